@@ -1,0 +1,132 @@
+//! Orders from outside: people and agents.
+
+use crate::{AttemptId, PlanId, PlanSpec, RequestId, TaskId};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    CreatePlan(CreatePlan),
+    /// Approves or denies what waits for a person.
+    DecideRequest {
+        request: RequestId,
+        verdict: Verdict,
+        reason: Option<String>,
+    },
+    AnswerQuestion {
+        request: RequestId,
+        text: String,
+    },
+    DeployTask {
+        task: TaskId,
+    },
+    /// Grants each of the tasks one more attempt.
+    RetryTasks {
+        tasks: Vec<TaskId>,
+        freshness: Freshness,
+    },
+    /// Integrates a partial task as it is.
+    AcceptTask {
+        task: TaskId,
+    },
+    CancelTask {
+        task: TaskId,
+    },
+    CancelPlan {
+        plan: PlanId,
+    },
+    PausePlan {
+        plan: PlanId,
+    },
+    ResumePlan {
+        plan: PlanId,
+    },
+    /// Gives up what a task or all of a plan left in checkouts, so that they may be removed.
+    AbandonTask {
+        task: TaskId,
+    },
+    AbandonPlan {
+        plan: PlanId,
+    },
+    LandPlan {
+        plan: PlanId,
+        approval: Approval,
+    },
+    /// Removes the checkouts that nobody needs any more.
+    CollectGarbage,
+    SetAgentsMax {
+        count: u32,
+    },
+    /// A worker says that its task is done, or that it cannot be done.
+    CompleteTask {
+        attempt: AttemptId,
+        claim: Claim,
+        summary: String,
+    },
+    /// A worker tells or asks something.
+    Notify {
+        attempt: AttemptId,
+        kind: NoteKind,
+        message: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreatePlan {
+    pub spec: PlanSpec,
+    pub origin: Origin,
+    /// Refuse to start while the user's tree has uncommitted changes.
+    pub clean_base: bool,
+    pub approval: Approval,
+}
+
+/// Where a plan came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A person's file.
+    File,
+    /// A request in words, split into tasks.
+    Intent,
+}
+
+/// Whether the person who gives the order has already agreed to what the matrix would ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    Ask,
+    Given,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approve,
+    Deny,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// From the previous attempt's last snapshot.
+    Continue,
+    /// From the integration head.
+    Fresh,
+}
+
+/// What a worker says of its own work. Evidence is another matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    Success,
+    Partial,
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    Status,
+    Question,
+}

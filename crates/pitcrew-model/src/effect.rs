@@ -1,0 +1,167 @@
+//! Orders to drivers. Stored in the outbox with the events that asked for them.
+
+use crate::{AttemptId, CommitId, PlanId, RepoPath, TaskId, WorkerId, Zone};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// An order to a driver, whole: the driver needs nothing else of the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Makes the vault know the user's repository and finds what the plan starts from.
+    PreparePlan {
+        plan: PlanId,
+        base: Option<String>,
+        clean_base: bool,
+    },
+    /// Runs every check of the plan on the base, so that "already red" is known.
+    CheckBase {
+        plan: PlanId,
+        commit: CommitId,
+        setup: Vec<String>,
+        checks: Vec<String>,
+    },
+    PrepareCheckout {
+        attempt: AttemptId,
+        plan: PlanId,
+        task: TaskId,
+        number: u32,
+        slug: String,
+        start: CommitId,
+        setup: Vec<String>,
+    },
+    StartAgent {
+        worker: WorkerId,
+        attempt: AttemptId,
+        backend: Backend,
+        path: String,
+    },
+    Prompt {
+        worker: WorkerId,
+        text: String,
+    },
+    /// `option` absent: the request is answered as cancelled.
+    AnswerPermission {
+        worker: WorkerId,
+        call: String,
+        option: Option<String>,
+    },
+    InterruptTurn {
+        worker: WorkerId,
+    },
+    /// Ends the agent and proves its process tree empty.
+    StopAgent {
+        worker: WorkerId,
+    },
+    /// Commits what was left, bundles it, and takes it through the gate.
+    CollectWork {
+        attempt: AttemptId,
+        plan: PlanId,
+        task: TaskId,
+        number: u32,
+        slug: String,
+        path: String,
+        start: CommitId,
+        /// What the gate compares with: the commit this attempt's task began from, so that what an earlier attempt left is judged too.
+        base: CommitId,
+        zone: Zone,
+        message: String,
+    },
+    /// Saves the last state of an attempt that failed. Judges nothing.
+    SaveWork {
+        attempt: AttemptId,
+        plan: PlanId,
+        task: TaskId,
+        number: u32,
+        slug: String,
+        path: Option<String>,
+    },
+    /// Merges, and runs the checks on the merged tree in a clean checkout.
+    Verify {
+        attempt: AttemptId,
+        plan: PlanId,
+        task: TaskId,
+        onto: CommitId,
+        work: CommitId,
+        /// What the work is compared with to see which files it touched.
+        base: CommitId,
+        title: String,
+        setup: Vec<String>,
+        setup_inputs: Vec<RepoPath>,
+        checks: Vec<String>,
+        expected_files: Vec<RepoPath>,
+    },
+    /// Advances the integration branch by compare-and-set.
+    Integrate {
+        attempt: AttemptId,
+        plan: PlanId,
+        onto: CommitId,
+        merged: CommitId,
+    },
+    Land {
+        plan: PlanId,
+        slug: String,
+        title: String,
+        branch: Option<String>,
+        /// The merge base: what the plan started from.
+        start: CommitId,
+        tip: CommitId,
+        head: CommitId,
+        setup: Vec<String>,
+        /// Run once more on the result where the base has moved since.
+        checks: Vec<String>,
+    },
+    /// Removes a checkout whose work is saved and that no process uses.
+    RemoveCheckout {
+        attempt: AttemptId,
+        path: String,
+    },
+}
+
+/// How the agent of a task is executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Backend {
+    /// Our own agent: scripts and commands.
+    Builtin,
+    /// A program that the settings name.
+    Program { name: String },
+}
+
+/// Why a worker gets a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TurnCause {
+    Start,
+    /// A turn ended without completion.
+    Reminder,
+    /// A person answered.
+    Answer {
+        question: String,
+        answer: String,
+    },
+    /// The plan was paused and goes on.
+    Resumed,
+}
+
+impl Effect {
+    /// The attempt whose fate the effect belongs to, if any.
+    pub fn attempt(&self) -> Option<AttemptId> {
+        match self {
+            Self::PrepareCheckout { attempt, .. }
+            | Self::StartAgent { attempt, .. }
+            | Self::CollectWork { attempt, .. }
+            | Self::SaveWork { attempt, .. }
+            | Self::Verify { attempt, .. }
+            | Self::Integrate { attempt, .. }
+            | Self::RemoveCheckout { attempt, .. } => Some(*attempt),
+            Self::PreparePlan { .. }
+            | Self::CheckBase { .. }
+            | Self::Prompt { .. }
+            | Self::AnswerPermission { .. }
+            | Self::InterruptTurn { .. }
+            | Self::StopAgent { .. }
+            | Self::Land { .. } => None,
+        }
+    }
+}

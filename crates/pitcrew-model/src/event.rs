@@ -1,0 +1,226 @@
+//! Facts. Stored forever.
+
+use crate::{
+    Actor, AttemptId, Claim, CommitId, EffectId, EffectResult, Exit, Failure, Freshness,
+    LandingStatus, Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind, RequestStatus,
+    Seq, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+};
+use alloc::{string::String, vec::Vec};
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// A fact with its place and time in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    AgentsMaxSet {
+        count: u32,
+    },
+    PlanCreated {
+        plan: PlanId,
+        head: PlanHead,
+        status: PlanStatus,
+        clean_base: bool,
+        actor: Actor,
+    },
+    TaskAdded {
+        plan: PlanId,
+        task: TaskId,
+        spec: TaskSpec,
+        depends_on: Vec<TaskId>,
+    },
+    PlanMoved {
+        plan: PlanId,
+        from: PlanStatus,
+        to: PlanStatus,
+        reason: String,
+        actor: Actor,
+    },
+    /// The plan's work in the vault can begin.
+    PlanOpened {
+        plan: PlanId,
+    },
+    BaseCheckAsked {
+        plan: PlanId,
+    },
+    TaskMoved {
+        task: TaskId,
+        from: TaskStatus,
+        to: TaskStatus,
+        reason: Reason,
+        actor: Actor,
+    },
+    TaskDeployed {
+        task: TaskId,
+        actor: Actor,
+    },
+    /// A person granted one more attempt.
+    RetryGranted {
+        task: TaskId,
+        freshness: Freshness,
+        actor: Actor,
+    },
+    AttemptOpened {
+        attempt: AttemptId,
+        task: TaskId,
+        worker: WorkerId,
+        number: u32,
+        start: CommitId,
+        /// What the gate will compare with.
+        base: CommitId,
+    },
+    AttemptEnded {
+        attempt: AttemptId,
+        outcome: Outcome,
+        failure: Option<Failure>,
+    },
+    WorkerMoved {
+        worker: WorkerId,
+        from: WorkerStatus,
+        to: WorkerStatus,
+        reason: String,
+    },
+    AgentStartAsked {
+        worker: WorkerId,
+    },
+    TurnOpened {
+        worker: WorkerId,
+        cause: TurnCause,
+    },
+    /// The agent's process is to end.
+    StopAsked {
+        worker: WorkerId,
+    },
+    InterruptAsked {
+        worker: WorkerId,
+    },
+    AgentExited {
+        worker: WorkerId,
+        exit: Exit,
+    },
+    ActivityNoted {
+        worker: WorkerId,
+        note: String,
+    },
+    CompletionClaimed {
+        attempt: AttemptId,
+        claim: Claim,
+        summary: String,
+    },
+    CollectAsked {
+        attempt: AttemptId,
+    },
+    SaveAsked {
+        attempt: AttemptId,
+    },
+    VerifyAsked {
+        attempt: AttemptId,
+        onto: CommitId,
+    },
+    IntegrateAsked {
+        attempt: AttemptId,
+    },
+    RequestOpened {
+        request: RequestId,
+        plan: PlanId,
+        task: Option<TaskId>,
+        worker: Option<WorkerId>,
+        kind: RequestKind,
+    },
+    RequestMoved {
+        request: RequestId,
+        from: RequestStatus,
+        to: RequestStatus,
+        /// The answer to a question, or the reason for a verdict.
+        text: Option<String>,
+        actor: Actor,
+    },
+    /// A tool use that the matrix decides by itself.
+    ToolDecided {
+        worker: WorkerId,
+        call: String,
+        title: String,
+        option: Option<String>,
+    },
+    /// A tool use that a person decided reaches the agent.
+    ToolAnswered {
+        request: RequestId,
+        worker: WorkerId,
+        call: String,
+        option: Option<String>,
+    },
+    LandingMoved {
+        plan: PlanId,
+        from: LandingStatus,
+        to: LandingStatus,
+        reason: String,
+        actor: Actor,
+    },
+    Abandoned {
+        attempt: AttemptId,
+        actor: Actor,
+    },
+    RemovalAsked {
+        attempt: AttemptId,
+    },
+    EffectEnded {
+        effect: EffectId,
+        result: EffectResult,
+    },
+}
+
+impl Event {
+    /// The effect that this event retires from the outbox.
+    pub fn retires(&self) -> Option<EffectId> {
+        if let Self::EffectEnded { effect, .. } = self { Some(*effect) } else { None }
+    }
+}
+
+/// Why a task moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reason {
+    /// The machine went its ordinary way.
+    Progress,
+    DependenciesCompleted,
+    /// A dependency ended without being completed.
+    DependencyEnded {
+        task: TaskId,
+        status: TaskStatus,
+    },
+    /// What blocked it is gone.
+    Unblocked,
+    SlotFree,
+    Failure {
+        failure: Failure,
+        retry_at: Option<Timestamp>,
+    },
+    Retry,
+    Cancelled,
+    Accepted,
+    Paused,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Progress => Ok(()),
+            Self::DependenciesCompleted => f.write_str("dependencies are integrated"),
+            Self::DependencyEnded { task, status } => write!(f, "{task} is {status}"),
+            Self::Unblocked => f.write_str("what blocked it is gone"),
+            Self::SlotFree => f.write_str("a slot is free"),
+            Self::Failure { failure, .. } => failure.fmt(f),
+            Self::Retry => f.write_str("a person asked for a retry"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Accepted => f.write_str("a person accepted it as it is"),
+            Self::Paused => f.write_str("the plan is paused"),
+        }
+    }
+}

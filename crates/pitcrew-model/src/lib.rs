@@ -1,0 +1,46 @@
+//! The words of Pitcrew: ids, values, limits, and the four kinds of message.
+//!
+//! A command or signal goes into the kernel, events and effects come out. The types here are
+//! their own stored form: what is written to the journal today must decode forever. Nothing in
+//! this crate does anything.
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod id;
+mod time;
+pub mod text;
+pub mod limits;
+mod path;
+mod plan;
+mod status;
+mod failure;
+mod permission;
+mod work;
+mod command;
+mod signal;
+mod effect;
+mod event;
+mod rejection;
+
+pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
+pub use effect::{Backend, Effect, TurnCause};
+pub use event::{Entry, Event, Reason};
+pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
+pub use id::{
+    AttemptId, CommitId, EffectId, ParseIdError, PlanId, RequestId, Seq, TaskId, WorkerId,
+};
+pub use path::{PathError, RepoPath, Zone, overlap};
+pub use permission::{
+    Action, Actor, PermissionOption, PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
+};
+pub use plan::{
+    AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, Overlap, PlanHead, PlanSpec,
+    TaskSpec, TaskWork,
+};
+pub use rejection::Rejection;
+pub use signal::{EffectResult, Exit, Input, InputBody, Signal, StopReason};
+pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+pub use time::Timestamp;
+pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Usage, Work};

@@ -1,0 +1,60 @@
+//! Everything has a limit, and the limits are checked against each other.
+
+/// Workers that may be starting or running at the same time. A further task waits for a slot.
+pub const AGENTS_MAX_DEFAULT: u32 = 5;
+/// What `max_agents` may be raised to.
+pub const AGENTS_MAX: u32 = 1_000;
+/// Agent processes alive at the same time, waiting ones included.
+pub const AGENTS_LIVE_MAX_DEFAULT: u32 = 20;
+
+/// Attempts before a task fails and waits for a person.
+pub const ATTEMPTS_PER_TASK_DEFAULT: u32 = 3;
+pub const ATTEMPTS_PER_TASK_MAX: u32 = 20;
+/// Starts in a row that the orchestrator's own restarts may cost a task before they count.
+pub const INTERRUPTIONS_FREE_MAX: u32 = 20;
+pub const BACKOFF_MS_FIRST: u64 = 100;
+pub const BACKOFF_MS_MAX: u64 = 5_000;
+
+pub const TASK_TIMEOUT_MS_DEFAULT: u64 = 60 * 60 * 1_000;
+pub const TASK_TIMEOUT_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+pub const SETUP_TIMEOUT_MS: u64 = 10 * 60 * 1_000;
+pub const CHECK_TIMEOUT_MS: u64 = 10 * 60 * 1_000;
+pub const INITIALIZE_TIMEOUT_MS: u64 = 60 * 1_000;
+pub const CANCEL_GRACE_MS: u64 = 10 * 1_000;
+pub const STOP_GRACE_MS: u64 = 2 * 1_000;
+/// An orchestrator that has no worker, no client and nothing due ends after this long.
+pub const ORCHESTRATOR_IDLE_MS: u64 = 60 * 1_000;
+
+pub const TASKS_PER_PLAN_MAX: usize = 10_000;
+pub const DEPENDENCIES_PER_TASK_MAX: usize = 1_000;
+pub const PROMPT_BYTES_MAX: usize = 256 * 1_024;
+pub const NAME_BYTES_MAX: usize = 200;
+pub const SLUG_BYTES_MAX: usize = 40;
+pub const SUMMARY_BYTES_MAX: usize = 16 * 1_024;
+
+/// Output of a check, setup or agent that is kept in a failure and shown in the next prompt.
+pub const OUTPUT_TAIL_BYTES: usize = 4 * 1_024;
+/// Output of one command that is kept at all.
+pub const OUTPUT_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+/// Changed files that are listed by name in an event; the counts are always whole.
+pub const FILES_LISTED_MAX: usize = 200;
+/// Refused paths that are listed by name in an event.
+pub const REFUSALS_LISTED_MAX: usize = 50;
+
+/// One protocol frame of an agent.
+pub const FRAME_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+/// Lines of an agent that are no protocol before it is given up.
+pub const GARBAGE_LINES_MAX: u32 = 100;
+/// Two notes of activity of the same worker are at least this far apart.
+pub const ACTIVITY_MS_MIN: u64 = 250;
+
+pub const BLOB_BYTES_MAX: u64 = 20 * 1_024 * 1_024;
+pub const FILES_PER_ATTEMPT_MAX: usize = 20_000;
+/// New checkouts are refused below this much free space.
+pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
+
+const _: () = assert!(AGENTS_MAX_DEFAULT <= AGENTS_LIVE_MAX_DEFAULT);
+const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
+const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
+const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);
+const _: () = assert!(FILES_LISTED_MAX < FILES_PER_ATTEMPT_MAX);

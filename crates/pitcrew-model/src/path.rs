@@ -1,0 +1,188 @@
+//! Paths inside the repository, and who may change what.
+
+use alloc::{
+    borrow::ToOwned,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// A normalised path relative to the root of the repository. The root itself is the empty path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RepoPath(String);
+
+/// Why a text is no path of the repository.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    #[error("it is empty; write `.` for the whole repository")]
+    Empty,
+    #[error("it is absolute; write it relative to the root of the repository")]
+    Absolute,
+    #[error("it leaves the repository")]
+    Outside,
+    #[error("it is a glob; only a path prefix is possible, such as `src` or `src/**`")]
+    Glob,
+    #[error("it is inside `.git`")]
+    GitDir,
+    #[error("it has a control character or a backslash")]
+    Character,
+}
+
+impl RepoPath {
+    pub fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// Reads a path prefix as people write it: `src`, `./src/`, `src/**`, or `.` for everything.
+    pub fn parse_prefix(text: &str) -> Result<Self, PathError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        let text = if text == "**" { "." } else { text.strip_suffix("/**").unwrap_or(text) };
+        if text.contains(['*', '?', '[']) {
+            return Err(PathError::Glob);
+        }
+        Self::parse(text)
+    }
+
+    /// Reads the path of a file or folder; characters that a shell would expand stand for themselves.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if text.starts_with('/') {
+            return Err(PathError::Absolute);
+        }
+        if text.chars().any(|it| it.is_control() || it == '\\') {
+            return Err(PathError::Character);
+        }
+        let mut parts: Vec<&str> = Vec::new();
+        for part in text.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return Err(PathError::Outside),
+                _ if part.eq_ignore_ascii_case(".git") => return Err(PathError::GitDir),
+                _ => parts.push(part),
+            }
+        }
+        Ok(Self(parts.join("/")))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `path` is this path or below it: by whole components, never by substring.
+    pub fn contains(&self, path: &str) -> bool {
+        self.is_root()
+            || path
+                .strip_prefix(self.0.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_root() { "." } else { &self.0 })
+    }
+}
+
+/// Whether two regions have a path in common. A region that names nothing is not exclusive.
+pub fn overlap(left: &[RepoPath], right: &[RepoPath]) -> bool {
+    left.iter().any(|a| right.iter().any(|b| a.contains(b.as_str()) || b.contains(a.as_str())))
+}
+
+/// What a worker may change: region + shared paths − denied paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zone {
+    /// Empty: the whole repository.
+    pub region: Vec<RepoPath>,
+    pub shared: Vec<RepoPath>,
+    pub denied: Vec<RepoPath>,
+}
+
+impl Zone {
+    pub fn allows(&self, path: &str) -> bool {
+        let inside = self.region.is_empty()
+            || self.region.iter().chain(&self.shared).any(|it| it.contains(path));
+        inside && !self.denied.iter().any(|it| it.contains(path))
+    }
+
+    /// The zone in words, for a prompt or a refusal.
+    pub fn describe(&self) -> String {
+        if self.region.is_empty() {
+            return "the whole repository".to_owned();
+        }
+        let names: Vec<String> = self.region.iter().map(ToString::to_string).collect();
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::parse_prefix(text).expect("a path")
+    }
+
+    #[test]
+    fn a_prefix_is_normalised() {
+        for text in ["src/api", "./src/api/", "src/api/**", "src//api", " src/api "] {
+            assert_eq!(path(text).as_str(), "src/api");
+        }
+        assert!(path(".").is_root() && path("**").is_root());
+    }
+
+    #[test]
+    fn what_is_no_prefix_is_refused_by_name() {
+        let cases = [
+            ("", PathError::Empty),
+            ("/etc", PathError::Absolute),
+            ("../x", PathError::Outside),
+            ("a/../../x", PathError::Outside),
+            ("src/*.rs", PathError::Glob),
+            ("a/.git/hooks", PathError::GitDir),
+            (".GIT", PathError::GitDir),
+            ("a\\b", PathError::Character),
+        ];
+        for (text, reason) in cases {
+            assert_eq!(RepoPath::parse_prefix(text), Err(reason), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_holds_whole_components() {
+        assert!(path("src/api").contains("src/api"));
+        assert!(path("src/api").contains("src/api/x.rs"));
+        assert!(!path("src/api").contains("src/api2/x.rs"));
+        assert!(path(".").contains("anything"));
+    }
+
+    #[test]
+    fn regions_overlap_in_both_directions() {
+        let (src, api, ui) = (path("src"), path("src/api"), path("ui"));
+        assert!(overlap(core::slice::from_ref(&src), core::slice::from_ref(&api)));
+        assert!(overlap(core::slice::from_ref(&api), core::slice::from_ref(&src)));
+        assert!(!overlap(core::slice::from_ref(&api), core::slice::from_ref(&ui)));
+        assert!(!overlap(&[], &[src]), "no region is not exclusive");
+    }
+
+    #[test]
+    fn a_denied_path_wins() {
+        let zone = Zone {
+            region: alloc::vec![path("src")],
+            shared: alloc::vec![path("Cargo.lock")],
+            denied: alloc::vec![path("src/secret")],
+        };
+        assert!(zone.allows("src/a.rs") && zone.allows("Cargo.lock"));
+        assert!(!zone.allows("src/secret/key") && !zone.allows("README.md"));
+    }
+}

@@ -1,0 +1,114 @@
+//! Who may do what: actors, actions, and the built-in matrix.
+
+use crate::WorkerId;
+use alloc::{string::String, vec::Vec};
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// Who caused something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum Actor {
+    Person,
+    Orchestrator,
+    Worker(WorkerId),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person => f.write_str("person"),
+            Self::Orchestrator => f.write_str("orchestrator"),
+            Self::Worker(worker) => worker.fmt(f),
+        }
+    }
+}
+
+/// What the matrix knows by name. Anything else is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    FileEditsInWorktree,
+    FileCreationInWorktree,
+    EditsOutsideWorktree,
+    PlanExecution,
+    BranchMerge,
+    /// A tool that the matrix has no name for, such as a shell command.
+    Unknown,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::FileEditsInWorktree => "file_edits_in_worktree",
+            Self::FileCreationInWorktree => "file_creation_in_worktree",
+            Self::EditsOutsideWorktree => "edits_outside_worktree",
+            Self::PlanExecution => "plan_execution",
+            Self::BranchMerge => "branch_merge",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    AutoApprove,
+    AskUser,
+    AutoDeny,
+}
+
+/// The built-in matrix.
+pub fn builtin_rule(action: Action) -> Rule {
+    match action {
+        Action::FileEditsInWorktree | Action::FileCreationInWorktree => Rule::AutoApprove,
+        Action::PlanExecution | Action::BranchMerge | Action::Unknown => Rule::AskUser,
+        Action::EditsOutsideWorktree => Rule::AutoDeny,
+    }
+}
+
+/// What waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RequestKind {
+    PlanExecution,
+    BranchMerge,
+    /// A worker's agent wants to use a tool.
+    ToolUse {
+        tool: ToolUse,
+        call: String,
+        options: Vec<PermissionOption>,
+    },
+    /// A worker asks in words.
+    Question {
+        question: String,
+    },
+}
+
+/// A tool call as the agent describes it. Untrusted text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    pub title: String,
+    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other.
+    pub kind: String,
+    /// Paths inside the checkout, relative to its root.
+    pub paths: Vec<String>,
+    /// Paths outside the checkout.
+    pub outside: Vec<String>,
+    pub command: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionOption {
+    pub id: String,
+    pub kind: PermissionOptionKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionOptionKind {
+    AllowOnce,
+    AllowAlways,
+    RejectOnce,
+    RejectAlways,
+}

@@ -1,0 +1,180 @@
+//! What a person writes: a plan and its tasks.
+
+use crate::{RepoPath, limits};
+use alloc::{string::String, vec::Vec};
+use core::{fmt, str::FromStr};
+use serde::{Deserialize, Serialize};
+
+/// A whole plan as it is handed in: checked, with names instead of ids.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanSpec {
+    pub head: PlanHead,
+    /// In the order of the file. `depends_on` names other tasks of the same plan.
+    pub tasks: Vec<TaskSpec>,
+}
+
+/// Everything about a plan but its tasks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanHead {
+    pub name: String,
+    pub description: String,
+    /// The branch or commit to start from and to land on; the current branch when absent.
+    pub base: Option<String>,
+    pub deploy: Deploy,
+    pub overlap: Overlap,
+    pub effort: Effort,
+    /// Paths that every task may change and that do not count as overlap.
+    pub shared: Vec<RepoPath>,
+    /// Commands that make a fresh checkout usable.
+    pub setup: Vec<String>,
+    /// Files whose change makes `setup` run again before checks.
+    pub setup_inputs: Vec<RepoPath>,
+}
+
+/// One unit of work as a person describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    /// The name that people and other tasks use for it.
+    pub key: String,
+    pub work: TaskWork,
+    /// Empty: the whole repository, not exclusive.
+    pub region: Vec<RepoPath>,
+    pub depends_on: Vec<String>,
+    pub agent: AgentRef,
+    /// Shell commands that must succeed on the merged tree.
+    pub checks: Vec<String>,
+    /// Files that the work must have touched.
+    pub expected_files: Vec<RepoPath>,
+    /// Acceptance criteria in words; they reach the agent and the reviewer.
+    pub criteria: Vec<String>,
+    pub attempts_max: u32,
+    pub timeout_ms: u64,
+}
+
+/// What the agent is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TaskWork {
+    /// Words for an agent with a model.
+    Prompt { prompt: String },
+    /// Steps for the built-in agent.
+    Script { prompt: String, script: String },
+    /// A shell command, completed by exit 0.
+    Command { prompt: String, command: String },
+}
+
+impl TaskWork {
+    pub fn prompt(&self) -> &str {
+        match self {
+            Self::Prompt { prompt }
+            | Self::Script { prompt, .. }
+            | Self::Command { prompt, .. } => prompt,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deploy {
+    /// A task starts as soon as its dependencies are integrated and a slot is free.
+    #[default]
+    Auto,
+    /// A task also waits for `pitcrew deploy`.
+    Manual,
+}
+
+/// Whether tasks with overlapping regions may run at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    #[default]
+    Wait,
+    Allow,
+}
+
+/// How much of the plan a worker's prompt tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// The task alone.
+    Low,
+    /// Also the plan's purpose and what the dependencies did.
+    #[default]
+    Medium,
+    /// Also every other task of the plan and the files the dependencies changed.
+    High,
+}
+
+/// The built-in agent with a script.
+pub const BACKEND_BUILTIN: &str = "builtin";
+/// The built-in agent with a shell command.
+pub const BACKEND_COMMAND: &str = "command";
+
+/// Who is to do a task: `claude`, `claude:agent` (backend and agent) or `@architect` (an agent definition).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AgentRef {
+    pub backend: Option<String>,
+    pub agent: Option<String>,
+}
+
+impl AgentRef {
+    pub fn backend(name: &str) -> Self {
+        Self { backend: Some(name.into()), agent: None }
+    }
+}
+
+impl FromStr for AgentRef {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const SHAPE: &str = "write a backend such as `claude`, `backend:agent`, or `@agent`";
+        let name = |it: &str| {
+            let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_.".contains(it);
+            let fits = !it.is_empty() && it.len() <= limits::NAME_BYTES_MAX;
+            if fits && it.as_bytes().iter().all(plain) {
+                Ok(Some(String::from(it)))
+            } else {
+                Err(SHAPE)
+            }
+        };
+        if let Some(agent) = text.strip_prefix('@') {
+            return Ok(Self { backend: None, agent: name(agent)? });
+        }
+        match text.split_once(':') {
+            Some((backend, agent)) => Ok(Self { backend: name(backend)?, agent: name(agent)? }),
+            None => Ok(Self { backend: name(text)?, agent: None }),
+        }
+    }
+}
+
+impl fmt::Display for AgentRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.backend, &self.agent) {
+            (Some(backend), Some(agent)) => write!(f, "{backend}:{agent}"),
+            (Some(backend), None) => f.write_str(backend),
+            (None, Some(agent)) => write!(f, "@{agent}"),
+            (None, None) => f.write_str("none"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    /// S1-015: an agent string carries the backend, or names a definition.
+    #[test]
+    fn an_agent_string_carries_the_backend() {
+        for text in ["claude", "claude:agent", "@architect"] {
+            assert_eq!(text.parse::<AgentRef>().expect(text).to_string(), text);
+        }
+        assert_eq!(
+            "claude:agent".parse::<AgentRef>().expect("it").backend.as_deref(),
+            Some("claude")
+        );
+        for wrong in ["", "@", "a:", ":b", "a b", "a/b"] {
+            assert!(wrong.parse::<AgentRef>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What drivers report, and the one type that goes into the kernel.
+
+use crate::{
+    Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, PermissionOption,
+    PlanBase, PlanId, Timestamp, ToolUse, Usage, Work, WorkerId,
+};
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// Everything that can make something happen. Time arrives inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    pub at: Timestamp,
+    pub actor: Actor,
+    pub body: InputBody,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputBody {
+    Command(Command),
+    Signal(Signal),
+    /// Something the kernel asked to be woken for may be due.
+    Tick,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// An effect came to its end.
+    EffectEnded { effect: EffectId, result: EffectResult },
+    /// The agent's process ended and nobody had asked for it.
+    AgentExited { worker: WorkerId, exit: Exit },
+    /// The agent waits for permission, in the middle of a turn. `call` is the driver's name for it.
+    PermissionAsked {
+        worker: WorkerId,
+        call: String,
+        tool: ToolUse,
+        options: Vec<PermissionOption>,
+    },
+    /// What the agent just did, in a few words.
+    Activity { worker: WorkerId, note: String },
+}
+
+/// How an effect ended. Each variant names its subject, so that it can be read alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum EffectResult {
+    PlanPrepared {
+        plan: PlanId,
+        base: PlanBase,
+    },
+    PlanNotPrepared {
+        plan: PlanId,
+        failure: Failure,
+    },
+    BaseChecked {
+        plan: PlanId,
+        checks: Vec<CheckResult>,
+    },
+    CheckoutPrepared {
+        attempt: AttemptId,
+        path: String,
+    },
+    AgentReady {
+        worker: WorkerId,
+        agent: String,
+        session: String,
+    },
+    TurnEnded {
+        worker: WorkerId,
+        stop: StopReason,
+        usage: Usage,
+        last_words: String,
+    },
+    PermissionAnswered {
+        worker: WorkerId,
+    },
+    TurnInterrupted {
+        worker: WorkerId,
+    },
+    AgentStopped {
+        worker: WorkerId,
+        exit: Exit,
+    },
+    WorkCollected {
+        attempt: AttemptId,
+        work: Work,
+    },
+    /// The last state of a failed attempt; absent when its checkout was never made.
+    WorkSaved {
+        attempt: AttemptId,
+        commit: Option<CommitId>,
+    },
+    /// The checks ran on the merge of the work and `onto`; all of them passed.
+    Verified {
+        attempt: AttemptId,
+        merged: CommitId,
+        checks: Vec<CheckResult>,
+    },
+    Integrated {
+        attempt: AttemptId,
+        head: CommitId,
+    },
+    Landed {
+        plan: PlanId,
+        landing: Landing,
+    },
+    NotLanded {
+        plan: PlanId,
+        failure: Failure,
+    },
+    CheckoutRemoved {
+        attempt: AttemptId,
+    },
+    CheckoutKept {
+        attempt: AttemptId,
+        reason: String,
+    },
+    /// The attempt's step failed.
+    AttemptFailed {
+        attempt: AttemptId,
+        failure: Failure,
+    },
+}
+
+/// How a turn ended. Not whether the work is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    MaxTokens,
+    MaxTurnRequests,
+    Refusal,
+    Cancelled,
+    /// The agent answered the prompt with an error, or with a reason nobody knows.
+    Error {
+        message: String,
+    },
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// The end of what it wrote to standard error.
+    pub stderr: String,
+}
+
+impl core::fmt::Display for Exit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "signal {signal}"),
+            (None, None) => f.write_str("lost"),
+        }
+    }
+}

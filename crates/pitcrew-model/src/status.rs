@@ -1,0 +1,203 @@
+//! The lifecycles: which state may follow which. Everything else is rejected, and nothing changes.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+macro_rules! status {
+    ($(#[$doc:meta])* $name:ident { $($(#[$state_doc:meta])* $state:ident = $text:literal => [$($next:ident),*]),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($(#[$state_doc])* $state),* }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$state),*];
+
+            /// The states that may follow this one.
+            pub fn followers(self) -> &'static [Self] {
+                match self { $(Self::$state => &[$(Self::$next),*]),* }
+            }
+
+            pub fn may_become(self, next: Self) -> bool {
+                self.followers().contains(&next)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $(Self::$state => $text),* })
+            }
+        }
+    };
+}
+
+status!(
+    /// Where a plan stands.
+    PlanStatus {
+        Draft = "draft" => [AwaitingApproval, Active, Cancelled],
+        Clarifying = "clarifying" => [Decomposing, Cancelled],
+        Decomposing = "decomposing" => [AwaitingApproval, Failed, Cancelled],
+        AwaitingApproval = "awaiting_approval" => [Active, Draft, Cancelled],
+        Active = "active" => [Paused, Completed, Partial, Failed, Cancelled],
+        Paused = "paused" => [Active, Completed, Partial, Failed, Cancelled],
+        /// All tasks ended, some completed and some not.
+        Partial = "partial" => [Active, Completed, Cancelled],
+        /// No task completed, or planning failed.
+        Failed = "failed" => [Decomposing, Active, Cancelled],
+        Completed = "completed" => [Active],
+        Cancelled = "cancelled" => [],
+    }
+);
+
+status!(
+    /// Where a task stands. "Retrying" is what people call an attempt after the first.
+    TaskStatus {
+        /// Waits for dependencies, for its back-off or to be deployed.
+        Pending = "pending" => [Queued, Blocked, Cancelled],
+        /// Ready; waits for a slot or a region.
+        Queued = "queued" => [Starting, Pending, Blocked, Cancelled],
+        /// A dependency ended without being completed.
+        Blocked = "blocked" => [Pending, Cancelled],
+        Starting = "starting" => [Running, Pending, Failed, Cancelled],
+        Running = "running" => [Verifying, Pending, Failed, Cancelled],
+        Verifying = "verifying" => [Integrating, Completed, Partial, Running, Pending, Failed, Cancelled],
+        Integrating = "integrating" => [Completed, Pending, Failed, Cancelled],
+        /// Verified and in the integration branch. Final.
+        Completed = "completed" => [],
+        Partial = "partial" => [Pending, Integrating, Cancelled],
+        Failed = "failed" => [Pending, Cancelled],
+        Cancelled = "cancelled" => [Pending],
+    }
+);
+
+status!(
+    /// Where a worker stands.
+    WorkerStatus {
+        Created = "created" => [Starting, Killed, Failed],
+        Starting = "starting" => [Running, Failed, Killed],
+        Running = "running" => [WaitingInput, WaitingPermission, Paused, Completed, Failed, Killed],
+        WaitingInput = "waiting_input" => [Running, Paused, Completed, Failed, Killed],
+        WaitingPermission = "waiting_permission" => [Running, Paused, Completed, Failed, Killed],
+        Paused = "paused" => [Running, WaitingInput, WaitingPermission, Completed, Failed, Killed],
+        Completed = "completed" => [],
+        Failed = "failed" => [],
+        Killed = "killed" => [],
+    }
+);
+
+status!(
+    /// Where a request to a person stands.
+    RequestStatus {
+        AtUser = "at_user" => [Approved, Denied, Answered, Withdrawn],
+        Approved = "approved" => [],
+        Denied = "denied" => [],
+        Answered = "answered" => [],
+        /// What it was asked for is gone: its worker ended or its plan was cancelled.
+        Withdrawn = "withdrawn" => [],
+    }
+);
+
+status!(
+    /// Where the landing of a plan stands.
+    LandingStatus {
+        None = "none" => [Review, Merging],
+        Review = "review" => [Merging, None],
+        Merging = "merging" => [Merged, Conflict, None],
+        Conflict = "conflict" => [Merging, Abandoned, None],
+        /// In the base branch, or at a branch of its own where the base could not be moved.
+        Merged = "merged" => [Cleaned, None],
+        Cleaned = "cleaned" => [None],
+        Abandoned = "abandoned" => [],
+    }
+);
+
+impl PlanStatus {
+    /// Nothing of it runs or waits to run.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
+    }
+}
+
+impl TaskStatus {
+    /// It will not go on by itself.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
+    }
+
+    /// It counts against `max_agents`.
+    pub fn takes_slot(self) -> bool {
+        matches!(self, Self::Starting | Self::Running)
+    }
+
+    /// An attempt of it is open.
+    pub fn in_attempt(self) -> bool {
+        matches!(self, Self::Starting | Self::Running | Self::Verifying | Self::Integrating)
+    }
+}
+
+impl WorkerStatus {
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Killed)
+    }
+
+    /// Parked: it keeps its session and its region, and frees its slot.
+    pub fn is_parked(self) -> bool {
+        matches!(self, Self::WaitingInput | Self::WaitingPermission | Self::Paused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use std::{format, string::String};
+
+    /// S0-070, S1-011, S1-014: every legal transition, by name.
+    #[test]
+    fn the_plan_machine_is_this_table() {
+        let table: String = PlanStatus::ALL
+            .iter()
+            .map(|from| format!("{from}: {:?}\n", from.followers()))
+            .collect();
+        expect![[r#"
+            draft: [AwaitingApproval, Active, Cancelled]
+            clarifying: [Decomposing, Cancelled]
+            decomposing: [AwaitingApproval, Failed, Cancelled]
+            awaiting_approval: [Active, Draft, Cancelled]
+            active: [Paused, Completed, Partial, Failed, Cancelled]
+            paused: [Active, Completed, Partial, Failed, Cancelled]
+            partial: [Active, Completed, Cancelled]
+            failed: [Decomposing, Active, Cancelled]
+            completed: [Active]
+            cancelled: []
+        "#]]
+        .assert_eq(&table);
+    }
+
+    /// S0-071: what the table does not name is illegal.
+    #[test]
+    fn a_completed_task_never_moves_again() {
+        for next in TaskStatus::ALL {
+            assert!(!TaskStatus::Completed.may_become(*next), "completed -> {next}");
+        }
+    }
+
+    /// S0-132: cancel is legal from every state that has not ended.
+    #[test]
+    fn everything_that_goes_on_can_be_cancelled() {
+        for from in TaskStatus::ALL.iter().filter(|it| !it.has_ended()) {
+            assert!(from.may_become(TaskStatus::Cancelled), "{from}");
+        }
+        for from in PlanStatus::ALL.iter().filter(|it| !it.has_ended()) {
+            assert!(from.may_become(PlanStatus::Cancelled), "{from}");
+        }
+    }
+
+    /// S1-058: there is a way back from every parked state.
+    #[test]
+    fn a_parked_worker_can_run_again() {
+        for from in WorkerStatus::ALL.iter().filter(|it| it.is_parked()) {
+            assert!(from.may_become(WorkerStatus::Running), "{from}");
+        }
+    }
+}

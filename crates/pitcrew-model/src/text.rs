@@ -1,0 +1,69 @@
+//! Cutting and naming text.
+
+use alloc::string::String;
+
+/// The longest prefix of at most `bytes_max` bytes that ends at a character boundary.
+pub fn cut(text: &str, bytes_max: usize) -> &str {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let mut end = bytes_max;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The longest suffix of at most `bytes_max` bytes that begins at a character boundary.
+pub fn tail(text: &str, bytes_max: usize) -> &str {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let mut start = text.len() - bytes_max;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
+/// A name that is safe in a path, a branch and a shell: lower-case letters, digits and dashes.
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        if slug.len() >= crate::limits::SLUG_BYTES_MAX {
+            break;
+        }
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    if slug.is_empty() { String::from("x") } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S2-077: cutting inside a multi-byte character moves to the boundary.
+    #[test]
+    fn text_is_cut_at_character_boundaries() {
+        assert_eq!(cut("grün", 3), "gr");
+        assert_eq!(cut("grün", 4), "grü");
+        assert_eq!(tail("grün", 2), "n");
+        assert_eq!(tail("grün", 3), "ün");
+        assert_eq!(cut("abc", 500), "abc");
+        for length in 0..12 {
+            assert!(cut("日本語テ", length).len() <= length);
+            assert!(tail("日本語テ", length).len() <= length);
+        }
+    }
+
+    #[test]
+    fn a_slug_is_plain() {
+        assert_eq!(slug("Add the API (v2)!"), "add-the-api-v2");
+        assert_eq!(slug("日本語"), "x");
+    }
+}

@@ -1,0 +1,96 @@
+//! What drivers found out.
+
+use crate::CommitId;
+use alloc::{string::String, vec::Vec};
+use serde::{Deserialize, Serialize};
+
+/// What a plan starts from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanBase {
+    /// The branch to land on; absent on a detached HEAD.
+    pub branch: Option<String>,
+    /// The commit the user had.
+    pub tip: CommitId,
+    /// What the tasks start from: the tip, or a snapshot of the user's uncommitted work on top of it.
+    pub start: CommitId,
+    /// Uncommitted paths in the snapshot; 0 when the tree was clean.
+    pub dirty_count: u64,
+    /// Things a person should know: a shallow source, submodules left out.
+    pub notes: Vec<String>,
+}
+
+/// The work of an attempt, as it came through the gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Equal to the attempt's start where nothing was changed.
+    pub commit: CommitId,
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    /// The first of the changed files.
+    pub files: Vec<FileChange>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    pub path: String,
+    /// git's letter: A, M, D, T.
+    pub change: char,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub command: String,
+    /// Absent: killed at the time-out.
+    pub code: Option<i32>,
+    pub output: String,
+    pub took_ms: u64,
+}
+
+impl CheckResult {
+    pub fn passed(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// What the work of a plan became in the user's repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    pub commit: CommitId,
+    pub at: LandedAt,
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LandedAt {
+    /// The base branch was moved there by fast-forward.
+    Base { branch: String },
+    /// The base branch was left alone; the merge is at a branch of its own.
+    Side { branch: String, reason: String },
+}
+
+/// Tokens and money of model calls. Whole numbers: sums must be exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    pub tokens_cached: u64,
+    /// Millionths of a US dollar.
+    pub cost_micros: u64,
+}
+
+impl Usage {
+    /// The sum. What agents report is not believed: it may be huge, and must not break anything.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens_in: self.tokens_in.saturating_add(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_add(other.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_add(other.tokens_cached),
+            cost_micros: self.cost_micros.saturating_add(other.cost_micros),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Orders from outside. Not stored, but clients of other versions send them.
+
+use crate::{
+    golden,
+    values::{ATTEMPT, PLAN, REQUEST, TASK, plan_head, task_spec},
+};
+use pitcrew_model::{
+    Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, PlanSpec, Verdict,
+};
+
+fn commands() -> Vec<Command> {
+    vec![
+        Command::CreatePlan(CreatePlan {
+            spec: PlanSpec { head: plan_head(), tasks: vec![task_spec()] },
+            origin: Origin::File,
+            clean_base: false,
+            approval: Approval::Ask,
+        }),
+        Command::DecideRequest {
+            request: REQUEST,
+            verdict: Verdict::Deny,
+            reason: Some("too dear".into()),
+        },
+        Command::AnswerQuestion { request: REQUEST, text: "That".into() },
+        Command::DeployTask { task: TASK },
+        Command::RetryTasks { tasks: vec![TASK], freshness: Freshness::Fresh },
+        Command::AcceptTask { task: TASK },
+        Command::CancelTask { task: TASK },
+        Command::CancelPlan { plan: PLAN },
+        Command::PausePlan { plan: PLAN },
+        Command::ResumePlan { plan: PLAN },
+        Command::AbandonTask { task: TASK },
+        Command::AbandonPlan { plan: PLAN },
+        Command::LandPlan { plan: PLAN, approval: Approval::Given },
+        Command::CollectGarbage,
+        Command::SetAgentsMax { count: 5 },
+        Command::CompleteTask { attempt: ATTEMPT, claim: Claim::Success, summary: "done".into() },
+        Command::Notify { attempt: ATTEMPT, kind: NoteKind::Question, message: "Which?".into() },
+    ]
+}
+
+golden!(
+    commands_are_sent_as_ever,
+    Command,
+    "command.ndjson",
+    commands(),
+    [
+        CreatePlan,
+        DecideRequest,
+        AnswerQuestion,
+        DeployTask,
+        RetryTasks,
+        AcceptTask,
+        CancelTask,
+        CancelPlan,
+        PausePlan,
+        ResumePlan,
+        AbandonTask,
+        AbandonPlan,
+        LandPlan,
+        CollectGarbage,
+        SetAgentsMax,
+        CompleteTask,
+        Notify,
+    ]
+);

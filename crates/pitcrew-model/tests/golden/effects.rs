@@ -1,0 +1,127 @@
+//! Orders to drivers.
+
+use crate::{
+    golden,
+    values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
+};
+use pitcrew_model::{Backend, Effect};
+
+fn effects() -> Vec<Effect> {
+    [plan_effects(), worker_effects(), attempt_effects()].concat()
+}
+
+fn plan_effects() -> Vec<Effect> {
+    vec![
+        Effect::PreparePlan { plan: PLAN, base: Some("main".into()), clean_base: true },
+        Effect::PreparePlan { plan: PLAN, base: None, clean_base: false },
+        Effect::CheckBase {
+            plan: PLAN,
+            commit: commit("a"),
+            setup: strings(&["npm ci"]),
+            checks: strings(&["npm test"]),
+        },
+        Effect::Land {
+            plan: PLAN,
+            slug: "green".into(),
+            title: "Grün".into(),
+            branch: Some("main".into()),
+            start: commit("a"),
+            tip: commit("b"),
+            head: commit("c"),
+            setup: strings(&["npm ci"]),
+            checks: strings(&["npm test"]),
+        },
+    ]
+}
+
+fn worker_effects() -> Vec<Effect> {
+    vec![
+        Effect::StartAgent {
+            worker: WORKER,
+            attempt: ATTEMPT,
+            backend: Backend::Builtin,
+            path: "/checkouts/task-392".into(),
+        },
+        Effect::Prompt { worker: WORKER, text: "Add the API".into() },
+        Effect::AnswerPermission {
+            worker: WORKER,
+            call: "call-1".into(),
+            option: Some("yes".into()),
+        },
+        Effect::AnswerPermission { worker: WORKER, call: "call-1".into(), option: None },
+        Effect::InterruptTurn { worker: WORKER },
+        Effect::StopAgent { worker: WORKER },
+    ]
+}
+
+fn attempt_effects() -> Vec<Effect> {
+    vec![
+        Effect::PrepareCheckout {
+            attempt: ATTEMPT,
+            plan: PLAN,
+            task: TASK,
+            number: 2,
+            slug: "add-the-api".into(),
+            start: commit("a"),
+            setup: strings(&["npm ci"]),
+        },
+        Effect::CollectWork {
+            attempt: ATTEMPT,
+            plan: PLAN,
+            task: TASK,
+            number: 2,
+            slug: "add-the-api".into(),
+            path: "/checkouts/task-392".into(),
+            start: commit("a"),
+            base: commit("b"),
+            zone: zone(),
+            message: "Add the API".into(),
+        },
+        Effect::SaveWork {
+            attempt: ATTEMPT,
+            plan: PLAN,
+            task: TASK,
+            number: 2,
+            slug: "add-the-api".into(),
+            path: None,
+        },
+        Effect::Verify {
+            attempt: ATTEMPT,
+            plan: PLAN,
+            task: TASK,
+            base: commit("c"),
+            onto: commit("a"),
+            work: commit("b"),
+            title: "Add the API".into(),
+            setup: strings(&["npm ci"]),
+            setup_inputs: vec![path("package.json")],
+            checks: strings(&["npm test"]),
+            expected_files: vec![path("src/api/mod.rs")],
+        },
+        Effect::Integrate { attempt: ATTEMPT, plan: PLAN, onto: commit("a"), merged: commit("b") },
+        Effect::RemoveCheckout { attempt: ATTEMPT, path: "/checkouts/task-392".into() },
+    ]
+}
+
+golden!(
+    effects_are_stored_as_ever,
+    Effect,
+    "effect.ndjson",
+    effects(),
+    [
+        PreparePlan,
+        CheckBase,
+        PrepareCheckout,
+        StartAgent,
+        Prompt,
+        AnswerPermission,
+        InterruptTurn,
+        StopAgent,
+        CollectWork,
+        SaveWork,
+        Verify,
+        Integrate,
+        Land,
+        RemoveCheckout,
+    ]
+);

@@ -1,0 +1,227 @@
+//! Facts.
+
+use crate::{
+    golden,
+    values::{ATTEMPT, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
+};
+use pitcrew_model::{
+    Actor, Claim, EffectId, EffectResult, Entry, Event, Failure, Freshness, LandingStatus, Outcome,
+    PlanHead, PlanStatus, Reason, RequestKind, RequestStatus, Seq, TaskId, TaskStatus, Timestamp,
+    TurnCause, WorkerStatus,
+};
+
+fn events() -> Vec<Event> {
+    [plan_events(), task_events(), attempt_events(), worker_events(), request_events()].concat()
+}
+
+fn plan_events() -> Vec<Event> {
+    let created = |head| Event::PlanCreated {
+        plan: PLAN,
+        head,
+        status: PlanStatus::AwaitingApproval,
+        clean_base: false,
+        actor: Actor::Person,
+    };
+    vec![
+        Event::AgentsMaxSet { count: 5 },
+        created(plan_head()),
+        created(PlanHead { base: None, ..plan_head() }),
+        Event::PlanMoved {
+            plan: PLAN,
+            from: PlanStatus::AwaitingApproval,
+            to: PlanStatus::Active,
+            reason: "approved".into(),
+            actor: Actor::Person,
+        },
+        Event::PlanOpened { plan: PLAN },
+        Event::BaseCheckAsked { plan: PLAN },
+        Event::LandingMoved {
+            plan: PLAN,
+            from: LandingStatus::Review,
+            to: LandingStatus::Merging,
+            reason: "approved".into(),
+            actor: Actor::Person,
+        },
+    ]
+}
+
+fn task_events() -> Vec<Event> {
+    vec![
+        Event::TaskAdded {
+            plan: PLAN,
+            task: TASK,
+            spec: task_spec(),
+            depends_on: vec![TaskId(391)],
+        },
+        Event::TaskMoved {
+            task: TASK,
+            from: TaskStatus::Queued,
+            to: TaskStatus::Starting,
+            reason: Reason::SlotFree,
+            actor: Actor::Orchestrator,
+        },
+        Event::TaskDeployed { task: TASK, actor: Actor::Person },
+        Event::RetryGranted { task: TASK, freshness: Freshness::Fresh, actor: Actor::Person },
+    ]
+}
+
+fn attempt_events() -> Vec<Event> {
+    let ended = |outcome, failure| Event::AttemptEnded { attempt: ATTEMPT, outcome, failure };
+    vec![
+        Event::AttemptOpened {
+            attempt: ATTEMPT,
+            task: TASK,
+            worker: WORKER,
+            number: 2,
+            start: commit("a"),
+            base: commit("b"),
+        },
+        ended(Outcome::Success, None),
+        ended(Outcome::Failed, Some(Failure::NoCompletion)),
+        Event::CompletionClaimed {
+            attempt: ATTEMPT,
+            claim: Claim::Success,
+            summary: "done".into(),
+        },
+        Event::CollectAsked { attempt: ATTEMPT },
+        Event::SaveAsked { attempt: ATTEMPT },
+        Event::VerifyAsked { attempt: ATTEMPT, onto: commit("a") },
+        Event::IntegrateAsked { attempt: ATTEMPT },
+        Event::Abandoned { attempt: ATTEMPT, actor: Actor::Person },
+        Event::RemovalAsked { attempt: ATTEMPT },
+        Event::EffectEnded {
+            effect: EffectId(99),
+            result: EffectResult::CheckoutRemoved { attempt: ATTEMPT },
+        },
+    ]
+}
+
+fn worker_events() -> Vec<Event> {
+    vec![
+        Event::WorkerMoved {
+            worker: WORKER,
+            from: WorkerStatus::Created,
+            to: WorkerStatus::Starting,
+            reason: String::new(),
+        },
+        Event::AgentStartAsked { worker: WORKER },
+        Event::TurnOpened { worker: WORKER, cause: TurnCause::Start },
+        Event::StopAsked { worker: WORKER },
+        Event::InterruptAsked { worker: WORKER },
+        Event::AgentExited { worker: WORKER, exit: exit() },
+        Event::ActivityNoted { worker: WORKER, note: "reads".into() },
+    ]
+}
+
+fn request_events() -> Vec<Event> {
+    let (call, option) = (|| String::from("call-1"), Some(String::from("yes")));
+    let opened = |task, worker| Event::RequestOpened {
+        request: REQUEST,
+        plan: PLAN,
+        task,
+        worker,
+        kind: RequestKind::BranchMerge,
+    };
+    vec![
+        opened(None, None),
+        opened(Some(TASK), Some(WORKER)),
+        Event::RequestMoved {
+            request: REQUEST,
+            from: RequestStatus::AtUser,
+            to: RequestStatus::Denied,
+            text: Some("too dear".into()),
+            actor: Actor::Worker(WORKER),
+        },
+        Event::ToolDecided {
+            worker: WORKER,
+            call: call(),
+            title: "Run the tests".into(),
+            option: option.clone(),
+        },
+        Event::ToolAnswered { request: REQUEST, worker: WORKER, call: call(), option },
+    ]
+}
+
+golden!(
+    events_are_stored_as_ever,
+    Event,
+    "event.ndjson",
+    events(),
+    [
+        AgentsMaxSet,
+        PlanCreated,
+        TaskAdded,
+        PlanMoved,
+        PlanOpened,
+        BaseCheckAsked,
+        TaskMoved,
+        TaskDeployed,
+        RetryGranted,
+        AttemptOpened,
+        AttemptEnded,
+        WorkerMoved,
+        AgentStartAsked,
+        TurnOpened,
+        StopAsked,
+        InterruptAsked,
+        AgentExited,
+        ActivityNoted,
+        CompletionClaimed,
+        CollectAsked,
+        SaveAsked,
+        VerifyAsked,
+        IntegrateAsked,
+        RequestOpened,
+        RequestMoved,
+        ToolDecided,
+        ToolAnswered,
+        LandingMoved,
+        Abandoned,
+        RemovalAsked,
+        EffectEnded,
+    ]
+);
+
+fn reasons() -> Vec<Reason> {
+    let failure = |retry_at| Reason::Failure { failure: Failure::NoCompletion, retry_at };
+    vec![
+        Reason::Progress,
+        Reason::DependenciesCompleted,
+        Reason::DependencyEnded { task: TASK, status: TaskStatus::Failed },
+        Reason::Unblocked,
+        Reason::SlotFree,
+        failure(Some(Timestamp(1_000))),
+        failure(None),
+        Reason::Retry,
+        Reason::Cancelled,
+        Reason::Accepted,
+        Reason::Paused,
+    ]
+}
+
+golden!(
+    reasons_are_stored_as_ever,
+    Reason,
+    "reason.ndjson",
+    reasons(),
+    [
+        Progress,
+        DependenciesCompleted,
+        DependencyEnded,
+        Unblocked,
+        SlotFree,
+        Failure,
+        Retry,
+        Cancelled,
+        Accepted,
+        Paused,
+    ]
+);
+
+/// Streams send events with their place and time.
+#[test]
+fn entries_are_sent_as_ever() {
+    let event = Event::PlanOpened { plan: PLAN };
+    let entry = Entry { seq: Seq(17), at: Timestamp(1_700_000_000_000), event };
+    crate::check(&expect_test::expect_file!["entry.ndjson"], &[entry]);
+}

@@ -1,0 +1,63 @@
+//! Why attempts do not succeed.
+
+use crate::{
+    golden,
+    values::{TASK, strings},
+};
+use pitcrew_model::{CheckFailure, Failure, Refusal, RefusalKind};
+
+fn failures() -> Vec<Failure> {
+    let message = || String::from("no space left");
+    let check = |code, red_on_base| CheckFailure {
+        command: "cargo test".into(),
+        code,
+        output: "1 failed\n".into(),
+        red_on_base,
+    };
+    vec![
+        Failure::Checkout { message: message() },
+        Failure::Setup { command: "npm ci".into(), code: Some(1), output: "no\n".into() },
+        Failure::AgentMissing { program: "claude".into(), message: "not found".into() },
+        Failure::AgentExited { exit: "signal 9".into(), output: String::new() },
+        Failure::Protocol { message: message() },
+        Failure::NoCompletion,
+        Failure::GaveUp { summary: "too hard".into() },
+        Failure::Timeout { after_ms: 3_600_000 },
+        Failure::Gate {
+            refusals: vec![Refusal { path: "README.md".into(), kind: RefusalKind::OutsideZone }],
+            refusals_count: 2,
+        },
+        Failure::ExpectedFiles { missing: strings(&["src/api/mod.rs"]) },
+        Failure::Checks { failed: vec![check(Some(101), false), check(None, true)] },
+        Failure::Conflict { paths: strings(&["Cargo.toml"]), with: vec![TASK] },
+        Failure::Interrupted,
+        Failure::Cancelled { by: "person".into() },
+        Failure::DiskLow { path: "/home".into(), free_bytes: 1_048_576 },
+        Failure::Git { message: message() },
+    ]
+}
+
+golden!(
+    failures_are_stored_as_ever,
+    Failure,
+    "failure.ndjson",
+    failures(),
+    [
+        Checkout,
+        Setup,
+        AgentMissing,
+        AgentExited,
+        Protocol,
+        NoCompletion,
+        GaveUp,
+        Timeout,
+        Gate,
+        ExpectedFiles,
+        Checks,
+        Conflict,
+        Interrupted,
+        Cancelled,
+        DiskLow,
+        Git,
+    ]
+);

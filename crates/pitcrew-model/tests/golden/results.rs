@@ -1,0 +1,111 @@
+//! How effects end.
+
+use crate::{
+    golden,
+    values::{ATTEMPT, PLAN, WORKER, check_result, commit, exit, strings},
+};
+use pitcrew_model::{
+    CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, StopReason, Usage,
+    Work,
+};
+
+fn results() -> Vec<EffectResult> {
+    [plan_results(), worker_results(), attempt_results()].concat()
+}
+
+fn plan_results() -> Vec<EffectResult> {
+    let base = |branch: Option<&str>| PlanBase {
+        branch: branch.map(String::from),
+        tip: commit("a"),
+        start: commit("b"),
+        dirty_count: 2,
+        notes: strings(&["a shallow clone"]),
+    };
+    let landing = Landing {
+        commit: commit("c"),
+        at: LandedAt::Base { branch: "main".into() },
+        files_count: 3,
+        insertions: 20,
+        deletions: 10,
+    };
+    let stopped = CheckResult { code: None, ..check_result() };
+    vec![
+        EffectResult::PlanPrepared { plan: PLAN, base: base(Some("main")) },
+        EffectResult::PlanPrepared { plan: PLAN, base: base(None) },
+        EffectResult::PlanNotPrepared { plan: PLAN, failure: Failure::Interrupted },
+        EffectResult::BaseChecked { plan: PLAN, checks: vec![check_result(), stopped] },
+        EffectResult::Landed { plan: PLAN, landing },
+        EffectResult::NotLanded { plan: PLAN, failure: Failure::Interrupted },
+    ]
+}
+
+fn worker_results() -> Vec<EffectResult> {
+    vec![
+        EffectResult::AgentReady {
+            worker: WORKER,
+            agent: "claude 5".into(),
+            session: "s-1".into(),
+        },
+        EffectResult::TurnEnded {
+            worker: WORKER,
+            stop: StopReason::EndTurn,
+            usage: Usage { tokens_in: 1, tokens_out: 2, tokens_cached: 3, cost_micros: 4 },
+            last_words: "done".into(),
+        },
+        EffectResult::PermissionAnswered { worker: WORKER },
+        EffectResult::TurnInterrupted { worker: WORKER },
+        EffectResult::AgentStopped { worker: WORKER, exit: exit() },
+    ]
+}
+
+fn attempt_results() -> Vec<EffectResult> {
+    let work = Work {
+        commit: commit("d"),
+        files_count: 1,
+        insertions: 2,
+        deletions: 3,
+        files: vec![FileChange { path: "src/ü b.rs".into(), change: 'M' }],
+    };
+    vec![
+        EffectResult::CheckoutPrepared { attempt: ATTEMPT, path: "/checkouts/task-392".into() },
+        EffectResult::WorkCollected { attempt: ATTEMPT, work },
+        EffectResult::WorkSaved { attempt: ATTEMPT, commit: Some(commit("d")) },
+        EffectResult::WorkSaved { attempt: ATTEMPT, commit: None },
+        EffectResult::Verified {
+            attempt: ATTEMPT,
+            merged: commit("e"),
+            checks: vec![check_result()],
+        },
+        EffectResult::Integrated { attempt: ATTEMPT, head: commit("e") },
+        EffectResult::CheckoutRemoved { attempt: ATTEMPT },
+        EffectResult::CheckoutKept { attempt: ATTEMPT, reason: "a process uses it".into() },
+        EffectResult::AttemptFailed { attempt: ATTEMPT, failure: Failure::NoCompletion },
+    ]
+}
+
+golden!(
+    results_are_stored_as_ever,
+    EffectResult,
+    "effect_result.ndjson",
+    results(),
+    [
+        PlanPrepared,
+        PlanNotPrepared,
+        BaseChecked,
+        CheckoutPrepared,
+        AgentReady,
+        TurnEnded,
+        PermissionAnswered,
+        TurnInterrupted,
+        AgentStopped,
+        WorkCollected,
+        WorkSaved,
+        Verified,
+        Integrated,
+        Landed,
+        NotLanded,
+        CheckoutRemoved,
+        CheckoutKept,
+        AttemptFailed,
+    ]
+);

@@ -1,0 +1,84 @@
+//! The parts that samples are made of.
+
+use pitcrew_model::{
+    AgentRef, AttemptId, CheckResult, CommitId, Deploy, Effort, Exit, Overlap, PlanHead, PlanId,
+    RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+};
+
+pub const PLAN: PlanId = PlanId(7);
+pub const TASK: TaskId = TaskId(392);
+pub const ATTEMPT: AttemptId = AttemptId(41);
+pub const WORKER: WorkerId = WorkerId(12);
+pub const REQUEST: RequestId = RequestId(3);
+
+pub fn commit(digit: &str) -> CommitId {
+    CommitId(digit.repeat(40))
+}
+
+pub fn path(text: &str) -> RepoPath {
+    RepoPath::parse(text).expect("a path")
+}
+
+pub fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().copied().map(String::from).collect()
+}
+
+pub fn zone() -> Zone {
+    Zone {
+        region: vec![path("src/api")],
+        shared: vec![path("Cargo.lock")],
+        denied: vec![path("src/api/secret")],
+    }
+}
+
+pub fn plan_head() -> PlanHead {
+    PlanHead {
+        name: "Grün".into(),
+        description: "two\nlines".into(),
+        base: Some("main".into()),
+        deploy: Deploy::Auto,
+        overlap: Overlap::Wait,
+        effort: Effort::Medium,
+        shared: vec![path("Cargo.lock")],
+        setup: strings(&["npm ci"]),
+        setup_inputs: vec![path("package.json")],
+    }
+}
+
+pub fn task_spec() -> TaskSpec {
+    TaskSpec {
+        key: "api".into(),
+        work: TaskWork::Prompt { prompt: "Add the API".into() },
+        region: vec![path("src/api"), RepoPath::root()],
+        depends_on: strings(&["core"]),
+        agent: AgentRef { backend: Some("claude".into()), agent: None },
+        checks: strings(&["cargo test"]),
+        expected_files: vec![path("src/api/mod.rs")],
+        criteria: strings(&["it answers"]),
+        attempts_max: 3,
+        timeout_ms: 3_600_000,
+    }
+}
+
+pub fn check_result() -> CheckResult {
+    CheckResult {
+        command: "cargo test".into(),
+        code: Some(0),
+        output: "ok\n".into(),
+        took_ms: 1_200,
+    }
+}
+
+pub fn exit() -> Exit {
+    Exit { code: None, signal: Some(9), stderr: "killed\n".into() }
+}
+
+pub fn tool_use() -> ToolUse {
+    ToolUse {
+        title: "Run the tests".into(),
+        kind: "execute".into(),
+        paths: strings(&["src/api/mod.rs"]),
+        outside: strings(&["/etc/hosts"]),
+        command: Some("cargo test".into()),
+    }
+}

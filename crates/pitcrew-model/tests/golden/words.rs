@@ -1,0 +1,159 @@
+//! Enums that are stored as one word, and the small ones that others are made of.
+
+use crate::{
+    golden,
+    values::{WORKER, tool_use},
+};
+use expect_test::expect;
+use pitcrew_model::{
+    Actor, Approval, Backend, Claim, Deploy, Effort, Freshness, LandedAt, LandingStatus, NoteKind,
+    Origin, Outcome, Overlap, PermissionOption, PermissionOptionKind, PlanStatus, RefusalKind,
+    RequestKind, RequestStatus, StopReason, TaskStatus, TaskWork, TurnCause, Verdict, WorkerStatus,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::fmt::Debug;
+
+/// A line with every word of an enum without fields. Does not compile while a variant is missing.
+macro_rules! words {
+    ($type:ident: $($variant:ident),*) => {{
+        let _ = |it: $type| match it { $($type::$variant)|* => () };
+        line(stringify!($type), &[$($type::$variant),*])
+    }};
+}
+
+fn line<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, all: &[T]) -> String {
+    let encoded = serde_json::to_string(all).expect("words are valid JSON");
+    let decoded: Vec<T> = serde_json::from_str(&encoded).expect("words decode");
+    assert_eq!(decoded, all);
+    format!("{name} {encoded}\n")
+}
+
+#[test]
+fn words_are_stored_as_ever() {
+    let lines = [
+        words!(Outcome: Success, Partial, Failed, Timeout, Cancelled),
+        words!(RefusalKind: OutsideZone, GitDir, SymlinkLeaves, Gitlink, TooLarge, TooMany,
+            Executes, BadName, BadMode),
+        words!(Origin: File, Intent),
+        words!(Approval: Ask, Given),
+        words!(Verdict: Approve, Deny),
+        words!(Freshness: Continue, Fresh),
+        words!(Claim: Success, Partial, Failed),
+        words!(NoteKind: Status, Question),
+        words!(Deploy: Auto, Manual),
+        words!(Overlap: Wait, Allow),
+        words!(Effort: Low, Medium, High),
+        words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
+        line("PlanStatus", PlanStatus::ALL),
+        line("TaskStatus", TaskStatus::ALL),
+        line("WorkerStatus", WorkerStatus::ALL),
+        line("RequestStatus", RequestStatus::ALL),
+        line("LandingStatus", LandingStatus::ALL),
+    ];
+    expect![[r#"
+        Outcome ["success","partial","failed","timeout","cancelled"]
+        RefusalKind ["outside_zone","git_dir","symlink_leaves","gitlink","too_large","too_many","executes","bad_name","bad_mode"]
+        Origin ["file","intent"]
+        Approval ["ask","given"]
+        Verdict ["approve","deny"]
+        Freshness ["continue","fresh"]
+        Claim ["success","partial","failed"]
+        NoteKind ["status","question"]
+        Deploy ["auto","manual"]
+        Overlap ["wait","allow"]
+        Effort ["low","medium","high"]
+        PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
+        PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
+        TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
+        WorkerStatus ["created","starting","running","waiting_input","waiting_permission","paused","completed","failed","killed"]
+        RequestStatus ["at_user","approved","denied","answered","withdrawn"]
+        LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
+    "#]].assert_eq(&lines.concat());
+}
+
+golden!(
+    actors_are_stored_as_ever,
+    Actor,
+    "actor.ndjson",
+    vec![Actor::Person, Actor::Orchestrator, Actor::Worker(WORKER)],
+    [Person, Orchestrator, Worker]
+);
+
+golden!(
+    backends_are_stored_as_ever,
+    Backend,
+    "backend.ndjson",
+    vec![Backend::Builtin, Backend::Program { name: "claude".into() }],
+    [Builtin, Program]
+);
+
+golden!(
+    task_works_are_stored_as_ever,
+    TaskWork,
+    "task_work.ndjson",
+    vec![
+        TaskWork::Prompt { prompt: "Add it".into() },
+        TaskWork::Script { prompt: "Add it".into(), script: "write a\n".into() },
+        TaskWork::Command { prompt: "Add it".into(), command: "make".into() },
+    ],
+    [Prompt, Script, Command]
+);
+
+golden!(
+    turn_causes_are_stored_as_ever,
+    TurnCause,
+    "turn_cause.ndjson",
+    vec![
+        TurnCause::Start,
+        TurnCause::Reminder,
+        TurnCause::Answer { question: "Which?".into(), answer: "That".into() },
+        TurnCause::Resumed,
+    ],
+    [Start, Reminder, Answer, Resumed]
+);
+
+golden!(
+    stop_reasons_are_stored_as_ever,
+    StopReason,
+    "stop_reason.ndjson",
+    vec![
+        StopReason::EndTurn,
+        StopReason::MaxTokens,
+        StopReason::MaxTurnRequests,
+        StopReason::Refusal,
+        StopReason::Cancelled,
+        StopReason::Error { message: "overloaded".into() },
+    ],
+    [EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled, Error]
+);
+
+golden!(
+    places_of_landing_are_stored_as_ever,
+    LandedAt,
+    "landed_at.ndjson",
+    vec![
+        LandedAt::Base { branch: "main".into() },
+        LandedAt::Side { branch: "pitcrew/plan-7".into(), reason: "main is checked out".into() },
+    ],
+    [Base, Side]
+);
+
+golden!(
+    requests_are_stored_as_ever,
+    RequestKind,
+    "request_kind.ndjson",
+    vec![
+        RequestKind::PlanExecution,
+        RequestKind::BranchMerge,
+        RequestKind::ToolUse {
+            tool: tool_use(),
+            call: "call-1".into(),
+            options: vec![PermissionOption {
+                id: "yes".into(),
+                kind: PermissionOptionKind::AllowOnce,
+            }],
+        },
+        RequestKind::Question { question: "Which?".into() },
+    ],
+    [PlanExecution, BranchMerge, ToolUse, Question]
+);
