@@ -1,0 +1,14 @@
+//! Keeps events forever and effects until they have ended. Never interprets either.
+//!
+//! A journal takes events and the effects they ask for in one batch: all of it is durable when
+//! `append` returns, or nothing of it was written. Events are numbered without a gap; an effect
+//! leaves the outbox in the batch that brings the event that retires it.
+mod error;
+mod journal;
+mod memory;
+mod sqlite;
+
+pub use error::{AppendError, AppendErrorKind, OpenError, OpenErrorKind, ReadError, ReadErrorKind};
+pub use journal::{Batch, Journal};
+pub use memory::MemoryJournal;
+pub use sqlite::{JournalReader, SqliteJournal};

@@ -1,0 +1,121 @@
+//! Opening the file: whose it is, what version it has, and that it is set up for durability.
+
+use super::{FILE_NAME, fault};
+use crate::OpenErrorKind;
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+    time::Duration,
+};
+
+/// "Pitc": tells our files from those of other programs.
+const APPLICATION_ID: i32 = 0x5069_7463;
+const VERSION: i32 = 1;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Makes the folder and those above it. What was made is synced into its parent, or a power cut
+/// could lose the journal with it.
+pub fn make_dir(dir: &Path) -> io::Result<()> {
+    if dir.as_os_str().is_empty() || dir.is_dir() {
+        return Ok(());
+    }
+    let parent = dir.parent().unwrap_or(dir);
+    make_dir(parent)?;
+    DirBuilder::new().mode(0o700).create(dir).map_err(|error| {
+        let text = format!("cannot make the folder `{}`: {error}", dir.display());
+        io::Error::new(error.kind(), text)
+    })?;
+    // A parent without a name is the working folder.
+    File::open(Path::new(".").join(parent))?.sync_all()
+}
+
+/// Opens the database for the one writer. The caller holds the lock.
+pub fn writer(dir: &Path) -> Result<Connection, OpenErrorKind> {
+    let path = dir.join(FILE_NAME);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+    }
+    // Closed before SQLite opens it: closing it later would drop SQLite's own locks.
+    drop(file);
+    let connect = || Connection::open_with_flags(&path, flags(OpenFlags::SQLITE_OPEN_READ_WRITE));
+    let connection = connect().map_err(|it| fault::on_open(it, dir))?;
+    prepare(&connection, dir)?;
+    File::open(dir)?.sync_all()?;
+    Ok(connection)
+}
+
+/// Opens the database a second time, to read beside the writer.
+pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags(OpenFlags::SQLITE_OPEN_READ_ONLY))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// A connection is used by one thread at a time, so `SQLite`'s own mutex is not needed. Paths are paths, never URIs.
+fn flags(access: OpenFlags) -> OpenFlags {
+    access | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+fn prepare(connection: &Connection, dir: &Path) -> Result<(), OpenErrorKind> {
+    let sql = |it| fault::on_open(it, dir);
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
+    // Before anything is changed: a file that is not ours is left as it is.
+    let is_new = check_owner(connection, dir)?;
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .map_err(sql)?;
+    if mode != "wal" {
+        return Err(OpenErrorKind::NoWriteAheadLog { mode });
+    }
+    // NORMAL would lose acknowledged batches at a power cut.
+    connection.pragma_update(None, "synchronous", "full").map_err(sql)?;
+    // On macOS an ordinary sync stops at the drive's cache.
+    connection.pragma_update(None, "fullfsync", true).map_err(sql)?;
+    if is_new { create_tables(connection).map_err(sql) } else { Ok(()) }
+}
+
+/// Refuses a file of another program or of a newer version; says whether the file is still empty.
+fn check_owner(connection: &Connection, dir: &Path) -> Result<bool, OpenErrorKind> {
+    let pragma = |name| {
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, i32>(0))
+            .map_err(|it| fault::on_open(it, dir))
+    };
+    let (application_id, version) = (pragma("application_id")?, pragma("user_version")?);
+    if application_id == APPLICATION_ID && version > VERSION {
+        return Err(OpenErrorKind::Newer { found: version, known: VERSION });
+    }
+    if application_id == APPLICATION_ID && version == VERSION {
+        return Ok(false);
+    }
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|it| fault::on_open(it, dir))?;
+    if application_id == 0 && version == 0 && tables == 0 {
+        Ok(true)
+    } else {
+        Err(OpenErrorKind::Foreign { application_id })
+    }
+}
+
+/// One transaction: a file has both tables and its version, or is still empty.
+fn create_tables(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         CREATE TABLE events (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+         CREATE TABLE outbox (effect INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
+         PRAGMA application_id = {APPLICATION_ID};
+         PRAGMA user_version = {VERSION};
+         COMMIT;"
+    ))
+}

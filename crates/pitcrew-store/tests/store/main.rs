@@ -1,0 +1,8 @@
+//! The promises of the journal, tried on real files, real processes and really full disks.
+mod support;
+mod conformance;
+mod agreement;
+mod files;
+mod readers;
+mod kill;
+mod disk;
