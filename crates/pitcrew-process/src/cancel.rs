@@ -1,0 +1,61 @@
+//! Stopping runs from outside.
+
+use rustix::event::{EventfdFlags, eventfd};
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Stops runs from outside. Cheap to clone; all clones are the same switch, and it stays on.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<Switch>);
+
+#[derive(Debug, Default)]
+struct Switch {
+    on: AtomicBool,
+    waiting: Mutex<Vec<Weak<OwnedFd>>>,
+}
+
+impl Cancel {
+    /// Kills the process trees of the runs that hold this, and of those that will.
+    pub fn cancel(&self) {
+        self.0.on.store(true, Ordering::SeqCst);
+        for bell in self.waiting().drain(..).filter_map(|it| it.upgrade()) {
+            // A counter that cannot be raised has been raised already.
+            rustix::io::write(&*bell, &1_u64.to_ne_bytes()).ok();
+        }
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.on.load(Ordering::SeqCst)
+    }
+
+    /// A descriptor that becomes readable at `cancel`, also when that was before this call.
+    pub(crate) fn bell(&self) -> io::Result<Bell> {
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let mut waiting = self.waiting();
+        waiting.retain(|it| it.strong_count() > 0);
+        waiting.push(Arc::downgrade(&bell));
+        drop(waiting);
+        if self.is_cancelled() {
+            rustix::io::write(&*bell, &1_u64.to_ne_bytes())?;
+        }
+        Ok(Bell(bell))
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<Weak<OwnedFd>>> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Bell(Arc<OwnedFd>);
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,106 @@
+//! The orchestrator's end of a shim: starts it, sends frames, receives what the agent says.
+//!
+//! Reads the socket only when somebody waits for the next event, so a slow reader slows the
+//! agent down and nothing piles up here.
+
+mod error;
+mod events;
+mod start;
+
+pub use error::{ShimError, ShimErrorKind};
+pub use events::{ShimEvent, ShimEvents};
+pub use start::start_shim;
+
+use crate::shim::{Order, encode};
+use error::Context;
+use pitcrew_model::limits::FRAME_BYTES_MAX;
+use std::{borrow::Cow, collections::VecDeque, io, path::PathBuf, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixStream, unix::OwnedWriteHalf},
+    sync::Mutex,
+};
+
+/// Gives orders to a shim. When it is dropped, the shim has lost its client and the lease runs.
+#[derive(Debug)]
+pub struct ShimHandle {
+    pid: u32,
+    socket: PathBuf,
+    context: Context,
+    outgoing: Mutex<Outgoing>,
+}
+
+#[derive(Debug)]
+struct Outgoing {
+    stream: OwnedWriteHalf,
+    /// The rest of what an abandoned `send` began. It goes out before anything else, so that no
+    /// frame is ever torn.
+    pending: VecDeque<u8>,
+}
+
+impl ShimHandle {
+    /// Sends one frame to the agent. An id that was sent before is dropped by the shim, so after
+    /// a crash everything may be sent again.
+    ///
+    /// Waits while the agent does not read. That the agent is gone is told by the events.
+    pub async fn send(&self, id: u64, frame: &str) -> Result<(), ShimError> {
+        if frame.contains('\n') {
+            let reason = "it has more than one line".to_owned();
+            return Err(self.context.error(ShimErrorKind::BadFrame { reason }));
+        }
+        if frame.len() > FRAME_BYTES_MAX {
+            let reason = format!("it has {} bytes, at most {FRAME_BYTES_MAX}", frame.len());
+            return Err(self.context.error(ShimErrorKind::BadFrame { reason }));
+        }
+        let mut outgoing = self.outgoing.lock().await;
+        encode(&Order::Send { id, frame: Cow::Borrowed(frame) }, &mut outgoing.pending);
+        outgoing.flush().await.map_err(|error| self.context.error(ShimErrorKind::Gone(error)))
+    }
+
+    /// Tells the shim to end the agent: a request, then force after `grace`. Returns when the
+    /// order was heard; the last event tells that nothing is left. An agent that has ended
+    /// already is no error.
+    ///
+    /// Goes its own way to the shim, so it works while frames are stuck, and may overtake some.
+    pub async fn stop(&self, grace: Duration) -> Result<(), ShimError> {
+        let mut stream = match UnixStream::connect(&self.socket).await {
+            Ok(stream) => stream,
+            Err(error) if is_over(&error) => return Ok(()),
+            Err(error) => return Err(self.context.error(ShimErrorKind::Gone(error))),
+        };
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        let mut line = Vec::new();
+        encode(&Order::Stop { grace_ms }, &mut line);
+        let said = async {
+            stream.write_all(&line).await?;
+            stream.shutdown().await?;
+            stream.read_to_end(&mut Vec::new()).await
+        };
+        match said.await {
+            Err(error) if !is_over(&error) => Err(self.context.error(ShimErrorKind::Gone(error))),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The process number of the shim.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+}
+
+impl Outgoing {
+    async fn flush(&mut self) -> io::Result<()> {
+        self.stream.write_all_buf(&mut self.pending).await
+    }
+}
+
+/// Nobody listens there any more.
+fn is_over(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+    )
+}

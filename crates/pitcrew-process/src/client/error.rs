@@ -1,0 +1,50 @@
+//! What can go wrong between the orchestrator and a shim.
+
+use crate::ShimSpec;
+use std::{io, path::PathBuf};
+
+/// An agent could not be started or spoken to.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to drive agent `{program}` from `{}`", dir.display())]
+pub struct ShimError {
+    pub program: String,
+    /// The attempt's folder.
+    pub dir: PathBuf,
+    #[source]
+    pub kind: ShimErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ShimErrorKind {
+    /// The agent's program is not there or cannot be executed. Nothing runs.
+    #[error("the agent is missing: {reason}")]
+    AgentMissing { reason: String },
+    /// Another shim owns the attempt's folder, and perhaps its agent still works.
+    #[error("another shim already runs this attempt")]
+    AlreadyRunning,
+    /// The shim could not be started, or could not start the agent for a reason of ours.
+    #[error("the shim did not start: {reason}")]
+    NotStarted { reason: String },
+    /// The shim does not answer. Its events tell how the agent ended.
+    #[error("the shim is gone")]
+    Gone(#[source] io::Error),
+    #[error("the frame cannot be sent: {reason}")]
+    BadFrame { reason: String },
+}
+
+/// Which agent it is about.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    program: String,
+    dir: PathBuf,
+}
+
+impl Context {
+    pub(super) fn new(spec: &ShimSpec) -> Self {
+        Self { program: spec.program(), dir: spec.dir.clone() }
+    }
+
+    pub(super) fn error(&self, kind: ShimErrorKind) -> ShimError {
+        ShimError { program: self.program.clone(), dir: self.dir.clone(), kind }
+    }
+}

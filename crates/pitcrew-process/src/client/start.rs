@@ -1,0 +1,124 @@
+//! Starts a shim and meets it.
+
+use super::{
+    Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, error::Context, events::read_line,
+};
+use crate::{
+    ShimSpec, command,
+    shim::{Order, ProcessIds, Report, Start, encode, spec_path},
+};
+use std::{
+    collections::VecDeque,
+    fs::{DirBuilder, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    process::{Child, Command},
+    sync::Mutex,
+};
+
+/// A shim is there within milliseconds, also on a busy machine long before this.
+const START_MS_MAX: u64 = 30_000;
+
+/// Starts `program shim DIR`, which starts the agent, and attaches to it.
+///
+/// The shim has a session of its own and outlives us. `program` is our own executable. Makes the
+/// attempt's folder and the socket's when they are not there.
+pub async fn start_shim(
+    program: &Path,
+    spec: &ShimSpec,
+) -> Result<(ShimHandle, ShimEvents), ShimError> {
+    let context = Context::new(spec);
+    let start = tokio::time::timeout(Duration::from_millis(START_MS_MAX), start(program, spec));
+    let met = match start.await {
+        Ok(met) => met.map_err(|kind| context.error(kind))?,
+        Err(_) => return Err(context.error(not_started("it does not answer"))),
+    };
+    let Met { shim, ids, stream, outgoing } = met;
+    let handle = ShimHandle {
+        pid: u32::try_from(ids.shim.pid).expect("a process number is positive"),
+        socket: spec.socket.clone(),
+        context,
+        outgoing: Mutex::new(outgoing),
+    };
+    let spec = spec.clone();
+    let events =
+        ShimEvents { stream, spec, ids, shim, begun: Vec::new(), exit: None, is_over: false };
+    Ok((handle, events))
+}
+
+struct Met {
+    shim: Child,
+    ids: ProcessIds,
+    stream: BufReader<OwnedReadHalf>,
+    outgoing: Outgoing,
+}
+
+async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
+    let mut shim = spawn(program, spec).map_err(|error| not_started(error.to_string()))?;
+    match first_words(&mut shim).await {
+        Ok(Start::Ready) => {}
+        Ok(Start::AgentMissing { reason }) => return Err(ShimErrorKind::AgentMissing { reason }),
+        Ok(Start::AlreadyRunning) => return Err(ShimErrorKind::AlreadyRunning),
+        Ok(Start::Failed { reason }) => return Err(not_started(reason)),
+        Err(error) => return Err(not_started(error.to_string())),
+    }
+    let (read, write) =
+        UnixStream::connect(&spec.socket).await.map_err(ShimErrorKind::Gone)?.into_split();
+    let mut stream = BufReader::new(read);
+    let (ids, outgoing) = attach(&mut stream, write).await.map_err(ShimErrorKind::Gone)?;
+    Ok(Met { shim, ids, stream, outgoing })
+}
+
+fn not_started(reason: impl Into<String>) -> ShimErrorKind {
+    ShimErrorKind::NotStarted { reason: reason.into() }
+}
+
+/// The shim gets no variable of ours: an agent could read them there.
+fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Child> {
+    let mut folders = DirBuilder::new();
+    folders.recursive(true).mode(0o700);
+    folders.create(&spec.dir)?;
+    spec.socket.parent().map_or(Ok(()), |it| folders.create(it))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(spec_path(&spec.dir))?;
+    file.write_all(&serde_json::to_vec(spec).map_err(io::Error::other)?)?;
+    let mut options = OpenOptions::new();
+    let log = options.append(true).create(true).mode(0o600).open(spec.dir.join("shim.log"))?;
+    let argv = [program.as_os_str(), "shim".as_ref(), spec.dir.as_os_str()];
+    let mut command = command::command(&argv, &spec.dir, &[])?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    Command::from(command).spawn()
+}
+
+async fn first_words(shim: &mut Child) -> io::Result<Start> {
+    let stdout = shim.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let mut line = String::new();
+    BufReader::new(stdout).take(64 * 1_024).read_line(&mut line).await?;
+    serde_json::from_str(&line)
+        .map_err(|_| io::Error::other(format!("it said {line:?} and not that it is ready")))
+}
+
+async fn attach(
+    stream: &mut BufReader<OwnedReadHalf>,
+    write: OwnedWriteHalf,
+) -> io::Result<(ProcessIds, Outgoing)> {
+    let mut outgoing = Outgoing { stream: write, pending: VecDeque::new() };
+    encode(&Order::Attach { from: 0 }, &mut outgoing.pending);
+    outgoing.flush().await?;
+    let line = read_line(stream, &mut Vec::new()).await?.unwrap_or_default();
+    match serde_json::from_slice(&line) {
+        Ok(Report::Hello(ids)) => Ok((ids, outgoing)),
+        Ok(_) | Err(_) => Err(io::Error::other("it did not say hello")),
+    }
+}

@@ -1,0 +1,213 @@
+//! Runs one program to its end, keeps the end of its output, and leaves nothing of it behind.
+//!
+//! Blocking and single-threaded. What the output means is the caller's business.
+
+mod start;
+mod supervise;
+
+use crate::{Cancel, Policy, Tier, environment};
+use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
+use start::Streams;
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// One program to be run to its end.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub argv: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// Added to what the way of running gives.
+    pub env: Vec<(OsString, OsString)>,
+    pub stdin: Vec<u8>,
+    pub timeout: Duration,
+    /// How much of the end of each output stream is kept.
+    pub output_bytes_max: usize,
+}
+
+impl Run {
+    pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            argv: vec![program.into()],
+            cwd: cwd.into(),
+            env: Vec::new(),
+            stdin: Vec::new(),
+            timeout: Duration::from_millis(CHECK_TIMEOUT_MS),
+            output_bytes_max: OUTPUT_BYTES_MAX,
+        }
+    }
+
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.argv.push(arg.into());
+        self
+    }
+
+    #[must_use]
+    pub fn args<I>(mut self, args: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        self.argv.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    #[must_use]
+    pub fn output_bytes_max(mut self, bytes: usize) -> Self {
+        self.output_bytes_max = bytes;
+        self
+    }
+
+    fn program(&self) -> String {
+        self.argv.first().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+/// How a run ended and what it wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// The beginning of one of the streams was let go.
+    pub truncated: bool,
+    pub took: Duration,
+}
+
+impl Finished {
+    /// It ended by itself with exit code 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0) && !self.timed_out && !self.cancelled
+    }
+}
+
+/// A program could not be run.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to run `{program}` in `{}`", cwd.display())]
+pub struct RunError {
+    pub program: String,
+    pub cwd: PathBuf,
+    #[source]
+    pub kind: RunErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunErrorKind {
+    #[error("`{program}` was not found: install it, or put its folder on PATH")]
+    NotFound { program: String },
+    #[error("`{program}` may not be executed: check its permissions")]
+    PermissionDenied { program: String },
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl RunErrorKind {
+    fn new(program: &str, error: io::Error) -> Self {
+        let (kind, program) = (error.kind(), program.to_owned());
+        if kind == io::ErrorKind::NotFound {
+            Self::NotFound { program }
+        } else if kind == io::ErrorKind::PermissionDenied {
+            Self::PermissionDenied { program }
+        } else {
+            Self::Io(error)
+        }
+    }
+}
+
+/// Runs code of the repository, or git in a tree that an agent has written.
+///
+/// The environment is an allow-list (`PATH`, `HOME`, `LANG`, `LC_*`, `TERM`, `TZ`, `TMPDIR`,
+/// `USER`, `LOGNAME`, `SHELL`, `CARGO_HOME`, `RUSTUP_HOME`) with what the policy and the run add.
+/// The program gets its own process group. When it ends, at the time-out and at cancel,
+/// everything that it started is killed, also what left the group or the session.
+pub fn run_confined(policy: &Policy, run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
+    confined(policy, run, Streams::Apart, cancel)
+}
+
+/// Runs our own git on a repository that only we or the user write.
+///
+/// Like `run_confined`, but the environment is ours, without what could redirect git (`GIT_*`),
+/// and what left the process group is killed at the time-out and at cancel only.
+pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
+    run.env = environment::trusted(run.env);
+    execute(run, Streams::Apart, None, cancel)
+}
+
+/// Runs `sh -c COMMAND` in `cwd`, confined. Both output streams are in `stdout`, interleaved as
+/// they were written.
+pub fn shell(
+    policy: &Policy,
+    command: &str,
+    cwd: &Path,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<Finished, RunError> {
+    let run = Run::new("sh", cwd).args(["-c", command]).timeout(timeout);
+    confined(policy, run, Streams::Together, cancel)
+}
+
+fn confined(
+    policy: &Policy,
+    mut run: Run,
+    streams: Streams,
+    cancel: &Cancel,
+) -> Result<Finished, RunError> {
+    match policy.tier {
+        // Nothing of the operating system holds it.
+        Tier::T1 => {}
+    }
+    let marker = start::unique_marker();
+    run.env = environment::confined(&policy.env, run.env);
+    run.env.push((environment::RUN_MARKER.into(), marker.clone().into()));
+    execute(run, streams, Some(marker), cancel)
+}
+
+/// Runs with exactly the environment in `run`.
+fn execute(
+    run: Run,
+    streams: Streams,
+    marker: Option<String>,
+    cancel: &Cancel,
+) -> Result<Finished, RunError> {
+    if cancel.is_cancelled() {
+        return Ok(Finished { cancelled: true, ..Finished::default() });
+    }
+    let (program, cwd) = (run.program(), run.cwd.clone());
+    let failed = |error| RunError {
+        kind: RunErrorKind::new(&program, error),
+        program: program.clone(),
+        cwd: cwd.clone(),
+    };
+    let started = start::start(&run, streams, marker).map_err(failed)?;
+    let broken = |error| RunError {
+        kind: RunErrorKind::Io(error),
+        program: program.clone(),
+        cwd: cwd.clone(),
+    };
+    supervise::supervise(started, run, cancel).map_err(broken)
+}

@@ -1,0 +1,115 @@
+//! The process between the orchestrator and one agent: the only way an agent is started.
+//!
+//! It owns the agent's pipes, writes both directions down, and outlives the orchestrator for the
+//! lease. It never returns while anything that descends from the agent is alive. It understands
+//! no word of what agents say, and it never decides to start anything again.
+//!
+//! ```text
+//! client ── orders ──► shim ── frames ──► agent's stdin        <dir>/spec.json    what to run
+//!        ◄─ reports ──  │  ◄── lines ──── agent's stdout       <dir>/spool.ndjson both directions
+//!                       └──── ◄────────── agent's stderr       <dir>/stderr.log   its complaints
+//!                                                              <dir>/exit.json    how it ended
+//! ```
+//!
+//! The spool is also the queue: its records are copied to the client byte by byte from where the
+//! client stands, so a client that comes later, or again, gets the same stream.
+
+mod wire;
+mod lines;
+mod spool;
+mod stderr;
+mod reaper;
+mod agent;
+mod connection;
+mod exit;
+mod service;
+
+pub(crate) use exit::read as read_exit;
+pub(crate) use wire::{MESSAGE_BYTES_MAX, Order, ProcessIds, Report, Start, encode};
+
+use crate::tree;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Everything that the shim needs to know, kept as `spec.json` in the attempt's folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShimSpec {
+    /// The attempt's folder: spec, spool, standard error and exit record. Absolute.
+    pub dir: PathBuf,
+    /// Where the shim listens. Absolute, and shorter than 108 bytes.
+    pub socket: PathBuf,
+    pub argv: Vec<String>,
+    pub cwd: PathBuf,
+    /// The whole environment of the agent; see `agent_environment`.
+    pub env: Vec<(String, String)>,
+    /// How long the agent is kept when the client is lost. 0: not at all.
+    pub lease_ms: u64,
+}
+
+impl ShimSpec {
+    pub(crate) fn program(&self) -> String {
+        self.argv.first().cloned().unwrap_or_default()
+    }
+
+    /// Marks the agent's processes, see `tree::marked`.
+    pub(crate) fn marker(&self) -> String {
+        self.dir.display().to_string()
+    }
+}
+
+pub(crate) fn spec_path(dir: &Path) -> PathBuf {
+    dir.join("spec.json")
+}
+
+/// The body of `pitcrew shim DIR`.
+///
+/// Tells on standard output in one line whether it listens and the agent runs. Does not return
+/// before the agent's tree is empty and `DIR/exit.json` is written.
+pub fn shim_main(dir: &Path) -> ExitCode {
+    let (start, service) = match begin(dir) {
+        Ok(service) => (Start::Ready, Some(service)),
+        Err(start) => (start, None),
+    };
+    if service.is_none() {
+        // The agent may have been started before something else failed.
+        let own = rustix::process::getpid().as_raw_pid();
+        tree::end(|| tree::descendants(own), None);
+    }
+    tell(&start);
+    match service.map(service::Service::run) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("pitcrew shim: {error}");
+            ExitCode::FAILURE
+        }
+        None => ExitCode::FAILURE,
+    }
+}
+
+fn begin(dir: &Path) -> Result<service::Service, Start> {
+    let broken = |error: io::Error| Start::Failed { reason: error.to_string() };
+    // Fails when we lead a group already, for example when started by hand: then a terminal's
+    // signals reach us, and nothing else changes.
+    rustix::process::setsid().ok();
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| broken(error.into()))?;
+    let lock = File::create(dir.join("lock")).map_err(broken)?;
+    lock.try_lock().map_err(|_| Start::AlreadyRunning)?;
+    let bytes = std::fs::read(spec_path(dir)).map_err(broken)?;
+    let spec: ShimSpec = serde_json::from_slice(&bytes)
+        .map_err(|error| Start::Failed { reason: format!("bad spec.json: {error}") })?;
+    service::Service::new(spec, lock)
+}
+
+/// Nobody may be listening any more; then nobody will come, and the lease ends it.
+fn tell(start: &Start) {
+    let mut line = serde_json::to_vec(start).expect("a start report is plain data");
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line).and_then(|()| stdout.flush()).ok();
+}

@@ -1,0 +1,139 @@
+//! The agent's process and our ends of its pipes.
+
+use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
+use crate::{command, environment::RUN_MARKER, poll, poll::Step, tree::ProcessId};
+use pitcrew_model::limits::FRAME_BYTES_MAX;
+use rustix::io::Errno;
+use std::{
+    collections::VecDeque,
+    io::{self, Read, Write},
+    os::unix::process::CommandExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
+};
+
+pub(super) struct Agent {
+    pub(super) id: ProcessId,
+    pub(super) reaper: Reaper,
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: Option<ChildStdout>,
+    pub(super) stderr: Option<ChildStderr>,
+    lines: Lines,
+    /// For the agent, not taken by it yet.
+    pending: VecDeque<u8>,
+}
+
+impl Agent {
+    pub(super) fn start(spec: &ShimSpec) -> Result<Self, Start> {
+        let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
+        let mut child = spawn(spec).map_err(|error| refusal(spec, &error))?;
+        let pid = i32::try_from(child.id()).expect("a process number is positive");
+        // The child is ours and not waited for, so it has an entry.
+        let id = ProcessId::of(pid).expect("a child that was not waited for is in the table");
+        let agent = Self {
+            id,
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            reaper: Reaper::start(pid).map_err(failed)?,
+            lines: Lines::new(FRAME_BYTES_MAX),
+            pending: VecDeque::new(),
+        };
+        agent.never_block().map_err(failed)?;
+        Ok(agent)
+    }
+
+    fn never_block(&self) -> io::Result<()> {
+        self.stdin.as_ref().map_or(Ok(()), poll::never_block)?;
+        self.stdout.as_ref().map_or(Ok(()), poll::never_block)?;
+        self.stderr.as_ref().map_or(Ok(()), poll::never_block)
+    }
+
+    /// Takes one bufferful of its output into the spool.
+    pub(super) fn take_stdout(&mut self, spool: &mut Spool) -> io::Result<Step> {
+        let mut buffer = [0; poll::BUFFER_BYTES];
+        let Some(stdout) = &mut self.stdout else { return Ok(Step::Closed) };
+        let step = Step::of(stdout.read(&mut buffer));
+        match step {
+            Step::Moved(count) => {
+                self.lines.push(&buffer[..count], &mut |line| spool.output(line))?;
+            }
+            Step::NotNow => {}
+            Step::Closed => self.close_stdout(spool)?,
+        }
+        Ok(step)
+    }
+
+    /// Nothing more will come. What is left of a line is told.
+    pub(super) fn close_stdout(&mut self, spool: &mut Spool) -> io::Result<()> {
+        self.stdout = None;
+        self.lines.finish().map_or(Ok(()), |it| spool.output(it))
+    }
+
+    pub(super) fn take_stderr(&mut self, mut each: impl FnMut(&[u8])) -> Step {
+        let mut buffer = [0; poll::BUFFER_BYTES];
+        let Some(stderr) = &mut self.stderr else { return Step::Closed };
+        let step = Step::of(stderr.read(&mut buffer));
+        match step {
+            Step::Moved(count) => each(&buffer[..count]),
+            Step::NotNow => {}
+            Step::Closed => self.stderr = None,
+        }
+        step
+    }
+
+    pub(super) fn queue(&mut self, frame: &str) {
+        // An agent that closed its input gets no more of it. That is not our failure.
+        if self.stdin.is_some() {
+            self.pending.extend(frame.as_bytes());
+            self.pending.push_back(b'\n');
+        }
+    }
+
+    pub(super) fn pending_bytes(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(super) fn feed(&mut self) {
+        let Some(stdin) = &mut self.stdin else { return };
+        if self.pending.is_empty() {
+            return;
+        }
+        match Step::of(stdin.write(self.pending.as_slices().0)) {
+            Step::Moved(count) => drop(self.pending.drain(..count)),
+            Step::NotNow => {}
+            Step::Closed => {
+                self.stdin = None;
+                self.pending = VecDeque::new();
+            }
+        }
+    }
+}
+
+fn spawn(spec: &ShimSpec) -> io::Result<Child> {
+    let argv: Vec<&str> = spec.argv.iter().map(String::as_str).collect();
+    let marker = spec.marker();
+    let mut env: Vec<(&str, &str)> =
+        spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    env.push((RUN_MARKER, &marker));
+    let mut command = command::command(&argv, &spec.cwd, &env)?;
+    command.process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn()
+}
+
+/// Only what is wrong with the program itself makes the agent missing; a machine that is out of
+/// processes or memory is another matter.
+fn refusal(spec: &ShimSpec, error: &io::Error) -> Start {
+    let program = spec.program();
+    let kind = error.kind();
+    let reason = if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        format!("`{program}` was not found: install it, or put its folder on PATH")
+    } else if kind == io::ErrorKind::PermissionDenied {
+        format!("`{program}` may not be executed: check its permissions")
+    } else if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) {
+        format!("`{program}` is no program of this machine: {error}")
+    } else {
+        return Start::Failed { reason: format!("cannot execute `{program}`: {error}") };
+    };
+    Start::AgentMissing { reason }
+}

@@ -1,0 +1,125 @@
+//! One connection to the shim's socket: a client, or somebody who only gives one order.
+
+use super::{
+    lines::{Line, Lines},
+    spool::Spool,
+    wire::{MESSAGE_BYTES_MAX, Order, Report, encode},
+};
+use crate::{poll, poll::Step};
+use std::{
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
+};
+
+pub(super) struct Connection {
+    stream: UnixStream,
+    lines: Lines,
+    /// Said, not taken by the other side yet: the end of a message, or a part of the spool.
+    pending: Vec<u8>,
+    pending_from: usize,
+    /// Where the client stands in the spool. Nothing is delivered before it attached.
+    cursor: Option<u64>,
+    farewell: Option<Vec<u8>>,
+}
+
+impl Connection {
+    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+        poll::never_block(&stream)?;
+        Ok(Self {
+            stream,
+            lines: Lines::new(MESSAGE_BYTES_MAX),
+            pending: Vec::new(),
+            pending_from: 0,
+            cursor: None,
+            farewell: None,
+        })
+    }
+
+    pub(super) fn cursor(&self) -> Option<u64> {
+        self.cursor
+    }
+
+    pub(super) fn attach(&mut self, hello: &Report<'_>, from: u64) {
+        encode(hello, &mut self.pending);
+        self.cursor = Some(from);
+    }
+
+    /// The last words. They are said after all of the spool.
+    pub(super) fn bid_farewell(&mut self, report: &Report<'_>) {
+        let mut line = Vec::new();
+        encode(report, &mut line);
+        self.farewell = Some(line);
+    }
+
+    /// Reads what there is and gives each order to `each`. `Closed` when the other side is gone
+    /// or does not speak our language.
+    pub(super) fn take(
+        &mut self,
+        each: &mut impl FnMut(Order<'_>) -> io::Result<()>,
+    ) -> io::Result<Step> {
+        let mut buffer = [0; poll::BUFFER_BYTES];
+        let step = Step::of(self.stream.read(&mut buffer));
+        let Step::Moved(count) = step else { return Ok(step) };
+        let mut understood = true;
+        self.lines.push(&buffer[..count], &mut |line| match parse(&line) {
+            Some(order) if understood => each(order),
+            Some(_) | None => {
+                understood = false;
+                Ok(())
+            }
+        })?;
+        Ok(if understood { step } else { Step::Closed })
+    }
+
+    /// Says as much as the other side takes now.
+    pub(super) fn deliver(&mut self, spool: &Spool) -> io::Result<Step> {
+        loop {
+            if self.pending_from == self.pending.len() && !self.refill(spool)? {
+                return Ok(Step::NotNow);
+            }
+            match Step::of(self.stream.write(&self.pending[self.pending_from..])) {
+                Step::Moved(count) => self.pending_from += count,
+                step @ (Step::NotNow | Step::Closed) => return Ok(step),
+            }
+        }
+    }
+
+    /// The next thing to say; false when there is none.
+    fn refill(&mut self, spool: &Spool) -> io::Result<bool> {
+        self.pending.clear();
+        self.pending_from = 0;
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        if *cursor < spool.length() {
+            self.pending.resize(64 * 1_024, 0);
+            let count = spool.read_at(*cursor, &mut self.pending)?;
+            self.pending.truncate(count);
+            *cursor += count as u64;
+        } else if let Some(farewell) = self.farewell.take() {
+            self.pending = farewell;
+        }
+        Ok(!self.pending.is_empty())
+    }
+
+    /// There is something that the other side has not taken yet.
+    pub(super) fn wants_to_speak(&self, spool: &Spool) -> bool {
+        self.pending_from < self.pending.len()
+            || self.farewell.is_some()
+            || self.cursor.is_some_and(|it| it < spool.length())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+fn parse<'a>(line: &Line<'a>) -> Option<Order<'a>> {
+    match line {
+        Line::Text(text) => serde_json::from_str(text).ok(),
+        Line::Garbage { .. } => None,
+    }
+}

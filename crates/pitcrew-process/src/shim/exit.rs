@@ -1,0 +1,31 @@
+//! The exit record: written once, whole or not at all.
+
+use pitcrew_model::Exit;
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+const NAME: &str = "exit.json";
+
+pub(super) fn remove(dir: &Path) -> io::Result<()> {
+    match fs::remove_file(dir.join(NAME)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+pub(super) fn write(dir: &Path, exit: &Exit) -> io::Result<()> {
+    let temporary = dir.join("exit.json.new");
+    let mut file = File::create(&temporary)?;
+    file.write_all(&serde_json::to_vec(exit).expect("an exit is plain data"))?;
+    file.sync_all()?;
+    fs::rename(&temporary, dir.join(NAME))?;
+    File::open(dir)?.sync_all()
+}
+
+/// The exit record of an attempt's folder, if its shim has written one.
+pub(crate) fn read(dir: &Path) -> Option<Exit> {
+    serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()
+}

@@ -1,0 +1,145 @@
+//! Cuts a stream of bytes into lines, in bounded memory.
+
+use std::io;
+
+/// More than this is given back after a long line.
+const IDLE_BYTES_MAX: usize = 1024 * 1024;
+/// How much of something that is no line is shown.
+const SHOWN_BYTES_MAX: usize = 200;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Text(&'a str),
+    Garbage { reason: String },
+}
+
+pub(super) struct Lines {
+    begun: Vec<u8>,
+    /// Bytes of the line that is being read, also of those that were let go.
+    length: usize,
+    bytes_max: usize,
+}
+
+impl Lines {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { begun: Vec::new(), length: 0, bytes_max }
+    }
+
+    /// Takes the next bytes and gives every line that is whole now to `each`, without its end.
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut impl FnMut(Line<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.keep(&bytes[..end]);
+            bytes = &bytes[end + 1..];
+            let line = self.line();
+            let told = each(line);
+            self.reset();
+            told?;
+        }
+        self.keep(bytes);
+        Ok(())
+    }
+
+    /// The stream has ended. A line that was begun is no line.
+    pub(super) fn finish(&mut self) -> Option<Line<'static>> {
+        let length = self.length;
+        let shown = shown(&self.begun);
+        self.reset();
+        (length > 0).then(|| Line::Garbage {
+            reason: format!("ended in the middle of a line of {length} bytes: {shown}"),
+        })
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        if self.length <= self.bytes_max {
+            self.begun.extend_from_slice(bytes);
+        } else if self.begun.len() > SHOWN_BYTES_MAX {
+            self.begun.truncate(SHOWN_BYTES_MAX);
+            self.begun.shrink_to_fit();
+        }
+    }
+
+    fn line(&self) -> Line<'_> {
+        if self.length > self.bytes_max {
+            let (length, bytes_max) = (self.length, self.bytes_max);
+            let shown = shown(&self.begun);
+            let reason = format!("a line of {length} bytes, at most {bytes_max}: {shown}");
+            return Line::Garbage { reason };
+        }
+        match str::from_utf8(&self.begun) {
+            Ok(text) => Line::Text(text),
+            Err(_) => Line::Garbage { reason: format!("not UTF-8: {}", shown(&self.begun)) },
+        }
+    }
+
+    fn reset(&mut self) {
+        self.length = 0;
+        self.begun.clear();
+        self.begun.shrink_to(IDLE_BYTES_MAX);
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let cut = &bytes[..bytes.len().min(SHOWN_BYTES_MAX)];
+    String::from_utf8_lossy(cut).escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes out when `chunks` go into lines of at most 8 bytes.
+    fn cut(chunks: &[&[u8]]) -> Vec<String> {
+        let mut lines = Lines::new(8);
+        let mut seen = Vec::new();
+        for chunk in chunks {
+            let mut each = |line: Line<'_>| {
+                seen.push(show(&line));
+                Ok(())
+            };
+            lines.push(chunk, &mut each).unwrap();
+        }
+        seen.extend(lines.finish().map(|it| show(&it)));
+        seen
+    }
+
+    fn show(line: &Line<'_>) -> String {
+        match line {
+            Line::Text(text) => format!("text {text}"),
+            Line::Garbage { reason } => format!("garbage {reason}"),
+        }
+    }
+
+    #[test]
+    fn lines_are_whole_wherever_the_stream_is_cut() {
+        assert_eq!(
+            cut(&[b"one\ntwo\n", b"th", b"ree", b"\n\n"]),
+            ["text one", "text two", "text three", "text "]
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_told_and_the_next_one_is_whole() {
+        assert_eq!(
+            cut(&[b"12345678\n1234567", b"89", b"0\nnext\n"]),
+            ["text 12345678", "garbage a line of 10 bytes, at most 8: 1234567", "text next"]
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_without_control_characters() {
+        assert_eq!(cut(&[b"a\xff\x1b\nb\n"]), ["garbage not UTF-8: a\u{fffd}\\u{1b}", "text b"]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_no_line() {
+        assert_eq!(
+            cut(&[b"{\"half"]),
+            ["garbage ended in the middle of a line of 6 bytes: {\\\"half"]
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! The shim's loop: one thread, which waits for everything at once and never for one thing.
+//!
+//! ```text
+//!            stop, lease over              agent ended, grace over
+//! serving ─────────────────────► ending ─────────────────────────► over ──► client told: return
+//!    └──────────── agent ended, or something broke ─────────────────┘
+//! ```
+
+mod talk;
+mod end;
+
+use super::{
+    ShimSpec, agent::Agent, connection::Connection, exit, reaper::Reaped, spool::Spool,
+    stderr::Stderr, wire::Start,
+};
+use crate::{poll, tree::ProcessId};
+use pitcrew_model::{Exit, limits::FRAME_BYTES_MAX};
+use rustix::{
+    event::PollFlags,
+    fs::Mode,
+    process::{WaitStatus, umask},
+};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixListener,
+    },
+    time::{Duration, Instant},
+};
+
+/// The agent is read no further while the client is this far behind.
+const UNREAD_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+/// The client is read no further while the agent is this far behind.
+const PENDING_BYTES_MAX: usize = FRAME_BYTES_MAX;
+/// How long the first client may take to come.
+const FIRST_CLIENT_MS_MAX: u64 = 10_000;
+/// Connections besides the client. More than that is no friend.
+const VISITORS_MAX: usize = 16;
+
+enum Phase {
+    Serving,
+    /// The tree was asked to end.
+    Ending {
+        kill_at: Instant,
+    },
+    /// Nothing lives and the exit record is written. What is left is to tell the client.
+    Over,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    Reaper,
+    Stdout,
+    Stderr,
+    Stdin,
+    Listener,
+    Client,
+    Visitor(usize),
+}
+
+pub(super) struct Service {
+    spec: ShimSpec,
+    own: ProcessId,
+    agent: Agent,
+    spool: Spool,
+    stderr: Stderr,
+    listener: UnixListener,
+    client: Option<Connection>,
+    visitors: Vec<Connection>,
+    sent: BTreeSet<u64>,
+    phase: Phase,
+    ended: Option<WaitStatus>,
+    exit: Option<Exit>,
+    /// Where the last client stood.
+    delivered: u64,
+    /// Without a client: when it is given up.
+    lease_ends: Instant,
+    met_a_client: bool,
+    /// Held as long as we live: one shim per folder.
+    _lock: File,
+}
+
+impl Service {
+    /// Listens first and starts the agent last, so that a failure leaves nothing running.
+    pub(super) fn new(spec: ShimSpec, lock: File) -> Result<Self, Start> {
+        let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
+        let own = ProcessId::of(rustix::process::getpid().as_raw_pid())
+            .ok_or_else(|| Start::Failed { reason: "no /proc is mounted".into() })?;
+        exit::remove(&spec.dir).map_err(failed)?;
+        let spool = Spool::create(&spec.dir).map_err(failed)?;
+        let stderr = Stderr::create(spec.dir.clone()).map_err(failed)?;
+        let listener = listen(&spec).map_err(|error| Start::Failed {
+            reason: format!("cannot listen on `{}`: {error}", spec.socket.display()),
+        })?;
+        let agent = Agent::start(&spec).inspect_err(|_| {
+            fs::remove_file(&spec.socket).ok();
+        })?;
+        Ok(Self {
+            own,
+            agent,
+            spool,
+            stderr,
+            listener,
+            client: None,
+            visitors: Vec::new(),
+            sent: BTreeSet::new(),
+            phase: Phase::Serving,
+            ended: None,
+            exit: None,
+            delivered: 0,
+            lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
+            met_a_client: false,
+            spec,
+            _lock: lock,
+        })
+    }
+
+    /// Serves until nothing is left to do. Whatever breaks here, the tree is ended first.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        while !self.is_done() {
+            if let Err(error) = self.turn() {
+                if matches!(self.phase, Phase::Over) {
+                    return Err(error);
+                }
+                self.stderr.note(&format!("gave up: {error}"));
+                self.finish();
+            }
+        }
+        fs::remove_file(&self.spec.socket)
+    }
+
+    fn is_done(&self) -> bool {
+        let Phase::Over = self.phase else { return false };
+        match &self.client {
+            Some(client) => !client.wants_to_speak(&self.spool),
+            None => self.met_a_client || Instant::now() >= self.lease_ends,
+        }
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        let ready = self.wait()?;
+        for source in ready {
+            self.handle(source)?;
+        }
+        self.deliver()?;
+        self.settle();
+        Ok(())
+    }
+
+    fn handle(&mut self, source: Source) -> io::Result<()> {
+        match source {
+            Source::Reaper => {
+                for news in self.agent.reaper.news() {
+                    if let Reaped::Agent(status) = news {
+                        self.ended = Some(status);
+                    }
+                }
+            }
+            Source::Stdout => {
+                self.agent.take_stdout(&mut self.spool)?;
+            }
+            Source::Stderr => {
+                self.agent.take_stderr(|bytes| self.stderr.push(bytes));
+            }
+            Source::Stdin => self.agent.feed(),
+            Source::Listener => self.accept(),
+            Source::Client => {
+                if let Some(client) = self.client.take() {
+                    let (client, heard) = self.hear(client);
+                    self.client = client;
+                    self.notice_loss();
+                    heard?;
+                }
+            }
+            Source::Visitor(index) => {
+                let visitor = self.visitors.swap_remove(index);
+                self.seat(visitor)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<Vec<Source>> {
+        let (sources, interests): (Vec<Source>, Vec<_>) =
+            self.interests().into_iter().map(|(source, fd, flags)| (source, (fd, flags))).unzip();
+        let ready = poll::wait(&interests, self.next_moment())?;
+        Ok(sources.into_iter().zip(ready).filter(|(_, ready)| *ready).map(|(it, _)| it).collect())
+    }
+
+    fn next_moment(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Ending { kill_at } => Some(kill_at),
+            Phase::Serving | Phase::Over => self.client.is_none().then_some(self.lease_ends),
+        }
+    }
+
+    /// What to wait for. A pipe that is not to be read now must not be listed at all: its loss
+    /// would be told again and again.
+    fn interests(&self) -> Vec<(Source, BorrowedFd<'_>, PollFlags)> {
+        let mut interests = vec![(Source::Reaper, self.agent.reaper.as_fd(), PollFlags::IN)];
+        if let Some(stdout) = &self.agent.stdout
+            && self.spool.length().saturating_sub(self.delivered) < UNREAD_BYTES_MAX
+        {
+            interests.push((Source::Stdout, stdout.as_fd(), PollFlags::IN));
+        }
+        if let Some(stderr) = &self.agent.stderr {
+            interests.push((Source::Stderr, stderr.as_fd(), PollFlags::IN));
+        }
+        if let Some(stdin) = &self.agent.stdin
+            && self.agent.pending_bytes() > 0
+        {
+            interests.push((Source::Stdin, stdin.as_fd(), PollFlags::OUT));
+        }
+        if let Some(client) = &self.client {
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, self.agent.pending_bytes() < PENDING_BYTES_MAX);
+            flags.set(PollFlags::OUT, client.wants_to_speak(&self.spool));
+            interests.push((Source::Client, client.as_fd(), flags));
+        }
+        // From the last to the first: taking one out leaves the places before it alone.
+        for (index, visitor) in self.visitors.iter().enumerate().rev() {
+            interests.push((Source::Visitor(index), visitor.as_fd(), PollFlags::IN));
+        }
+        if self.visitors.len() < VISITORS_MAX {
+            interests.push((Source::Listener, self.listener.as_fd(), PollFlags::IN));
+        }
+        interests
+    }
+}
+
+/// Nobody but us may connect, from the first moment on.
+fn listen(spec: &ShimSpec) -> io::Result<UnixListener> {
+    match fs::remove_file(&spec.socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let before = umask(Mode::from_raw_mode(0o177));
+    let listener = UnixListener::bind(&spec.socket);
+    umask(before);
+    let listener = listener?;
+    poll::never_block(&listener)?;
+    Ok(listener)
+}

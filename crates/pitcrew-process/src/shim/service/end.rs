@@ -1,0 +1,83 @@
+//! The end of the agent: asked for, forced, proven, written down.
+
+use super::{Phase, Service};
+use crate::{
+    poll::Step,
+    shim::{exit, reaper::Reaped},
+    tree,
+};
+use pitcrew_model::{Exit, limits::STOP_GRACE_MS};
+use rustix::process::{Signal, WaitStatus};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+/// Between two looks for processes that are on their way out.
+const LOOK_AGAIN_MS: u64 = 20;
+
+impl Service {
+    /// Goes on to the next phase when its time has come.
+    pub(super) fn settle(&mut self) {
+        let now = Instant::now();
+        match self.phase {
+            Phase::Serving if self.ended.is_some() => self.finish(),
+            Phase::Serving if self.client.is_none() && now >= self.lease_ends => {
+                self.begin_end(STOP_GRACE_MS);
+            }
+            Phase::Ending { kill_at } if self.ended.is_some() || now >= kill_at => self.finish(),
+            Phase::Serving | Phase::Ending { .. } | Phase::Over => {}
+        }
+    }
+
+    /// Asks everything in the tree to end; what does not is killed after the grace.
+    pub(super) fn begin_end(&mut self, grace_ms: u64) {
+        let kill_at = Instant::now() + Duration::from_millis(grace_ms);
+        match &mut self.phase {
+            Phase::Serving => {
+                for process in tree::descendants(self.own.pid) {
+                    process.signal(Signal::TERM).ok();
+                }
+                self.phase = Phase::Ending { kill_at };
+            }
+            Phase::Ending { kill_at: before } => *before = kill_at.min(*before),
+            Phase::Over => {}
+        }
+    }
+
+    /// Kills what is left, proves that nothing is, and writes down how it ended.
+    pub(super) fn finish(&mut self) {
+        loop {
+            tree::end(|| tree::descendants(self.own.pid), None);
+            match self.agent.reaper.next(Duration::from_millis(LOOK_AGAIN_MS)) {
+                Some(Reaped::Agent(status)) => self.ended = Some(status),
+                Some(Reaped::All) => break,
+                None => {}
+            }
+        }
+        if let Err(error) = self.drain() {
+            self.stderr.note(&format!("the last output is lost: {error}"));
+        }
+        self.phase = Phase::Over;
+        let status = self.ended;
+        let exit = Exit {
+            code: status.and_then(WaitStatus::exit_status),
+            signal: status.and_then(WaitStatus::terminating_signal),
+            stderr: self.stderr.tail(),
+        };
+        if let Err(error) = exit::write(&self.spec.dir, &exit) {
+            eprintln!("pitcrew shim: failed to write the exit record: {error}");
+        }
+        self.exit = Some(exit);
+        self.tell_the_end();
+    }
+
+    /// Takes what the dead have left in the pipes.
+    fn drain(&mut self) -> io::Result<()> {
+        self.agent.stdin = None;
+        while let Step::Moved(_) = self.agent.take_stderr(|bytes| self.stderr.push(bytes)) {}
+        self.agent.stderr = None;
+        while let Step::Moved(_) = self.agent.take_stdout(&mut self.spool)? {}
+        self.agent.close_stdout(&mut self.spool)
+    }
+}

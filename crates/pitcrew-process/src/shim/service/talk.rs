@@ -1,0 +1,102 @@
+//! Connections: who is the client, what it wants, what it is told.
+
+use super::{Phase, Service};
+use crate::{
+    poll::Step,
+    shim::{
+        connection::Connection,
+        wire::{Order, ProcessIds, Report},
+    },
+};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+impl Service {
+    /// Hears a visitor out: it may have become the client, go on visiting, or be gone.
+    pub(super) fn seat(&mut self, visitor: Connection) -> io::Result<()> {
+        let (visitor, heard) = self.hear(visitor);
+        match visitor {
+            Some(it) if it.cursor().is_none() => self.visitors.push(it),
+            // One client at a time: a second one is turned away.
+            Some(it) if self.client.is_none() => {
+                self.client = Some(it);
+                self.met_a_client = true;
+                self.tell_the_end();
+            }
+            Some(_) | None => {}
+        }
+        heard
+    }
+
+    /// Obeys what a connection says, and gives it back unless it is gone; also when obeying
+    /// failed, for then it has to be told the end.
+    pub(super) fn hear(
+        &mut self,
+        mut connection: Connection,
+    ) -> (Option<Connection>, io::Result<()>) {
+        let mut cursor = connection.cursor();
+        let was_attached = cursor.is_some();
+        let heard = connection.take(&mut |order| {
+            match order {
+                Order::Attach { from } => cursor = cursor.or(Some(from)),
+                Order::Send { id, frame } if cursor.is_some() => self.send(id, &frame)?,
+                // Somebody who did not attach has nothing to say to the agent.
+                Order::Send { .. } => {}
+                Order::Stop { grace_ms } => self.begin_end(grace_ms),
+            }
+            Ok(())
+        });
+        if let (false, Some(from)) = (was_attached, cursor) {
+            let ids = ProcessIds { shim: self.own, agent: self.agent.id };
+            connection.attach(&Report::Hello(ids), from);
+        }
+        let is_gone = matches!(heard, Ok(Step::Closed));
+        ((!is_gone).then_some(connection), heard.map(drop))
+    }
+
+    /// Writes the frame down, then gives it to the agent; each id once.
+    fn send(&mut self, id: u64, frame: &str) -> io::Result<()> {
+        if matches!(self.phase, Phase::Over) || self.sent.contains(&id) {
+            return Ok(());
+        }
+        self.spool.input(id, frame)?;
+        self.sent.insert(id);
+        self.agent.queue(frame);
+        Ok(())
+    }
+
+    pub(super) fn accept(&mut self) {
+        // Whoever went away again before we looked is no loss.
+        if let Ok((stream, _)) = self.listener.accept()
+            && let Ok(visitor) = Connection::new(stream)
+        {
+            self.visitors.push(visitor);
+        }
+    }
+
+    pub(super) fn deliver(&mut self) -> io::Result<()> {
+        let Some(client) = &mut self.client else { return Ok(()) };
+        let step = client.deliver(&self.spool)?;
+        self.delivered = client.cursor().unwrap_or(self.delivered);
+        if matches!(step, Step::Closed) {
+            self.client = None;
+            self.notice_loss();
+        }
+        Ok(())
+    }
+
+    pub(super) fn notice_loss(&mut self) {
+        if self.client.is_none() {
+            self.lease_ends = Instant::now() + Duration::from_millis(self.spec.lease_ms);
+        }
+    }
+
+    /// Lets the client know at the end of its stream that all is over, whenever it came.
+    pub(super) fn tell_the_end(&mut self) {
+        if let (Some(client), Some(exit)) = (&mut self.client, &self.exit) {
+            client.bid_farewell(&Report::Exited(exit.clone()));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Who descends from whom, and how all of them are ended.
+//!
+//! A process is known by its number and its start time, so a number that was given to somebody
+//! else meanwhile is never signalled. Nothing is ever found by its name.
+
+use crate::{environment::RUN_MARKER, poll};
+use rustix::{
+    event::PollFlags,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+
+/// A killed process that is still there after this long is held by the kernel; look again.
+const DEATH_MS_MAX: u64 = 50;
+
+/// One process, never to be mistaken for a later one with the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ProcessId {
+    pub(crate) pid: i32,
+    /// In clock ticks since the machine started.
+    pub(crate) start: u64,
+}
+
+impl ProcessId {
+    /// The process that has this number now, also when it has ended and nobody asked how.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        Entry::read(pid).map(|it| it.id)
+    }
+
+    pub(crate) fn is_alive(self) -> bool {
+        Entry::read(self.pid).is_some_and(|it| it.id == self && !it.ended)
+    }
+
+    pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
+        let pid = Pid::from_raw(self.pid).ok_or(io::ErrorKind::NotFound)?;
+        let handle = pidfd_open(pid, PidfdFlags::empty())?;
+        // Looked at after the handle was taken: from here on it is this process or none.
+        if Self::of(self.pid) != Some(self) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(pidfd_send_signal(handle, signal)?)
+    }
+
+    /// Waits for its end, but not for long.
+    fn await_end(self) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+        let until = Instant::now() + Duration::from_millis(DEATH_MS_MAX);
+        poll::wait(&[(handle.as_fd(), PollFlags::IN)], Some(until)).ok();
+    }
+}
+
+/// A line of the process table.
+struct Entry {
+    id: ProcessId,
+    parent: i32,
+    ended: bool,
+}
+
+impl Entry {
+    fn read(pid: i32) -> Option<Self> {
+        Self::parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The second field is the program's name in parentheses and may hold anything.
+    fn parse(pid: i32, line: &[u8]) -> Option<Self> {
+        let name_end = line.iter().rposition(|byte| *byte == b')')?;
+        let rest = str::from_utf8(line.get(name_end + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        // Of the whole line this is field 20, the next one field 22; four are gone.
+        let threads: u32 = fields.nth(15)?.parse().ok()?;
+        let start = fields.nth(1)?.parse().ok()?;
+        // A process whose first thread has ended looks dead while its other threads go on.
+        let ended = matches!(state, "Z" | "X") && threads <= 1;
+        Some(Self { id: ProcessId { pid, start }, parent, ended })
+    }
+}
+
+fn numbers() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|it| it.file_name().to_str()?.parse().ok())
+}
+
+/// The living descendants of `root`, without `root`.
+pub(crate) fn descendants(root: i32) -> BTreeSet<ProcessId> {
+    let table: Vec<Entry> = numbers().filter_map(Entry::read).collect();
+    let mut family = BTreeSet::from([root]);
+    // A child may stand before its parent in the table when numbers have wrapped around.
+    loop {
+        let size = family.len();
+        for entry in &table {
+            if family.contains(&entry.parent) {
+                family.insert(entry.id.pid);
+            }
+        }
+        if family.len() == size {
+            break;
+        }
+    }
+    family.remove(&root);
+    table.iter().filter(|it| !it.ended && family.contains(&it.id.pid)).map(|it| it.id).collect()
+}
+
+/// The living processes whose environment says that they belong to the run `marker`.
+pub(crate) fn marked(marker: &str) -> BTreeSet<ProcessId> {
+    let wanted = format!("{RUN_MARKER}={marker}");
+    let is_marked = |pid: &i32| {
+        fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|it| it.split(|byte| *byte == 0).any(|it| it == wanted.as_bytes()))
+    };
+    let entries = numbers().filter(is_marked).filter_map(Entry::read);
+    entries.filter(|it| !it.ended).map(|it| it.id).collect()
+}
+
+/// Ends all that `find` finds, until it finds none: first stops them all, so that none can start
+/// another while the rest is being looked for, then kills them. Gives up at `until`.
+pub(crate) fn end(find: impl Fn() -> BTreeSet<ProcessId>, until: Option<Instant>) {
+    loop {
+        let mut stopped = BTreeSet::new();
+        loop {
+            let new: Vec<ProcessId> = find().difference(&stopped).copied().collect();
+            if new.is_empty() {
+                break;
+            }
+            for process in new {
+                process.signal(Signal::STOP).ok();
+                stopped.insert(process);
+            }
+        }
+        for process in &stopped {
+            process.signal(Signal::KILL).ok();
+        }
+        match stopped.first() {
+            Some(process) => process.await_end(),
+            None => return,
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_have_any_name() {
+        let rest = "S 7 7 7 0 -1 4 3 4 0 1 0 3 29 14 20 0 2 0 101880 5124096 983";
+        let entry = Entry::parse(8, format!("8 (a) Z 1 (b) {rest}").as_bytes()).unwrap();
+        assert_eq!(entry.id, ProcessId { pid: 8, start: 101_880 });
+        assert_eq!((entry.parent, entry.ended), (7, false));
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_ended_is_alive_while_another_goes_on() {
+        let stat = |threads| {
+            let line = format!("8 (a) Z 7 7 7 0 -1 4 3 4 0 1 0 3 29 14 20 0 {threads} 0 9 0");
+            Entry::parse(8, line.as_bytes()).unwrap()
+        };
+        assert!(stat(1).ended && !stat(2).ended);
+    }
+
+    #[test]
+    fn we_know_ourselves_and_not_a_process_that_had_our_number() {
+        let pid = rustix::process::getpid().as_raw_pid();
+        let own = ProcessId::of(pid).unwrap();
+        assert!(own.is_alive());
+        let other = ProcessId { start: own.start + 1, ..own };
+        assert!(!other.is_alive());
+        assert_eq!(other.signal(Signal::KILL).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

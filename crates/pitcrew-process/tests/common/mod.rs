@@ -1,0 +1,132 @@
+//! One attempt in a temporary folder, and ways to look at its processes.
+
+use pitcrew_model::Exit;
+use pitcrew_process::{ShimEvent, ShimEvents, ShimHandle, ShimSpec, start_shim};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    fs::{CWD, FileType, Mode, OFlags},
+    process::{Pid, PidfdFlags, pidfd_open},
+};
+use std::{
+    fs,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+pub const LINE_BYTES_MAX: usize = pitcrew_model::limits::FRAME_BYTES_MAX;
+
+pub struct Fixture {
+    root: TempDir,
+    pub spec: ShimSpec,
+}
+
+impl Fixture {
+    /// An agent that is a shell script.
+    pub fn new(script: &str) -> Self {
+        let root = TempDir::new().unwrap();
+        let cwd = root.path().join("checkout");
+        fs::create_dir(&cwd).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let spec = ShimSpec {
+            dir: root.path().join("attempt"),
+            socket: root.path().join("s"),
+            argv: vec!["sh".into(), "-c".into(), script.into()],
+            cwd,
+            env: vec![("PATH".into(), path), ("GIVEN".into(), "1".into())],
+            lease_ms: 0,
+        };
+        Self { root, spec }
+    }
+
+    pub async fn start(&self) -> (ShimHandle, ShimEvents) {
+        start_shim(&shim_program(), &self.spec).await.unwrap()
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.spec.dir
+    }
+
+    pub fn cwd(&self) -> &Path {
+        assert!(self.spec.cwd.starts_with(self.root.path()));
+        &self.spec.cwd
+    }
+
+    /// The exit record.
+    pub fn exit(&self) -> Exit {
+        serde_json::from_slice(&fs::read(self.dir().join("exit.json")).unwrap()).unwrap()
+    }
+}
+
+/// Cargo builds the examples of a crate with its tests.
+pub fn shim_program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.ancestors().nth(2).unwrap().join("examples/process_shim");
+    assert!(program.exists(), "build it first: cargo build --package pitcrew-process --examples");
+    program
+}
+
+pub fn line(event: Option<ShimEvent>) -> String {
+    match event {
+        Some(ShimEvent::Frame { line, .. }) => line,
+        other => panic!("not a frame: {other:?}"),
+    }
+}
+
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|it| !it.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
+}
+
+/// Whether the process whose number the agent wrote into the file `name` is alive now.
+pub fn is_alive(fixture: &Fixture, name: &str) -> bool {
+    runs(fs::read_to_string(fixture.cwd().join(name)).unwrap().trim())
+}
+
+/// The living processes that work in `folder`.
+pub fn processes_in(folder: &Path) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = entries.filter_map(|it| it.file_name().into_string().ok());
+    let here = numbers.filter(|it| {
+        fs::read_link(format!("/proc/{it}/cwd")).is_ok_and(|cwd| cwd == folder) && runs(it)
+    });
+    here.filter_map(|it| it.parse().ok()).collect()
+}
+
+/// The most memory that the process has ever had.
+pub fn peak_bytes(pid: u32) -> usize {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1_024
+}
+
+/// Holds on to a process, so that its end can be waited for.
+pub fn watch(pid: u32) -> OwnedFd {
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    pidfd_open(pid, PidfdFlags::empty()).unwrap()
+}
+
+pub fn await_end(process: &OwnedFd) {
+    let mut fds = [PollFd::new(process, PollFlags::IN)];
+    let deadline = Timespec { tv_sec: 30, tv_nsec: 0 };
+    assert_eq!(rustix::event::poll(&mut fds, Some(&deadline)).unwrap(), 1, "it does not end");
+}
+
+/// A pipe with a name. Whoever inherits its other end cannot hide from us.
+pub struct Lifeline(OwnedFd);
+
+impl Lifeline {
+    pub fn new(path: &Path) -> Self {
+        rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Self(rustix::fs::open(path, flags, Mode::empty()).unwrap())
+    }
+
+    /// Somebody who opened the other end, or a descendant of theirs, is alive.
+    pub fn is_held(&self) -> bool {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut fds, Some(&now)).unwrap();
+        !fds[0].revents().contains(PollFlags::HUP)
+    }
+}

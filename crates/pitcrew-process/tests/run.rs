@@ -1,0 +1,188 @@
+//! Programs run to their end: real processes, real pipes, real signals.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+use pitcrew_process::{Cancel, Policy, Run, RunErrorKind, run_confined, run_trusted, shell};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+const LONG: Duration = Duration::from_mins(1);
+
+fn sh(script: &str, dir: &Path) -> Run {
+    Run::new("sh", dir).args(["-c", script]).timeout(LONG)
+}
+
+fn run(run: Run) -> pitcrew_process::Finished {
+    run_confined(&Policy::unconfined(), run, &Cancel::default()).unwrap()
+}
+
+/// Whether the process whose number is in the file `name` is alive now.
+fn is_alive(dir: &Path, name: &str) -> bool {
+    let pid = fs::read_to_string(dir.join(name)).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    stat.is_ok_and(|it| !it.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
+}
+
+#[test]
+fn both_streams_and_the_exit_code_are_kept() {
+    let dir = TempDir::new().unwrap();
+    let finished = run(sh("echo out; echo err >&2; exit 3", dir.path()));
+    assert_eq!(
+        (finished.stdout.as_slice(), finished.stderr.as_slice()),
+        (&b"out\n"[..], &b"err\n"[..])
+    );
+    assert_eq!((finished.code, finished.signal, finished.success()), (Some(3), None, false));
+}
+
+#[test]
+fn a_program_that_a_signal_ended_tells_which() {
+    let dir = TempDir::new().unwrap();
+    let finished = run(sh("kill -9 $$", dir.path()));
+    assert_eq!((finished.code, finished.signal), (None, Some(9)));
+}
+
+#[test]
+fn a_large_input_and_a_large_output_pass_each_other() {
+    let dir = TempDir::new().unwrap();
+    let input = vec![b'x'; 3 * 1_024 * 1_024];
+    let finished = run(Run::new("cat", dir.path()).stdin(input.clone()));
+    assert!(finished.success() && !finished.truncated);
+    assert!(finished.stdout == input);
+}
+
+#[test]
+fn a_program_that_does_not_read_its_input_is_no_failure() {
+    let dir = TempDir::new().unwrap();
+    let finished = run(Run::new("true", dir.path()).stdin(vec![b'x'; 1_024 * 1_024]));
+    assert!(finished.success());
+}
+
+#[test]
+fn the_end_of_too_much_output_is_kept() {
+    let dir = TempDir::new().unwrap();
+    let script = "seq 1 100000; echo the end";
+    let finished = run(sh(script, dir.path()).output_bytes_max(100));
+    assert!(finished.truncated && finished.stdout.len() == 100);
+    assert!(finished.stdout.ends_with(b"100000\nthe end\n"));
+}
+
+#[test]
+fn a_shell_command_keeps_the_order_of_its_streams() {
+    let dir = TempDir::new().unwrap();
+    let command = "echo 1; echo 2 >&2; echo 3; pwd";
+    let cancel = Cancel::default();
+    let finished = shell(&Policy::unconfined(), command, dir.path(), LONG, &cancel).unwrap();
+    let expected = format!("1\n2\n3\n{}\n", dir.path().canonicalize().unwrap().display());
+    assert_eq!(String::from_utf8(finished.stdout).unwrap(), expected);
+    assert!(finished.stderr.is_empty());
+}
+
+#[test]
+fn at_the_time_out_children_and_those_who_left_the_session_are_gone() {
+    let dir = TempDir::new().unwrap();
+    let script = "
+        sh -c 'echo $$ > child; sh -c \"echo \\$\\$ > grandchild; exec sleep 600\" & wait' &
+        setsid sh -c 'echo $$ > left; exec sleep 600' &
+        sh -c '(setsid sh -c \"echo \\$\\$ > orphan; exec sleep 600\" &)'
+        until [ -s grandchild ] && [ -s left ] && [ -s orphan ]; do :; done
+        echo all are up
+        wait";
+    let began = Instant::now();
+    let finished = run(sh(script, dir.path()).timeout(Duration::from_secs(3)));
+    assert!(finished.timed_out && !finished.success() && finished.signal == Some(9));
+    assert_eq!(finished.stdout, b"all are up\n");
+    assert!(began.elapsed() < Duration::from_secs(20));
+    for name in ["child", "grandchild", "left", "orphan"] {
+        assert!(!is_alive(dir.path(), name), "{name} is alive");
+    }
+}
+
+#[test]
+fn a_check_leaves_no_process_behind() {
+    let dir = TempDir::new().unwrap();
+    let script = "
+        sh -c 'echo $$ > background; exec sleep 600' &
+        setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &
+        until [ -s background ] && [ -s daemon ]; do :; done
+        echo done";
+    let finished = run(sh(script, dir.path()));
+    assert!(finished.success());
+    assert_eq!(finished.stdout, b"done\n");
+    assert!(finished.took < Duration::from_secs(20), "it waited for what it left behind");
+    assert!(!is_alive(dir.path(), "background") && !is_alive(dir.path(), "daemon"));
+}
+
+#[test]
+fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
+    let dir = TempDir::new().unwrap();
+    let made = run(Run::new("mkfifo", dir.path()).arg("up"));
+    assert!(made.success());
+    let cancel = Cancel::default();
+    let policy = Policy::unconfined();
+    std::thread::scope(|scope| {
+        let script = "trap '' TERM INT; sleep 600 & echo $! > child; echo up > up; wait";
+        let run = sh(script, dir.path());
+        let running = scope.spawn(|| run_confined(&policy, run, &cancel).unwrap());
+        // Opening a pipe waits for the one who writes.
+        assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
+        cancel.clone().cancel();
+        let finished = running.join().unwrap();
+        assert!(finished.cancelled && !finished.timed_out && !finished.success());
+    });
+    assert!(!is_alive(dir.path(), "child"));
+
+    let never_started = run_trusted(Run::new("touch", dir.path()).arg("file"), &cancel).unwrap();
+    assert!(never_started.cancelled && !dir.path().join("file").exists());
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let dir = TempDir::new().unwrap();
+    let cancel = Cancel::default();
+    let error = run_trusted(Run::new("no-such-program", dir.path()), &cancel).unwrap_err();
+    assert!(
+        matches!(&error.kind, RunErrorKind::NotFound { program } if program == "no-such-program")
+    );
+    assert!(error.kind.to_string().contains("no-such-program"));
+
+    let plain = dir.path().join("plain");
+    fs::write(&plain, "not a program").unwrap();
+    let error = run_trusted(Run::new(&plain, dir.path()), &cancel).unwrap_err();
+    assert!(matches!(error.kind, RunErrorKind::PermissionDenied { .. }));
+
+    let nowhere = dir.path().join("nowhere");
+    let error = run_trusted(Run::new("true", nowhere), &cancel).unwrap_err();
+    assert!(matches!(&error.kind, RunErrorKind::Io(it) if it.to_string().contains("nowhere")));
+}
+
+/// The environment of this test is its own: it is started again with one that has secrets.
+#[test]
+fn secrets_of_ours_do_not_reach_a_confined_program() {
+    let dir = TempDir::new().unwrap();
+    if std::env::var_os("SOME_TOKEN").is_none() {
+        let again = Run::new(std::env::current_exe().unwrap(), dir.path())
+            .args(["--exact", "secrets_of_ours_do_not_reach_a_confined_program"])
+            .env("SOME_TOKEN", "secret")
+            .env("GIT_DIR", "/elsewhere")
+            .env("LD_LIBRARY_PATH", "/elsewhere");
+        let finished = run_trusted(again, &Cancel::default()).unwrap();
+        assert!(finished.success(), "{}", String::from_utf8_lossy(&finished.stdout));
+        return;
+    }
+    let mut policy = Policy::unconfined();
+    policy.env.push(("FROM_POLICY".into(), "1".into()));
+    let print = Run::new("env", dir.path()).env("GIVEN", "2");
+    let finished = run_confined(&policy, print.clone(), &Cancel::default()).unwrap();
+    let confined = String::from_utf8(finished.stdout).unwrap();
+    assert!(confined.contains("FROM_POLICY=1\n") && confined.contains("GIVEN=2\n"));
+    assert!(confined.contains("PATH="));
+    for name in ["SOME_TOKEN", "GIT_DIR", "LD_LIBRARY_PATH"] {
+        assert!(!confined.contains(name), "{name} came through");
+    }
+    let trusted = run_trusted(print, &Cancel::default()).unwrap();
+    let trusted = String::from_utf8(trusted.stdout).unwrap();
+    assert!(trusted.contains("SOME_TOKEN=secret\n") && !trusted.contains("GIT_DIR"));
+}

@@ -1,0 +1,379 @@
+//! The shim between a client and an agent: real processes, real sockets, real pipes.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+mod common;
+
+use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
+use pitcrew_model::Exit;
+use pitcrew_process::{ShimErrorKind, ShimEvent, start_shim};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        net::UnixStream,
+    },
+    time::{Duration, Instant},
+};
+
+const GRACE: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn frames_go_to_the_agent_and_back_and_are_written_down() {
+    let fixture = Fixture::new("exec cat");
+    let (handle, mut events) = fixture.start().await;
+    for id in 1..=3 {
+        handle.send(id, &format!(r#"{{"number":{id},"text":"grün \" \\"}}"#)).await.unwrap();
+    }
+    let mut offset_before = None;
+    for id in 1..=3 {
+        let Some(ShimEvent::Frame { offset, line }) = events.next().await else { panic!() };
+        assert_eq!(line, format!(r#"{{"number":{id},"text":"grün \" \\"}}"#));
+        assert!(offset_before < Some(offset));
+        offset_before = Some(offset);
+    }
+    handle.stop(GRACE).await.unwrap();
+    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert_eq!((exit.code, exit.signal), (None, Some(15)));
+    assert_eq!(events.next().await, None);
+
+    let spool = fs::read_to_string(fixture.dir().join("spool.ndjson")).unwrap();
+    assert_eq!(spool.lines().filter(|it| it.starts_with(r#"{"in":{"offset":"#)).count(), 3);
+    assert_eq!(spool.lines().filter(|it| it.starts_with(r#"{"out":{"offset":"#)).count(), 3);
+    let marked = spool.find(r#"{"out":"#).unwrap();
+    assert!(spool[marked..].starts_with(&format!(r#"{{"out":{{"offset":{marked},"time":"#)));
+    assert_eq!(fixture.exit(), exit);
+}
+
+#[tokio::test]
+async fn a_frame_whose_id_was_sent_before_is_dropped() {
+    let fixture = Fixture::new("exec cat");
+    let (handle, mut events) = fixture.start().await;
+    handle.send(7, "once").await.unwrap();
+    handle.send(7, "once").await.unwrap();
+    handle.send(8, "last").await.unwrap();
+    assert_eq!(common::line(events.next().await), "once");
+    assert_eq!(common::line(events.next().await), "last");
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
+    let script = "echo first; echo complaint >&2; printf 'second\nhalf a line'; exit 5";
+    let fixture = Fixture::new(script);
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "first");
+    assert_eq!(common::line(events.next().await), "second");
+    let Some(ShimEvent::Garbage { reason, .. }) = events.next().await else { panic!() };
+    assert!(reason.contains("half a line"), "{reason}");
+    let exit = Exit { code: Some(5), signal: None, stderr: "complaint\n".into() };
+    assert_eq!(events.next().await, Some(ShimEvent::Exited(exit.clone())));
+    assert_eq!(events.next().await, None);
+    assert_eq!(fixture.exit(), exit);
+    // Nothing is left to stop, and that is fine.
+    handle.stop(GRACE).await.unwrap();
+    assert!(!fixture.spec.socket.exists());
+}
+
+#[tokio::test]
+async fn what_an_agent_leaves_behind_ends_with_it() {
+    let fixture = Fixture::new(
+        "sleep 600 & echo $! > background
+         (setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &)
+         until [ -s daemon ]; do :; done; exit 0",
+    );
+    let (_handle, mut events) = fixture.start().await;
+    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert_eq!(exit.code, Some(0));
+    assert!(!is_alive(&fixture, "background") && !is_alive(&fixture, "daemon"));
+}
+
+#[tokio::test]
+async fn stop_ends_an_agent_that_ignores_it_and_all_who_escaped() {
+    let fixture = Fixture::new(
+        "trap '' TERM INT HUP
+         sh -c '(setsid sh -c \"trap \\\"\\\" TERM; echo \\$\\$ > escaped; while :; do sleep 1; done\" &)'
+         setsid sh -c 'echo $$ > left; exec sleep 600' &
+         until [ -s escaped ] && [ -s left ]; do :; done
+         echo up; while :; do sleep 1; done",
+    );
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    assert!(is_alive(&fixture, "escaped") && is_alive(&fixture, "left"));
+    handle.stop(Duration::from_millis(100)).await.unwrap();
+    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert_eq!((exit.code, exit.signal), (None, Some(9)));
+    assert!(!is_alive(&fixture, "escaped") && !is_alive(&fixture, "left"));
+}
+
+#[tokio::test]
+async fn a_process_that_keeps_changing_its_number_does_not_get_away() {
+    // Each generation starts the next one in a session of its own and ends. All of them hold the
+    // lifeline.
+    let hopper = "exec 3> lifeline
+        echo 'setsid sh ./hop > /dev/null 2>&1 < /dev/null & exit' > hop
+        for each in 1 2 3 4 5 6 7 8; do sh ./hop; done; echo up; exec sleep 600";
+    let fixture = Fixture::new(hopper);
+    let lifeline = common::Lifeline::new(&fixture.cwd().join("lifeline"));
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    assert!(lifeline.is_held());
+    handle.stop(Duration::ZERO).await.unwrap();
+    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+    assert!(!lifeline.is_held(), "a generation got away");
+}
+
+#[tokio::test]
+async fn an_agent_whose_client_is_lost_is_ended_after_the_lease() {
+    let mut fixture = Fixture::new("sleep 600 & echo $! > child; echo up; wait");
+    fixture.spec.lease_ms = 300;
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    let (shim, began) = (handle.pid(), Instant::now());
+    let handle_to_shim = common::watch(shim);
+    drop((handle, events));
+    common::await_end(&handle_to_shim);
+    assert!(began.elapsed() >= Duration::from_millis(300), "the lease was not kept");
+    assert!(!is_alive(&fixture, "child"));
+    assert_eq!(fixture.exit().signal, Some(15));
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
+    let mut fixture = Fixture::new("exec cat");
+    fixture.spec.lease_ms = 60_000;
+    let (handle, mut events) = fixture.start().await;
+    handle.send(1, "one").await.unwrap();
+    handle.send(2, "two").await.unwrap();
+    assert_eq!(common::line(events.next().await), "one");
+    let Some(ShimEvent::Frame { offset, line }) = events.next().await else { panic!() };
+    assert_eq!(line, "two");
+    drop((handle, events));
+
+    let mut again = UnixStream::connect(&fixture.spec.socket).unwrap();
+    writeln!(again, r#"{{"attach":{{"from":{offset}}}}}"#).unwrap();
+    writeln!(again, r#"{{"send":{{"id":2,"frame":"two"}}}}"#).unwrap();
+    writeln!(again, r#"{{"send":{{"id":3,"frame":"three"}}}}"#).unwrap();
+    let mut lines = BufReader::new(again.try_clone().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with(r#"{"hello":{"shim":{"pid":"#));
+    assert!(lines.next().unwrap().ends_with(r#""line":"two"}}"#));
+    assert!(lines.next().unwrap().ends_with(r#""id":3,"line":"three"}}"#));
+    assert!(lines.next().unwrap().ends_with(r#""line":"three"}}"#));
+    writeln!(again, r#"{{"stop":{{"grace_ms":10000}}}}"#).unwrap();
+    assert!(lines.next().unwrap().starts_with(r#"{"exited":{"code":null,"signal":15"#));
+    assert_eq!(lines.next(), None);
+}
+
+/// What cannot be written down is not passed on: nobody could go on from it after a crash.
+#[tokio::test]
+async fn an_agent_ends_when_the_disk_is_full_and_the_reason_is_told() {
+    for (script, frame) in [("echo x; exec sleep 600", None), ("exec sleep 600", Some("x"))] {
+        let fixture = Fixture::new(script);
+        fs::create_dir(fixture.dir()).unwrap();
+        symlink("/dev/full", fixture.dir().join("spool.ndjson")).unwrap();
+        let (handle, mut events) = fixture.start().await;
+        if let Some(frame) = frame {
+            handle.send(1, frame).await.unwrap();
+        }
+        let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+        assert!(exit.stderr.contains("No space left on device"), "{}", exit.stderr);
+        assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_shim_that_is_killed_leaves_no_agent_behind() {
+    let fixture = Fixture::new(
+        "echo why >&2; (setsid sh -c 'echo $$ > daemon; exec sleep 600' &)
+         until [ -s daemon ]; do :; done; echo up; exec sleep 600",
+    );
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    let shim = rustix::process::Pid::from_raw(handle.pid().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(shim, rustix::process::Signal::KILL).unwrap();
+    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert_eq!(exit, Exit { code: None, signal: None, stderr: "why\n".into() });
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+    assert!(matches!(handle.send(1, "x").await.unwrap_err().kind, ShimErrorKind::Gone(_)));
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_does_not_fill_the_memory() {
+    let fixture = Fixture::new(
+        "echo before; head -c 300000000 /dev/zero | tr '\\0' a; echo; echo after; exec sleep 600",
+    );
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "before");
+    let Some(ShimEvent::Garbage { reason, .. }) = events.next().await else { panic!() };
+    assert!(reason.starts_with("a line of 300000000 bytes"), "{reason}");
+    assert_eq!(common::line(events.next().await), "after");
+    let peak = common::peak_bytes(handle.pid());
+    assert!(peak < LINE_BYTES_MAX * 2 + 16 * 1_024 * 1_024, "the shim grew to {peak} bytes");
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_largest_frame_passes_both_ways() {
+    let fixture = Fixture::new("exec cat");
+    let (handle, mut events) = fixture.start().await;
+    let frame = "é".repeat(LINE_BYTES_MAX / 2);
+    let (sent, event) = tokio::join!(handle.send(1, &frame), events.next());
+    sent.unwrap();
+    assert!(common::line(event) == frame);
+    let error = handle.send(2, &format!("{frame}x")).await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::BadFrame { .. }));
+    let error = handle.send(2, "two\nlines").await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::BadFrame { .. }));
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_garbage_and_the_rest_goes_on() {
+    let fixture = Fixture::new("printf 'a\\377b\\nfine\\n'; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    let Some(ShimEvent::Garbage { offset: 0, reason }) = events.next().await else { panic!() };
+    assert!(reason.starts_with("not UTF-8"), "{reason}");
+    assert_eq!(common::line(events.next().await), "fine");
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_that_nobody_listens_to_is_held_up() {
+    let fixture = Fixture::new("yes 'a line of some length that is repeated for ever and ever'");
+    let (handle, mut events) = fixture.start().await;
+    let spool = fixture.dir().join("spool.ndjson");
+    // It stands still when two looks in a row, with time for another megabyte, see the same.
+    let mut length = 0;
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let now = fs::metadata(&spool).unwrap().len();
+        if now == length && now > 60_000_000 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "it still grows at {now} bytes");
+        length = now;
+    }
+    assert!(length < 80_000_000, "the spool grew to {length} bytes");
+    assert!(common::peak_bytes(handle.pid()) < 16 * 1_024 * 1_024);
+    assert!(common::line(events.next().await).starts_with("a line of some length"));
+    // The order to stop is heard although the events are stuck.
+    handle.stop(GRACE).await.unwrap();
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(ShimEvent::Exited(_))));
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_read_can_be_stopped() {
+    let fixture = Fixture::new("exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    let frame = "x".repeat(LINE_BYTES_MAX);
+    let mut flood = std::pin::pin!(async {
+        for id in 1.. {
+            if handle.send(id, &frame).await.is_err() {
+                return;
+            }
+        }
+    });
+    let stuck = tokio::time::timeout(Duration::from_secs(2), &mut flood).await;
+    assert!(stuck.is_err(), "nothing held the flood up");
+    handle.stop(GRACE).await.unwrap();
+    let (last, ()) = tokio::join!(events.next(), flood);
+    assert!(matches!(last, Some(ShimEvent::Exited(_))));
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_executed_is_told_as_missing() {
+    let mut fixture = Fixture::new("");
+    fixture.spec.argv = vec!["no-such-agent".into()];
+    let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
+    let ShimErrorKind::AgentMissing { reason } = error.kind else { panic!("{error}") };
+    assert!(reason.contains("no-such-agent"), "{reason}");
+    assert!(!fixture.spec.socket.exists());
+
+    let plain = fixture.cwd().join("plain");
+    fs::write(&plain, "not a program").unwrap();
+    fixture.spec.argv = vec![plain.display().to_string()];
+    let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::AgentMissing { .. }));
+
+    // A broken executable: the system refuses it when it is started.
+    fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
+    let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::AgentMissing { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_shim_that_cannot_work_says_why() {
+    let mut fixture = Fixture::new("exec cat");
+    let error = start_shim("/no/such/pitcrew".as_ref(), &fixture.spec).await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::NotStarted { .. }));
+
+    let error = start_shim("/bin/echo".as_ref(), &fixture.spec).await.unwrap_err();
+    let ShimErrorKind::NotStarted { reason } = error.kind else { panic!("{error}") };
+    assert!(reason.contains("it said"), "{reason}");
+
+    fixture.spec.socket = fixture.dir().join("x".repeat(120));
+    let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
+    let ShimErrorKind::NotStarted { reason } = error.kind else { panic!("{error}") };
+    assert!(reason.contains("cannot listen on"), "{reason}");
+}
+
+#[tokio::test]
+async fn an_attempt_has_one_shim_at_a_time_and_keeps_the_spool_of_the_one_before() {
+    let fixture = Fixture::new("exec cat");
+    let (handle, mut events) = fixture.start().await;
+    let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
+    assert!(matches!(error.kind, ShimErrorKind::AlreadyRunning));
+    handle.send(1, "still here").await.unwrap();
+    assert_eq!(common::line(events.next().await), "still here");
+    handle.stop(GRACE).await.unwrap();
+    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+
+    let (handle, mut events) = fixture.start().await;
+    assert!(!fixture.dir().join("exit.json").exists());
+    handle.send(1, "again").await.unwrap();
+    assert_eq!(common::line(events.next().await), "again");
+    let before = fs::read_to_string(fixture.dir().join("spool-1.ndjson")).unwrap();
+    assert!(before.contains("still here"));
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn only_its_user_may_talk_to_a_shim_and_it_has_no_variable_of_ours() {
+    let fixture = Fixture::new("env; echo; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    let mode = fs::metadata(&fixture.spec.socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for name in ["spec.json", "spool.ndjson", "stderr.log"] {
+        let mode = fs::metadata(fixture.dir().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let environment = fs::read(format!("/proc/{}/environ", handle.pid())).unwrap();
+    assert_eq!(environment, b"");
+    let mut names = Vec::new();
+    loop {
+        match common::line(events.next().await) {
+            line if line.is_empty() => break,
+            line => names.push(line.split('=').next().unwrap().to_owned()),
+        }
+    }
+    names.retain(|it| !["PWD", "SHLVL", "_", "OLDPWD"].contains(&it.as_str()));
+    names.sort();
+    assert_eq!(names, ["GIVEN", "PATH", "PITCREW_RUN"]);
+    handle.stop(GRACE).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_complaints_stays_small_on_disk_and_its_end_is_kept() {
+    let fixture = Fixture::new("yes complaint | head -c 20000000 >&2; echo the reason >&2; exit 1");
+    let (_handle, mut events) = fixture.start().await;
+    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert!(exit.stderr.ends_with("complaint\nthe reason\n"));
+    assert!(exit.stderr.len() <= pitcrew_model::limits::OUTPUT_TAIL_BYTES);
+    let size = |name| fs::metadata(fixture.dir().join(name)).unwrap().len();
+    assert!(size("stderr.log") + size("stderr.old.log") < 10_000_000);
+}
