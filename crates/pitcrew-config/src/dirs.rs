@@ -1,0 +1,216 @@
+//! Where things are kept: state, settings and sockets, for the user and for each workspace.
+//!
+//! Paths are made from an environment that is handed in. Only `private_dir` touches the disk.
+
+use pitcrew_model::{AttemptId, CommitId};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    fmt, fs, io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+/// The path of a unix socket is limited to 108 bytes by the kernel; we stay below.
+const SOCKET_BYTES_MAX: usize = 100;
+/// What a workspace adds to the runtime folder at most: `/<id>/attempt-<number>.sock`.
+const SOCKET_TAIL_BYTES: usize = 51;
+
+/// The folders of a user. None of them needs to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dirs {
+    pub state: PathBuf,
+    pub config: PathBuf,
+    /// Short enough for every socket below it.
+    pub runtime: PathBuf,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "failed to find the folder for {what}: neither {variable} nor HOME is an absolute path; set one of them"
+)]
+pub struct DirsError {
+    pub what: &'static str,
+    pub variable: &'static str,
+}
+
+impl Dirs {
+    /// The folders of the user with this id and environment.
+    pub fn from_env(
+        environment: &BTreeMap<String, String>,
+        user_id: u32,
+    ) -> Result<Self, DirsError> {
+        // A relative path would mean another folder in every folder; the XDG rules ignore it too.
+        let absolute =
+            |name: &str| environment.get(name).map(PathBuf::from).filter(|it| it.is_absolute());
+        let below_home = |what, variable: &'static str, below: &str| {
+            let own = absolute(variable);
+            let found = own.or_else(|| absolute("HOME").map(|it| it.join(below)));
+            found.map(|it| it.join("pitcrew")).ok_or(DirsError { what, variable })
+        };
+        Ok(Self {
+            state: below_home("state", "XDG_STATE_HOME", ".local/state")?,
+            config: below_home("settings", "XDG_CONFIG_HOME", ".config")?,
+            runtime: runtime(absolute("XDG_RUNTIME_DIR"), user_id),
+        })
+    }
+
+    /// The folders of the user who runs this process.
+    pub fn of_this_process() -> Result<Self, DirsError> {
+        Self::from_env(&std::env::vars().collect(), rustix::process::getuid().as_raw())
+    }
+
+    pub fn workspace(&self, id: &WorkspaceId) -> WorkspaceDirs {
+        let state = self.state.join("workspaces").join(&id.0);
+        let runtime = self.runtime.join(&id.0);
+        WorkspaceDirs { id: id.clone(), state, runtime }
+    }
+}
+
+fn runtime(given: Option<PathBuf>, user_id: u32) -> PathBuf {
+    let own = PathBuf::from(format!("/tmp/pitcrew-{user_id}"));
+    let Some(given) = given.map(|it| it.join("pitcrew")) else { return own };
+    if given.as_os_str().len() + SOCKET_TAIL_BYTES <= SOCKET_BYTES_MAX {
+        given
+    } else {
+        own.join(digest(&[given.as_os_str().as_bytes()]))
+    }
+}
+
+/// The name of a workspace: made of its root commit and the place it is at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WorkspaceId(String);
+
+impl WorkspaceId {
+    /// `path` must be canonical: two names for one place would be two workspaces.
+    pub fn new(root_commit: &CommitId, path: &Path) -> Self {
+        Self(digest(&[root_commit.0.as_bytes(), path.as_os_str().as_bytes()]))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorkspaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for WorkspaceId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_digit = |it: u8| it.is_ascii_digit() || (b'a'..=b'f').contains(&it);
+        if text.len() == 16 && text.bytes().all(is_digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("a workspace id is 16 hexadecimal digits")
+        }
+    }
+}
+
+/// The first 16 hexadecimal digits of the SHA-256 of the parts, each ended by a zero byte.
+fn digest(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+        hasher.update([0]);
+    }
+    let first = hasher.finalize().iter().take(8).fold(0u64, |it, byte| it << 8 | u64::from(*byte));
+    format!("{first:016x}")
+}
+
+/// The folders of one workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceDirs {
+    pub id: WorkspaceId,
+    pub state: PathBuf,
+    /// For sockets. Gone after a restart of the machine.
+    pub runtime: PathBuf,
+}
+
+impl WorkspaceDirs {
+    pub fn journal(&self) -> PathBuf {
+        self.state.join("journal.db")
+    }
+
+    pub fn vault(&self) -> PathBuf {
+        self.state.join("vault.git")
+    }
+
+    pub fn token(&self) -> PathBuf {
+        self.state.join("token")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.state.join("logs")
+    }
+
+    /// The spool, the standard error and the specification of an attempt.
+    pub fn attempt(&self, attempt: AttemptId) -> PathBuf {
+        self.state.join("attempts").join(attempt.to_string())
+    }
+
+    /// Where the orchestrator listens.
+    pub fn socket(&self) -> PathBuf {
+        self.runtime.join("serve.sock")
+    }
+
+    /// Where the shim of an attempt listens.
+    pub fn attempt_socket(&self, attempt: AttemptId) -> PathBuf {
+        self.runtime.join(format!("{attempt}.sock"))
+    }
+}
+
+/// A folder that cannot be made ours alone.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to make `{}` a folder for this user only", path.display())]
+pub struct PrivateDirError {
+    pub path: PathBuf,
+    #[source]
+    pub source: io::Error,
+}
+
+/// Makes a folder, and those above it, that only this user can enter; refuses one that is not ours.
+///
+/// In `/tmp` somebody else may have been first, so the folder and those above it are looked at, not
+/// trusted: who owns a folder above could put another one in its place.
+pub fn private_dir(path: &Path) -> Result<(), PrivateDirError> {
+    let failed = |source| PrivateDirError { path: path.to_owned(), source };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    let found = fs::symlink_metadata(path).map_err(failed)?;
+    if !found.is_dir() {
+        return Err(failed(io::Error::other("it is a symbolic link")));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(failed(io::Error::other("it belongs to another user")));
+    }
+    if found.mode() & 0o077 != 0 {
+        let reason =
+            format!("others may enter it (mode {:o}); run: chmod 700", found.mode() & 0o777);
+        return Err(failed(io::Error::other(reason)));
+    }
+    path.ancestors().skip(1).try_for_each(check_above).map_err(failed)
+}
+
+fn check_above(path: &Path) -> io::Result<()> {
+    /// What a file of a user that this container does not know belongs to.
+    const UNKNOWN_USER: u32 = 65_534;
+    let found =
+        fs::symlink_metadata(if path.as_os_str().is_empty() { Path::new(".") } else { path })?;
+    let keepers = [0, UNKNOWN_USER, rustix::process::geteuid().as_raw()];
+    let (is_sticky, others_write) = (found.mode() & 0o1000 != 0, found.mode() & 0o002 != 0);
+    if !keepers.contains(&found.uid()) {
+        Err(io::Error::other(format!("`{}` belongs to another user", path.display())))
+    } else if found.is_dir() && others_write && !is_sticky {
+        Err(io::Error::other(format!("everybody may change `{}`", path.display())))
+    } else {
+        Ok(())
+    }
+}

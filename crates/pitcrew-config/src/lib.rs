@@ -1,0 +1,25 @@
+//! Reads what people write: plan files, requests in words, settings; and finds the folders.
+//!
+//! Everything is parsed and checked here, with errors that name line, reason and remedy, before
+//! the kernel sees it. Nothing here runs a program, asks git or decides what happens next.
+
+mod diagnostic;
+mod suggest;
+mod duration;
+mod document;
+mod plan;
+mod settings;
+mod dirs;
+
+pub use diagnostic::{Diagnostic, Severity, printable};
+pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
+pub use duration::{DurationError, format_duration, parse_duration};
+pub use plan::{
+    BUILTIN_BACKEND, COMMAND_BACKEND, CycleError, Executed, IntentRequest, PLAN_KEYS, ParsedPlan,
+    PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS, describe,
+    example_plan, intent_plan, parse_plan, parse_plan_bytes,
+};
+pub use settings::{
+    BACKEND_KEYS, BackendSettings, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin,
+    Origins, ReadLayerError, SETTING_KEYS, Settings, Sources, Trust, read_layers,
+};

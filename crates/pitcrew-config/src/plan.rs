@@ -1,0 +1,26 @@
+//! From what a person writes to a checked `PlanSpec`, and back to something a person can read.
+//!
+//! Every problem of a plan is found here, so that the kernel need not explain itself. Nothing
+//! here looks at the repository: whether a path or a branch exists is not a question of the text.
+
+mod keys;
+mod read;
+mod head;
+mod task;
+mod agent;
+mod graph;
+mod links;
+mod advice;
+mod intent;
+mod overrides;
+mod picture;
+mod example;
+
+pub use example::example_plan;
+pub use graph::CycleError;
+pub use intent::{IntentRequest, intent_plan};
+pub use keys::{
+    BUILTIN_BACKEND, COMMAND_BACKEND, PLAN_KEYS, PlanDefaults, SHARED_DEFAULT, TASK_KEYS,
+};
+pub use picture::{Executed, PictureTask, PlanPicture, describe};
+pub use read::{ParsedPlan, PlanErrors, parse_plan, parse_plan_bytes};

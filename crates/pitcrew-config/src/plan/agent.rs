@@ -1,0 +1,159 @@
+//! Who does a task.
+
+use super::{
+    PlanDefaults,
+    keys::{BUILTIN_BACKEND, COMMAND_BACKEND},
+};
+use crate::{
+    diagnostic::Problems,
+    document::{Section, Span, Spanned},
+};
+use pitcrew_model::{AgentRef, TaskWork};
+
+/// The agent of a `[[task]]`, from its keys, its kind of work and the defaults.
+///
+/// `work` is absent when it was wrong; then only what the keys say by themselves is checked.
+pub(super) fn of_task(
+    section: &Section,
+    title: &str,
+    work: Option<&TaskWork>,
+    defaults: &PlanDefaults,
+    problems: &mut Problems,
+) -> Option<AgentRef> {
+    let agent = parsed(section, "agent", problems);
+    let backend = parsed(section, "backend", problems);
+    let given = combine(agent?, backend?, problems)?;
+    let place = |key: &str| section.item(key).map(|(span, _)| span);
+    let span = place("agent").or_else(|| place("backend"));
+    match resolve(title, work?, given, defaults) {
+        Ok(agent) => Some(agent),
+        Err(AgentProblem { message, help }) => {
+            let span: Span = span.unwrap_or_else(|| section.span.clone());
+            problems.error(&span, message, Some(help));
+            None
+        }
+    }
+}
+
+/// Why nobody can do a task, and what to write.
+#[derive(Debug)]
+pub(super) struct AgentProblem {
+    pub message: String,
+    pub help: String,
+}
+
+/// The backend that a kind of work needs, and the key that asks for it.
+fn own_backend(work: &TaskWork) -> Option<(&'static str, &'static str)> {
+    match work {
+        TaskWork::Prompt { .. } => None,
+        TaskWork::Script { .. } => Some((BUILTIN_BACKEND, "script")),
+        TaskWork::Command { .. } => Some((COMMAND_BACKEND, "command")),
+    }
+}
+
+pub(super) fn resolve(
+    title: &str,
+    work: &TaskWork,
+    given: Option<AgentRef>,
+    defaults: &PlanDefaults,
+) -> Result<AgentRef, AgentProblem> {
+    if let Some((backend, key)) = own_backend(work) {
+        let own = AgentRef::backend(backend);
+        return match given {
+            Some(other) if other != own => Err(AgentProblem {
+                message: format!("{title} has a `{key}`, which `{other}` cannot run"),
+                help: format!("leave the agent out: a `{key}` runs on `{backend}`"),
+            }),
+            Some(_) | None => Ok(own),
+        };
+    }
+    let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title))?;
+    let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
+    match (backend, agent.agent) {
+        (Some(backend), _) if backend == BUILTIN_BACKEND => Err(without(title, &backend, "script")),
+        (Some(backend), _) if backend == COMMAND_BACKEND => {
+            Err(without(title, &backend, "command"))
+        }
+        (Some(backend), agent) => Ok(AgentRef { backend: Some(backend), agent }),
+        (None, agent) => {
+            let agent = agent.unwrap_or_default();
+            Err(AgentProblem {
+                message: format!("{title} names `@{agent}`, but no backend that runs it"),
+                help: format!(
+                    "write `agent = \"claude:{agent}\"` with a backend of yours, or set `agent` in the settings"
+                ),
+            })
+        }
+    }
+}
+
+fn nobody(title: &str) -> AgentProblem {
+    AgentProblem {
+        message: format!("{title} has a prompt but no agent to give it to"),
+        help: "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`".into(),
+    }
+}
+
+fn without(title: &str, backend: &str, key: &str) -> AgentProblem {
+    AgentProblem {
+        message: format!("{title} runs on `{backend}`, but has no `{key}`"),
+        help: format!("add `{key} = \"...\"`, or name a backend that works from a prompt"),
+    }
+}
+
+/// `Some(None)`: the key is absent. `None`: it is wrong, and recorded.
+#[expect(clippy::option_option, reason = "absent and wrong are two things")]
+fn parsed(
+    section: &Section,
+    key: &str,
+    problems: &mut Problems,
+) -> Option<Option<Spanned<AgentRef>>> {
+    if section.item(key).is_none() {
+        return Some(None);
+    }
+    let text = section.string(key, problems)?;
+    let shape = text.value.parse::<AgentRef>();
+    match shape {
+        Ok(agent) if key == "backend" && agent.agent.is_some() => {
+            let help = format!("write `agent = \"{agent}\"`");
+            problems.error(&text.span, format!("`{agent}` is no backend but an agent"), Some(help));
+            None
+        }
+        Ok(value) => Some(Some(Spanned { value, span: text.span })),
+        Err(shape) => {
+            let message = format!("`{key}` cannot be `{}`", text.value);
+            problems.error(&text.span, message, Some(shape.into()));
+            None
+        }
+    }
+}
+
+/// `agent = "@architect"` and `backend = "claude"` say the same as `agent = "claude:architect"`.
+#[expect(clippy::option_option, reason = "absent and wrong are two things")]
+fn combine(
+    agent: Option<Spanned<AgentRef>>,
+    backend: Option<Spanned<AgentRef>>,
+    problems: &mut Problems,
+) -> Option<Option<AgentRef>> {
+    match (agent, backend) {
+        (Some(agent), Some(backend)) => {
+            let (named, wanted) = (agent.value.backend.as_ref(), backend.value.backend.as_ref());
+            if let (Some(named), Some(wanted)) = (named, wanted)
+                && named != wanted
+            {
+                let message = format!("the backend is `{wanted}` here, but `{named}` in `agent`");
+                let help = match agent.value.agent {
+                    None => {
+                        format!("for an agent `{named}` on `{wanted}` write `{wanted}:{named}`")
+                    }
+                    Some(_) => "keep one of them".into(),
+                };
+                problems.error(&backend.span, message, Some(help));
+                return None;
+            }
+            Some(Some(AgentRef { backend: backend.value.backend, agent: agent.value.agent }))
+        }
+        (Some(one), None) | (None, Some(one)) => Some(Some(one.value)),
+        (None, None) => Some(None),
+    }
+}

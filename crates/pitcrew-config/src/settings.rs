@@ -1,0 +1,20 @@
+//! How Pitcrew is set up: layers of settings, merged, each value with its origin.
+//!
+//! A layer that comes with the repository may make limits tighter and never names a program.
+//! Merging is pure; only `read_layers` touches files. Nothing here is interpreted as a command.
+
+mod layer;
+mod value;
+mod draft;
+mod scalars;
+mod load;
+mod origins;
+mod read;
+
+pub use layer::{Layer, LayerText, Origin, Sources, Trust};
+pub use load::ConfigErrors;
+pub use origins::{Ignored, Origins};
+pub use read::{LayerPaths, ReadLayerError, read_layers};
+pub use value::{BACKEND_KEYS, BackendSettings, SETTING_KEYS, Settings};
+
+pub(crate) use value::BACKENDS_DEFAULT;

@@ -1,0 +1,203 @@
+//! Merges the layers.
+
+use super::{
+    Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust,
+    draft::{self, Draft, Found},
+    origins::show_count,
+    scalars,
+};
+use crate::{
+    diagnostic::{Diagnostic, Problems},
+    duration::format_duration,
+    suggest,
+};
+use std::fmt;
+
+/// What the names of our variables begin with.
+const PREFIX: &str = "PITCREW_";
+
+/// Everything that is wrong with the settings. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigErrors {
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            let gap = if index > 0 { "\n\n" } else { "" };
+            write!(f, "{gap}{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Settings {
+    /// Merges all layers: flag > environment > local > repository > user > default.
+    pub fn load(sources: &Sources) -> Result<(Self, Origins), ConfigErrors> {
+        let mut diagnostics = Vec::new();
+        let mut merge = Merge::new();
+        for (trust, draft) in drafts(sources) {
+            match draft {
+                Ok(draft) => merge.add(trust, draft),
+                Err(errors) => diagnostics.extend(errors),
+            }
+        }
+        if diagnostics.is_empty() { Ok(merge.finish()) } else { Err(ConfigErrors { diagnostics }) }
+    }
+}
+
+type Read = Result<Draft, Vec<Diagnostic>>;
+
+/// What each layer says, the weakest first.
+fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
+    let home = sources.environment.get("HOME").map(String::as_str);
+    let file = |layer: Layer, source: &Option<LayerText>| {
+        let source = source.as_ref()?;
+        Some((source.trust, draft::read(layer, source, home)))
+    };
+    let files = [
+        file(Layer::User, &sources.user),
+        file(Layer::Repository, &sources.repository),
+        file(Layer::Local, &sources.local),
+    ];
+    let texts = [environment(sources, home), flags(sources, home)];
+    files.into_iter().flatten().chain(texts.map(|it| (Trust::Person, it))).collect()
+}
+
+fn environment(sources: &Sources, home: Option<&str>) -> Read {
+    let variable_of = |key: &&str| format!("{PREFIX}{}", key.to_uppercase());
+    let names: Vec<String> = SETTING_KEYS.iter().map(variable_of).collect();
+    let mut draft = Draft::default();
+    let mut errors = Vec::new();
+    for (variable, text) in &sources.environment {
+        if !variable.starts_with(PREFIX) || text.is_empty() {
+            continue;
+        }
+        let line = format!("{variable}={text}");
+        let mut problems = Problems::new("environment", &line);
+        if let Some(at) = names.iter().position(|it| it == variable) {
+            let origin = Origin { layer: Layer::Environment, place: variable.clone(), line: None };
+            if let Err(refused) = scalars::set(&mut draft, SETTING_KEYS[at], text, home, origin) {
+                let message = format!("`{variable}` {}", refused.reason);
+                problems.error(&(variable.len() + 1..line.len()), message, Some(refused.help));
+            }
+        } else if let Some(near) = misspelt(variable, &names) {
+            let message = format!("`{variable}` is no setting");
+            problems.error(&(0..variable.len()), message, Some(format!("did you mean `{near}`?")));
+        }
+        errors.extend(problems.split().0);
+    }
+    if errors.is_empty() { Ok(draft) } else { Err(errors) }
+}
+
+/// The setting that a variable with a typing mistake was meant for.
+///
+/// Other variables of ours carry no settings, so a name that is merely foreign is left alone.
+fn misspelt<'a>(variable: &str, names: &'a [String]) -> Option<&'a str> {
+    let near = suggest::nearest(variable, names.iter().map(String::as_str))?;
+    let close = variable.len().abs_diff(near.len()) <= 1 && suggest::distance(variable, near) <= 2;
+    close.then_some(near)
+}
+
+fn flags(sources: &Sources, home: Option<&str>) -> Read {
+    let mut draft = Draft::default();
+    let mut errors = Vec::new();
+    for (key, text) in &sources.flags {
+        let flag = format!("--{}", key.replace('_', "-"));
+        let line = format!("{flag} {text}");
+        let mut problems = Problems::new("command line", &line);
+        let origin = Origin { layer: Layer::Flag, place: flag.clone(), line: None };
+        if let Err(refused) = scalars::set(&mut draft, key, text, home, origin) {
+            let message = format!("`{flag}` {}", refused.reason);
+            problems.error(&(flag.len() + 1..line.len()), message, Some(refused.help));
+        }
+        errors.extend(problems.split().0);
+    }
+    if errors.is_empty() { Ok(draft) } else { Err(errors) }
+}
+
+struct Merge {
+    settings: Settings,
+    origins: Origins,
+}
+
+impl Merge {
+    fn new() -> Self {
+        let settings = Settings::default();
+        let origins = Origins::of_defaults(&settings);
+        Self { settings, origins }
+    }
+
+    fn add(&mut self, trust: Trust, draft: Draft) {
+        let Self { settings, origins } = self;
+        let mut limit =
+            |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
+                let Some(found) = found else { return };
+                if trust == Trust::Repository && found.value > *value {
+                    let reason = format!("a repository may only lower it from {}", show(*value));
+                    origins.ignore(key, show(found.value), found.origin, reason);
+                } else {
+                    *value = found.value;
+                    origins.set(key, found.origin);
+                }
+            };
+        let widen = |it: Option<Found<u32>>| {
+            it.map(|it| Found { value: u64::from(it.value), origin: it.origin })
+        };
+        let mut agents = u64::from(settings.max_agents);
+        let mut live = u64::from(settings.max_live_agents);
+        limit("max_agents", &mut agents, widen(draft.max_agents), show_count);
+        limit("max_live_agents", &mut live, widen(draft.max_live_agents), show_count);
+        limit(
+            "task_timeout",
+            &mut settings.task_timeout_ms,
+            draft.task_timeout_ms,
+            format_duration,
+        );
+        settings.max_agents = u32::try_from(agents).expect("a count came from a u32");
+        settings.max_live_agents = u32::try_from(live).expect("a count came from a u32");
+        if let Some(agent) = draft.agent {
+            settings.agent = Some(agent.value);
+            origins.set("agent", agent.origin);
+        }
+        if let Some(worktrees) = draft.worktrees {
+            settings.worktrees = Some(worktrees.value);
+            origins.set("worktrees", worktrees.origin);
+        }
+        for (name, backend) in draft.backends {
+            origins.set(&format!("backends.{name}"), backend.origin);
+            settings.backends.insert(name, backend.value);
+        }
+    }
+
+    /// Every slot needs room for a process: a spawn beyond `max_live_agents` would be refused.
+    fn finish(self) -> (Settings, Origins) {
+        let Self { mut settings, mut origins } = self;
+        if settings.max_agents > settings.max_live_agents {
+            let live = origins.get("max_live_agents").cloned();
+            let agents = origins.get("max_agents").cloned();
+            match (live, agents) {
+                (Some(live), Some(agents)) if live.layer != Layer::Default => {
+                    let reason =
+                        format!("`max_live_agents` allows only {}", settings.max_live_agents);
+                    origins.ignore("max_agents", settings.max_agents.to_string(), agents, reason);
+                    origins.set("max_agents", live);
+                    settings.max_agents = settings.max_live_agents;
+                }
+                (_, Some(agents)) => {
+                    origins.set("max_live_agents", agents);
+                    settings.max_live_agents = settings.max_agents;
+                }
+                (_, None) => {}
+            }
+        }
+        (settings, origins)
+    }
+}
+
+impl Origins {
+    fn ignore(&mut self, key: &str, value: String, origin: Origin, reason: String) {
+        self.ignored.push(Ignored { key: key.to_owned(), value, origin, reason });
+    }
+}

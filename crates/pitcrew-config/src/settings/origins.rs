@@ -1,0 +1,72 @@
+//! Where each value of the settings came from.
+
+use super::{Origin, Settings};
+use crate::duration::format_duration;
+use std::collections::BTreeMap;
+
+/// The origin of every value, by key: `max_agents`, `backends.claude`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origins {
+    values: BTreeMap<String, Origin>,
+    /// Values that were written down and do not hold.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A value that does not hold although nothing stronger was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    pub key: String,
+    pub value: String,
+    pub origin: Origin,
+    pub reason: String,
+}
+
+impl Origins {
+    pub(super) fn of_defaults(settings: &Settings) -> Self {
+        let keys = rows(settings).into_iter().map(|(key, _)| (key, Origin::default_value()));
+        Self { values: keys.collect(), ignored: Vec::new() }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Origin> {
+        self.values.get(key)
+    }
+
+    pub(super) fn set(&mut self, key: &str, origin: Origin) {
+        self.values.insert(key.to_owned(), origin);
+    }
+
+    /// Key, value and origin of every setting, in the order of the reference. Secrets are left out.
+    pub fn rows(&self, settings: &Settings) -> Vec<(String, String, Origin)> {
+        let origin = |key: &str| self.get(key).cloned().unwrap_or_else(Origin::default_value);
+        rows(settings).into_iter().map(|(key, value)| (key.clone(), value, origin(&key))).collect()
+    }
+}
+
+/// Every setting as it could be written in a file.
+fn rows(settings: &Settings) -> Vec<(String, String)> {
+    let absent = || "(none)".to_owned();
+    let agent = settings.agent.as_ref().map_or_else(absent, |it| format!("\"{it}\""));
+    let worktrees = settings.worktrees.as_ref();
+    let worktrees = worktrees.map_or_else(absent, |it| format!("{:?}", it.display().to_string()));
+    let timeout = format!("\"{}\"", format_duration(settings.task_timeout_ms));
+    let mut rows = vec![
+        ("max_agents".to_owned(), settings.max_agents.to_string()),
+        ("max_live_agents".to_owned(), settings.max_live_agents.to_string()),
+        ("agent".to_owned(), agent),
+        ("worktrees".to_owned(), worktrees),
+        ("task_timeout".to_owned(), timeout),
+    ];
+    for (name, backend) in &settings.backends {
+        let mut value = format!("command = {:?}", backend.command);
+        if !backend.env.is_empty() {
+            let names: Vec<&str> = backend.env.keys().map(String::as_str).collect();
+            value = format!("{value}, env of {} (values hidden)", names.join(", "));
+        }
+        rows.push((format!("backends.{name}"), value));
+    }
+    rows
+}
+
+pub(super) fn show_count(count: u64) -> String {
+    count.to_string()
+}

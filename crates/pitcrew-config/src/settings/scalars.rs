@@ -1,0 +1,145 @@
+//! Single values of settings, however they were written: in a file, a variable or a flag.
+
+use super::{
+    Origin,
+    draft::{Draft, Found},
+};
+use crate::{
+    document::{check_duration, out_of_range},
+    duration::DURATION_HELP,
+    plan::{BUILTIN_BACKEND, COMMAND_BACKEND},
+};
+use pitcrew_model::{AgentRef, limits};
+use std::{
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
+
+pub(super) const AGENTS_RANGE: RangeInclusive<u32> = 1..=limits::AGENTS_MAX;
+
+/// Why a value cannot be used, continuing a sentence that began with its key; and what to do.
+pub(super) struct Refused {
+    pub reason: String,
+    pub help: String,
+}
+
+fn refused<T>(reason: impl Into<String>, help: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused { reason: reason.into(), help: help.into() })
+}
+
+/// Puts the text of a variable or a flag into a draft.
+pub(super) fn set(
+    draft: &mut Draft,
+    key: &str,
+    text: &str,
+    home: Option<&str>,
+    origin: Origin,
+) -> Result<(), Refused> {
+    match key {
+        "max_agents" => draft.max_agents = Some(Found { value: count(key, text)?, origin }),
+        "max_live_agents" => {
+            draft.max_live_agents = Some(Found { value: count(key, text)?, origin });
+        }
+        "agent" => draft.agent = Some(Found { value: agent(text)?, origin }),
+        "worktrees" => draft.worktrees = Some(Found { value: worktrees(text, home)?, origin }),
+        "task_timeout" => draft.task_timeout_ms = Some(Found { value: timeout(text)?, origin }),
+        _ => return refused("cannot be set like this", "write it into your settings file"),
+    }
+    Ok(())
+}
+
+fn count(key: &str, text: &str) -> Result<u32, Refused> {
+    let help =
+        format!("write a whole number between {} and {}", AGENTS_RANGE.start(), AGENTS_RANGE.end());
+    match text.trim().parse::<u32>() {
+        Ok(count) if AGENTS_RANGE.contains(&count) => Ok(count),
+        Ok(count) => {
+            let sentence = out_of_range(key, &count.to_string(), &AGENTS_RANGE);
+            let reason = sentence.strip_prefix(&format!("`{key}` ")).unwrap_or(&sentence);
+            refused(reason, help)
+        }
+        Err(_) => refused(format!("cannot be `{text}`"), help),
+    }
+}
+
+fn timeout(text: &str) -> Result<u64, Refused> {
+    let text = text.trim();
+    let seconds = text.bytes().all(|it| it.is_ascii_digit()) && !text.is_empty();
+    let with_unit = if seconds { format!("{text}s") } else { text.to_owned() };
+    let checked = check_duration(&with_unit, limits::TASK_TIMEOUT_MS_MAX);
+    checked.or_else(|reason| refused(format!("is wrong: {reason}"), DURATION_HELP))
+}
+
+pub(super) fn agent(text: &str) -> Result<AgentRef, Refused> {
+    let agent = match text.parse::<AgentRef>() {
+        Ok(agent) => agent,
+        Err(shape) => return refused(format!("cannot be `{text}`"), shape),
+    };
+    match agent.backend.as_deref() {
+        Some(BUILTIN_BACKEND | COMMAND_BACKEND) => refused(
+            format!("cannot be `{text}`: it needs a script or a command, not a prompt"),
+            "name a backend that works from a prompt, such as `claude`",
+        ),
+        Some(_) => Ok(agent),
+        None => refused(
+            format!("cannot be `{text}`: it names no backend"),
+            format!("write `BACKEND:{}`", text.trim_start_matches('@')),
+        ),
+    }
+}
+
+pub(super) fn worktrees(text: &str, home: Option<&str>) -> Result<PathBuf, Refused> {
+    let help = "write an absolute path, or one that begins with `~/`";
+    if text.contains('\0') {
+        return refused("has a zero character", help);
+    }
+    let path = match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Path::new(home).join(rest),
+        (Some(_), None) => return refused("begins with `~/`, but HOME is not set", help),
+        (None, _) => PathBuf::from(text),
+    };
+    let climbs = path.components().any(|it| it == std::path::Component::ParentDir);
+    if !path.is_absolute() {
+        refused(format!("is `{text}`, which depends on the folder you are in"), help)
+    } else if climbs {
+        refused(format!("is `{text}`, which has `..` in it"), help)
+    } else {
+        Ok(path)
+    }
+}
+
+pub(super) fn backend_name(name: &str) -> Result<(), Refused> {
+    if [BUILTIN_BACKEND, COMMAND_BACKEND].contains(&name) {
+        return refused("is built in, and cannot be configured", "choose another name");
+    }
+    let plain = name.parse::<AgentRef>().is_ok_and(|it| it.agent.is_none());
+    if plain {
+        Ok(())
+    } else {
+        refused("is no name for a backend", "use letters, digits, `-`, `_` and `.`")
+    }
+}
+
+/// A program that is found by where we happen to stand could be one that an agent wrote.
+pub(super) fn command(words: &[String]) -> Result<(), Refused> {
+    let help = "write the program and its arguments: command = [\"program\", \"--flag\"]";
+    let Some(program) = words.first().filter(|it| !it.trim().is_empty()) else {
+        return refused("names no program", help);
+    };
+    if words.iter().any(|it| it.contains('\0')) {
+        refused("has a zero character", help)
+    } else if program.contains('/') && !program.starts_with('/') {
+        refused(
+            format!("names `{program}`, which depends on the folder it is started in"),
+            "write the bare name of a program on your PATH, or an absolute path",
+        )
+    } else if program.contains(char::is_whitespace) && words.len() == 1 {
+        let split: Vec<String> = program.split_whitespace().map(|it| format!("\"{it}\"")).collect();
+        refused(
+            format!("is one word with a space in it: `{program}`"),
+            format!("no shell reads it; write: command = [{}]", split.join(", ")),
+        )
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Finds what somebody probably meant.
+
+/// The candidate that is nearest to `name`, if any is near enough to be meant.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let near = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        let length = wanted.chars().count().max(candidate.chars().count());
+        let distance = distance(&wanted, &candidate);
+        let begins = wanted.len() >= 3 && candidate.len() >= 3;
+        if distance <= (length / 3).max(1) && distance < length {
+            Some(distance)
+        } else if begins && (candidate.starts_with(&wanted) || wanted.starts_with(&candidate)) {
+            Some(length)
+        } else {
+            None
+        }
+    };
+    candidates
+        .into_iter()
+        .filter(|it| it.len() <= 2 * pitcrew_model::limits::NAME_BYTES_MAX)
+        .filter_map(|it| near(it).map(|distance| (distance, it)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The help line of a name that is not known: the nearest one, else all of them.
+pub(crate) fn help(name: &str, candidates: &[&str]) -> String {
+    match nearest(name, candidates.iter().copied()) {
+        Some(near) => did_you_mean(near),
+        None => format!("possible: {}", candidates.join(", ")),
+    }
+}
+
+pub(crate) fn did_you_mean(name: &str) -> String {
+    format!("did you mean `{name}`?")
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
+pub(crate) fn distance(left: &str, right: &str) -> usize {
+    let left: Vec<char> = left.chars().take(pitcrew_model::limits::NAME_BYTES_MAX).collect();
+    let right: Vec<char> = right.chars().collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, b) in right.iter().enumerate() {
+            let replaced = last[column] + usize::from(a != b);
+            let mut best = replaced.min(last[column + 1] + 1).min(current[column] + 1);
+            let swapped = row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b;
+            if swapped {
+                best = best.min(before_last[column - 1] + 1);
+            }
+            current.push(best);
+        }
+        before_last = std::mem::replace(&mut last, current);
+    }
+    last[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        let names = ["region", "depends_on", "checks", "prompt", "id"];
+        let cases = [
+            ("regoin", Some("region")),
+            ("Regions", Some("region")),
+            ("depend_on", Some("depends_on")),
+            ("depends", Some("depends_on")),
+            ("check", Some("checks")),
+            ("colour", None),
+            ("x", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(nearest(name, names), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_swap_counts_once() {
+        assert_eq!(distance("form", "from"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+    }
+}

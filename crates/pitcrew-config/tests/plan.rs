@@ -1,0 +1,219 @@
+//! Plan files: what is understood, and what is warned of.
+
+use expect_test::expect;
+use pitcrew_config::{PlanDefaults, example_plan, parse_plan};
+use pitcrew_model::{AgentRef, Deploy, Effort, Overlap, PlanSpec, TaskWork, limits};
+
+fn with_agent() -> PlanDefaults {
+    PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
+}
+
+fn spec(text: &str) -> PlanSpec {
+    parse_plan("plan.toml", text, &with_agent()).unwrap_or_else(|it| panic!("{it}")).spec
+}
+
+fn warnings(text: &str) -> Vec<String> {
+    let parsed = parse_plan("plan.toml", text, &with_agent()).unwrap_or_else(|it| panic!("{it}"));
+    parsed.warnings.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.message)).collect()
+}
+
+/// S0-012, S1-010, S1-012: a plan has a name, a description, a base and tasks; a task its id, its
+/// full prompt, the tasks it depends on and its agent.
+#[test]
+fn every_key_arrives_in_the_spec() {
+    let plan = spec(
+        r#"
+        name = " Login "
+        description = "Everything about logging in."
+        base = "main"
+        deploy = "manual"
+        overlap = "allow"
+        effort = "high"
+        shared = ["Makefile", "docs/**"]
+        setup = "npm ci"
+        setup_inputs = ["package-lock.json"]
+        max_attempts = 5
+        timeout = "30s"
+
+        [[task]]
+        id = "form"
+        prompt = """
+        Add a form.
+        And test it."""
+        region = ["src/ui", "./src/ui/", "assets/**"]
+        agent = "claude:agent"
+        checks = ["npm test", "npm run lint"]
+        expected_files = "src/ui/[form].tsx"
+        criteria = "an empty password is refused"
+        max_attempts = 1
+        timeout = 90
+
+        [[task]]
+        id = "api"
+        backend = "codex"
+        prompt = "Add the endpoint."
+        depends_on = ["form", "form"]
+    "#,
+    );
+    let head = &plan.head;
+    assert_eq!(head.name, "Login");
+    assert_eq!(head.description, "Everything about logging in.");
+    assert_eq!(head.base.as_deref(), Some("main"));
+    assert_eq!((head.deploy, head.overlap), (Deploy::Manual, Overlap::Allow));
+    assert_eq!(head.effort, Effort::High);
+    assert_eq!(
+        head.shared.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["Makefile", "docs"]
+    );
+    assert_eq!(head.setup, ["npm ci"]);
+    assert_eq!(head.setup_inputs[0].as_str(), "package-lock.json");
+    let [form, api] = plan.tasks.as_slice() else { panic!("two tasks") };
+    assert_eq!((form.key.as_str(), form.agent.to_string().as_str()), ("form", "claude:agent"));
+    assert!(form.work.prompt().contains("Add a form.") && form.work.prompt().contains("test it."));
+    assert_eq!(
+        form.region.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["src/ui", "assets"]
+    );
+    assert_eq!(form.checks, ["npm test", "npm run lint"]);
+    assert_eq!(form.expected_files[0].as_str(), "src/ui/[form].tsx");
+    assert_eq!(form.criteria, ["an empty password is refused"]);
+    assert_eq!((form.attempts_max, form.timeout_ms), (1, 90_000));
+    assert_eq!(api.agent, AgentRef::backend("codex"));
+    assert_eq!(api.depends_on, ["form"]);
+    assert_eq!((api.attempts_max, api.timeout_ms), (5, 30_000), "what the plan says for all");
+}
+
+#[test]
+fn what_a_plan_leaves_out_has_a_default() {
+    let plan = spec("name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"do it\"\n");
+    let (head, task) = (&plan.head, &plan.tasks[0]);
+    assert_eq!((head.deploy, head.overlap, head.effort), Default::default());
+    assert_eq!((head.base.as_deref(), head.description.as_str()), (None, ""));
+    assert!(head.shared.iter().any(|it| it.as_str() == "Cargo.lock"));
+    assert!(head.setup.is_empty() && head.setup_inputs.is_empty());
+    assert_eq!(task.agent, AgentRef::backend("claude"));
+    assert!(task.region.is_empty() && task.depends_on.is_empty() && task.checks.is_empty());
+    assert_eq!(task.attempts_max, limits::ATTEMPTS_PER_TASK_DEFAULT);
+    assert_eq!(task.timeout_ms, limits::TASK_TIMEOUT_MS_DEFAULT);
+    assert!(spec("name='x'\nshared=[]\ntask=[{id='a',prompt='b'}]").head.shared.is_empty());
+}
+
+#[test]
+fn a_script_or_a_command_brings_its_own_backend() {
+    let plan = spec(
+        r#"
+        name = "x"
+        [[task]]
+        id = "codemod"
+        command = "sed -i s/a/b/ file\necho done"
+        [[task]]
+        id = "steps"
+        script = "write a.txt"
+        prompt = "Write a file."
+        [[task]]
+        id = "said"
+        command = "true"
+        backend = "command"
+    "#,
+    );
+    let agents: Vec<String> = plan.tasks.iter().map(|it| it.agent.to_string()).collect();
+    assert_eq!(agents, ["command", "builtin", "command"]);
+    let TaskWork::Command { prompt, command } = &plan.tasks[0].work else { panic!("a command") };
+    assert_eq!((prompt.as_str(), command.lines().count()), ("run `sed -i s/a/b/ file`", 2));
+    assert_eq!(plan.tasks[1].work.prompt(), "Write a file.");
+}
+
+#[test]
+fn the_agent_and_its_backend_may_be_two_keys() {
+    let text = "name='x'\ntask=[{id='a',prompt='b',agent='@architect',backend='codex'}, {id='b',prompt='b',agent='@architect'}]";
+    let plan = spec(text);
+    assert_eq!(plan.tasks[0].agent.to_string(), "codex:architect");
+    assert_eq!(plan.tasks[1].agent.to_string(), "claude:architect", "the backend of the settings");
+}
+
+#[test]
+fn what_can_run_but_surprise_is_a_warning() {
+    let text = "name = \"x\"\nsetup_inputs = \"a\"\n[[task]]\nid = \"task-1\"\nprompt = \"x\"\n";
+    expect![[r#"
+        2:1 `setup_inputs` has no effect: there is no `setup`
+        4:6 task `task-1` has no `region`: it may change the whole repository, and others may at the same time
+        4:6 task `task-1` has no `checks`: nothing will be run to verify it
+        4:6 `task-1` looks like an id that pitcrew gives out, and will have another one"#]].assert_eq(&warnings(text).join("\n"));
+}
+
+/// S2-047: tasks have regions, and those that would meet are named before they run.
+#[test]
+fn overlapping_regions_of_independent_tasks_are_warned_of() {
+    let task = |id: &str, region: &str, after: &str| {
+        format!(
+            "[[task]]\nid='{id}'\nprompt='x'\nchecks='x'\nregion={region}\ndepends_on=[{after}]\n"
+        )
+    };
+    let plan = |head: &str, tasks: &[String]| format!("name='x'\n{head}\n{}", tasks.concat());
+    let tasks = [
+        task("core", "'src'", ""),
+        task("api", "['src/api', 'Cargo.toml']", ""),
+        task("later", "'src/core'", "'core'"),
+        task("last", "'src'", "'later', 'api'"),
+        task("docs", "['docs', 'Cargo.toml']", ""),
+        task("src2", "'src2'", ""),
+        task("a", "'.'", "'last'"),
+    ];
+    expect![[r#"
+        13:1 the region of task `api` overlaps with that of `core`: they will not run at the same time
+        43:1 the region of task `a` overlaps with that of `docs` and `src2`: they will not run at the same time"#]].assert_eq(&warnings(&plan("", &tasks)).join("\n"));
+    assert!(warnings(&plan("overlap = 'allow'", &tasks)).is_empty());
+    let crowd: Vec<String> = (0..6).map(|it| task(&format!("t{it}"), "'src'", "")).collect();
+    let last = warnings(&plan("", &crowd)).pop().expect("a warning");
+    assert!(last.contains("that of `t0`, `t1`, `t2` and others: they"), "{last}");
+}
+
+#[test]
+fn sizes_are_limited() {
+    let first = |text: &str| {
+        let errors = parse_plan("plan.toml", text, &with_agent()).expect_err("too much");
+        errors.diagnostics[0].message.clone()
+    };
+    let prompt = "x".repeat(limits::PROMPT_BYTES_MAX + 1);
+    expect!["`prompt` has 262145 bytes; at most 262144 are possible"]
+        .assert_eq(&first(&format!("name='x'\n[[task]]\nid='a'\nprompt='{prompt}'")));
+    let task = |it| format!("[[task]]\nid='t{it}'\nprompt='x'\n");
+    let tasks: Vec<String> = (0..=limits::TASKS_PER_PLAN_MAX).map(task).collect();
+    let tasks = tasks.concat();
+    expect!["the plan has 10001 tasks; at most 10000 are possible"]
+        .assert_eq(&first(&format!("name='x'\n{tasks}")));
+    let many = "'a',".repeat(1_001);
+    expect!["`depends_on` has 1001 elements; at most 1000 are possible"]
+        .assert_eq(&first(&format!("name='x'\n[[task]]\nid='b'\nprompt='x'\ndepends_on=[{many}]")));
+    expect!["`checks` has 1001 elements; at most 1000 are possible"]
+        .assert_eq(&first(&format!("name='x'\n[[task]]\nid='b'\nprompt='x'\nchecks=[{many}]")));
+    expect!["the plan has 16777217 bytes; at most 16777216 are possible"]
+        .assert_eq(&first(&"#".repeat(16 * 1_024 * 1_024 + 1)));
+}
+
+#[test]
+fn a_plan_of_the_greatest_size_is_read() {
+    let task = |it: usize| {
+        let after = if it >= 100 { format!("'t{}'", it - 100) } else { String::new() };
+        format!(
+            "[[task]]\nid='t{it}'\nprompt='x'\nregion='src/m{}'\ndepends_on=[{after}]\n",
+            it % 150
+        )
+    };
+    let tasks: String = (0..limits::TASKS_PER_PLAN_MAX).map(task).collect();
+    let plan = spec(&format!("name='x'\n{tasks}"));
+    assert_eq!(plan.tasks.len(), limits::TASKS_PER_PLAN_MAX);
+}
+
+#[test]
+fn the_example_is_a_plan_without_a_warning() {
+    let parsed = parse_plan("example.toml", example_plan(), &PlanDefaults::default());
+    let parsed = parsed.unwrap_or_else(|it| panic!("{it}"));
+    assert_eq!(parsed.warnings, []);
+    assert_eq!(parsed.spec.tasks.len(), 3);
+    let commented = example_plan().split_once("# [[task]]").expect("a task to uncomment").1;
+    let uncommented: Vec<&str> = commented.lines().map(|it| it.trim_start_matches("# ")).collect();
+    let whole = format!("{}\n[[task]]{}", example_plan(), uncommented.join("\n"));
+    let parsed = parse_plan("example.toml", &whole, &PlanDefaults::default());
+    assert_eq!(parsed.unwrap_or_else(|it| panic!("{it}")).spec.tasks.len(), 4);
+}

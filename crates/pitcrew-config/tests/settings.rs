@@ -1,0 +1,389 @@
+//! Settings: layers, origins, and what each layer may not say.
+
+use expect_test::{Expect, expect};
+use pitcrew_config::{
+    Dirs, Layer, LayerPaths, LayerText, Origins, Settings, Sources, Trust, read_layers,
+};
+use std::{collections::BTreeMap, fs};
+
+fn layer(file: &str, text: &str, trust: Trust) -> LayerText {
+    LayerText { file: file.into(), text: text.into(), trust }
+}
+
+fn user(text: &str) -> Sources {
+    Sources { user: Some(layer("user.toml", text, Trust::Person)), ..Sources::default() }
+}
+
+fn repository(text: &str) -> LayerText {
+    layer("repo.toml", text, Trust::Repository)
+}
+
+fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn load(sources: &Sources) -> (Settings, Origins) {
+    Settings::load(sources).unwrap_or_else(|it| panic!("{it}"))
+}
+
+fn check_error(sources: &Sources, expected: &Expect) {
+    expected.assert_eq(&Settings::load(sources).expect_err("it is wrong").to_string());
+}
+
+/// What `config show --origin` would print.
+fn shown(sources: &Sources) -> String {
+    let (settings, origins) = load(sources);
+    let rows = origins.rows(&settings).into_iter();
+    let lines = rows.map(|(key, value, origin)| format!("{key} = {value}  # {origin}"));
+    let ignored = origins
+        .ignored
+        .iter()
+        .map(|it| format!("ignored: {} = {} at {}: {}", it.key, it.value, it.origin, it.reason));
+    lines.chain(ignored).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn without_any_layer_the_defaults_hold() {
+    let (settings, origins) = load(&Sources::default());
+    assert_eq!(settings, Settings::default());
+    assert_eq!(origins.get("max_agents").map(|it| it.layer), Some(Layer::Default));
+    expect![[r#"
+        max_agents = 5  # default
+        max_live_agents = 20  # default
+        agent = (none)  # default
+        worktrees = (none)  # default
+        task_timeout = "1h"  # default
+        backends.claude = command = ["claude-agent-acp"]  # default
+        backends.codex = command = ["codex-acp"]  # default
+        backends.gemini = command = ["gemini", "--acp"]  # default
+        backends.goose = command = ["goose", "acp"]  # default
+        backends.opencode = command = ["opencode", "acp"]  # default"#]]
+    .assert_eq(&shown(&Sources::default()));
+}
+
+#[test]
+fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
+    let mut sources = user(
+        "max_agents = 8\nagent = \"claude\"\ntask_timeout = \"2h\"\n\n[backends.mine]\ncommand = [\"my-agent\", \"--acp\"]\nenv = { MY_KEY = \"secret\" }\n",
+    );
+    sources.repository = Some(repository("max_agents = 4\nagent = \"goose\"\n"));
+    sources.local =
+        Some(layer("local.toml", "\nmax_agents = 6\nworktrees = \"~/trees\"\n", Trust::Person));
+    sources.environment = map(&[("PITCREW_TASK_TIMEOUT", "90"), ("HOME", "/home/me")]);
+    sources.flags = map(&[("agent", "codex:fast")]);
+    let shown = shown(&sources);
+    assert!(!shown.contains("secret"));
+    expect![[r#"
+        max_agents = 6  # local.toml:2
+        max_live_agents = 20  # default
+        agent = "codex:fast"  # --agent
+        worktrees = "/home/me/trees"  # local.toml:3
+        task_timeout = "1min30s"  # PITCREW_TASK_TIMEOUT
+        backends.claude = command = ["claude-agent-acp"]  # default
+        backends.codex = command = ["codex-acp"]  # default
+        backends.gemini = command = ["gemini", "--acp"]  # default
+        backends.goose = command = ["goose", "acp"]  # default
+        backends.mine = command = ["my-agent", "--acp"], env of MY_KEY (values hidden)  # user.toml:5
+        backends.opencode = command = ["opencode", "acp"]  # default"#]].assert_eq(&shown);
+    let (settings, _) = load(&sources);
+    assert_eq!(settings.backends["mine"].env["MY_KEY"], "secret");
+    assert!(!format!("{settings:?}").contains("secret"));
+    let defaults = settings.plan_defaults();
+    assert_eq!(defaults.agent.map(|it| it.to_string()).as_deref(), Some("codex:fast"));
+    assert_eq!(defaults.timeout_ms, 90_000);
+    assert!(defaults.backends.contains("mine") && defaults.backends.contains("claude"));
+}
+
+#[test]
+fn each_layer_is_weaker_than_the_next() {
+    let all = Sources {
+        flags: map(&[("max_agents", "2")]),
+        environment: map(&[("PITCREW_MAX_AGENTS", "3")]),
+        local: Some(layer("local.toml", "max_agents = 4", Trust::Person)),
+        repository: Some(repository("max_agents = 5")),
+        user: Some(layer("user.toml", "max_agents = 6", Trust::Person)),
+    };
+    let steps: [fn(&mut Sources); 5] = [
+        |it| it.flags.clear(),
+        |it| it.environment.clear(),
+        |it| it.local = None,
+        |it| it.repository = None,
+        |it| it.user = None,
+    ];
+    let mut sources = all;
+    let mut seen = vec![load(&sources).0.max_agents];
+    for step in steps {
+        step(&mut sources);
+        seen.push(load(&sources).0.max_agents);
+    }
+    assert_eq!(seen, [2, 3, 4, 5, 6, 5]);
+}
+
+#[test]
+fn a_repository_only_makes_limits_tighter() {
+    let mut sources = user("max_agents = 3\ntask_timeout = \"10min\"\n");
+    sources.repository =
+        Some(repository("max_agents = 9\nmax_live_agents = 10\ntask_timeout = \"1h\"\n"));
+    expect![[r#"
+        max_agents = 3  # user.toml:1
+        max_live_agents = 10  # repo.toml:2
+        agent = (none)  # default
+        worktrees = (none)  # default
+        task_timeout = "10min"  # user.toml:2
+        backends.claude = command = ["claude-agent-acp"]  # default
+        backends.codex = command = ["codex-acp"]  # default
+        backends.gemini = command = ["gemini", "--acp"]  # default
+        backends.goose = command = ["goose", "acp"]  # default
+        backends.opencode = command = ["opencode", "acp"]  # default
+        ignored: max_agents = 9 at repo.toml:1: a repository may only lower it from 3
+        ignored: task_timeout = 1h at repo.toml:3: a repository may only lower it from 10min"#]]
+    .assert_eq(&shown(&sources));
+    let mut sources = user("");
+    sources.local = Some(layer("local.toml", "max_agents = 50", Trust::Repository));
+    assert_eq!(load(&sources).0.max_agents, 5, "a committed local file came with the repository");
+}
+
+#[test]
+fn a_repository_never_names_a_program_or_a_folder() {
+    let mut sources = user("");
+    sources.repository = Some(repository(
+        "worktrees = \"/home/me/.config\"\n[backends.claude]\ncommand = [\"evil\"]\n",
+    ));
+    sources.local =
+        Some(layer("local.toml", "[backends.x]\ncommand = [\"evil\"]\n", Trust::Person));
+    check_error(
+        &sources,
+        &expect![[r#"
+        repo.toml:1:1: error: a file that comes with the repository cannot choose where checkouts are made
+         1 | worktrees = "/home/me/.config"
+           | ^^^^^^^^^
+        help: put `worktrees` into your own settings, usually `~/.config/pitcrew/config.toml`
+
+        repo.toml:2:2: error: only your own settings may say which programs are run, not a file in the repository
+         2 | [backends.claude]
+           |  ^^^^^^^^
+        help: move `[backends]` to your own settings, usually `~/.config/pitcrew/config.toml`
+
+        local.toml:1:2: error: only your own settings may say which programs are run, not a file in the repository
+         1 | [backends.x]
+           |  ^^^^^^^^
+        help: move `[backends]` to your own settings, usually `~/.config/pitcrew/config.toml`"#]],
+    );
+}
+
+#[test]
+fn every_slot_has_room_for_a_process() {
+    let (raised, _) = load(&user("max_agents = 30"));
+    assert_eq!((raised.max_agents, raised.max_live_agents), (30, 30));
+    let (lowered, origins) = load(&user("max_agents = 30\nmax_live_agents = 10"));
+    assert_eq!((lowered.max_agents, lowered.max_live_agents), (10, 10));
+    assert_eq!(origins.ignored[0].reason, "`max_live_agents` allows only 10");
+    let (lowered, _) = load(&user("max_live_agents = 2"));
+    assert_eq!((lowered.max_agents, lowered.max_live_agents), (2, 2));
+}
+
+#[test]
+fn all_problems_of_all_layers_are_told() {
+    let mut sources = user(
+        "max_agent = 3\nmax_live_agents = 0\nagent = \"command\"\nworktrees = \"trees\"\ntask_timeout = true\n",
+    );
+    sources.repository = Some(repository("max_agents = \n"));
+    sources.environment = map(&[
+        ("PITCREW_MAX_AGENTS", "many"),
+        ("PITCREW_MAX_AGENT", "3"),
+        ("PITCREW_TOKEN", "left alone"),
+        ("PITCREW_WORKTREES", ""),
+        ("PITCREW_BACKENDS", "x"),
+    ]);
+    sources.flags = map(&[("max_agents", "0"), ("task_timeout", "soon"), ("agent", "@x")]);
+    check_error(
+        &sources,
+        &expect![[r#"
+        user.toml:1:1: error: unknown key `max_agent` in the settings
+         1 | max_agent = 3
+           | ^^^^^^^^^
+        help: did you mean `max_agents`?
+
+        user.toml:2:19: error: `max_live_agents` is 0, but must be between 1 and 1000
+         2 | max_live_agents = 0
+           |                   ^
+
+        user.toml:3:9: error: `agent` cannot be `command`: it needs a script or a command, not a prompt
+         3 | agent = "command"
+           |         ^^^^^^^^^
+        help: name a backend that works from a prompt, such as `claude`
+
+        user.toml:4:13: error: `worktrees` is `trees`, which depends on the folder you are in
+         4 | worktrees = "trees"
+           |             ^^^^^^^
+        help: write an absolute path, or one that begins with `~/`
+
+        user.toml:5:16: error: `task_timeout` must be a duration, not a boolean
+         5 | task_timeout = true
+           |                ^^^^
+        help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds
+
+        repo.toml:1:14: error: this is not TOML: string values must be quoted, expected literal string
+         1 | max_agents = 
+           |              ^
+
+        environment:1:18: error: `PITCREW_BACKENDS` cannot be set like this
+         1 | PITCREW_BACKENDS=x
+           |                  ^
+        help: write it into your settings file
+
+        environment:1:1: error: `PITCREW_MAX_AGENT` is no setting
+         1 | PITCREW_MAX_AGENT=3
+           | ^^^^^^^^^^^^^^^^^
+        help: did you mean `PITCREW_MAX_AGENTS`?
+
+        environment:1:20: error: `PITCREW_MAX_AGENTS` cannot be `many`
+         1 | PITCREW_MAX_AGENTS=many
+           |                    ^^^^
+        help: write a whole number between 1 and 1000
+
+        command line:1:9: error: `--agent` cannot be `@x`: it names no backend
+         1 | --agent @x
+           |         ^^
+        help: write `BACKEND:x`
+
+        command line:1:14: error: `--max-agents` is 0, but must be between 1 and 1000
+         1 | --max-agents 0
+           |              ^
+        help: write a whole number between 1 and 1000
+
+        command line:1:16: error: `--task-timeout` is wrong: `soon` is no duration
+         1 | --task-timeout soon
+           |                ^^^^
+        help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds"#]],
+    );
+}
+
+#[test]
+fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
+    let text = r#"
+        [backends]
+        number = 1
+        builtin = { command = ["x"] }
+        "a b" = { command = ["x"] }
+        none = {}
+        empty = { command = [] }
+        here = { command = ["./agent"] }
+        shell = { command = "agent --acp" }
+        typo = { comand = ["x"] }
+        env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
+        env2 = { command = ["x"], env = "A=1" }
+    "#;
+    check_error(
+        &user(text),
+        &expect![[r#"
+        user.toml:3:9: error: backend `number` must be a table, not an integer
+         3 |         number = 1
+           |         ^^^^^^
+        help: write `[backends.number]` and below it `command = ["program"]`
+
+        user.toml:4:9: error: `builtin` is built in, and cannot be configured
+         4 |         builtin = { command = ["x"] }
+           |         ^^^^^^^
+        help: choose another name
+
+        user.toml:5:9: error: `a b` is no name for a backend
+         5 |         "a b" = { command = ["x"] }
+           |         ^^^^^
+        help: use letters, digits, `-`, `_` and `.`
+
+        user.toml:6:9: error: backend `none` has no `command`
+         6 |         none = {}
+           |         ^^^^
+        help: write the program and its arguments: command = ["program", "--flag"]
+
+        user.toml:7:29: error: `command` names no program
+         7 |         empty = { command = [] }
+           |                             ^^
+        help: write the program and its arguments: command = ["program", "--flag"]
+
+        user.toml:8:28: error: `command` names `./agent`, which depends on the folder it is started in
+         8 |         here = { command = ["./agent"] }
+           |                            ^^^^^^^^^^^
+        help: write the bare name of a program on your PATH, or an absolute path
+
+        user.toml:9:29: error: `command` is one word with a space in it: `agent --acp`
+         9 |         shell = { command = "agent --acp" }
+           |                             ^^^^^^^^^^^^^
+        help: no shell reads it; write: command = ["agent", "--acp"]
+
+        user.toml:10:18: error: unknown key `comand` in backend `typo`
+         10 |         typo = { comand = ["x"] }
+            |                  ^^^^^^
+        help: did you mean `command`?
+
+        user.toml:11:51: error: `A=B` cannot be an environment variable
+         11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
+            |                                                   ^^^
+
+        user.toml:11:60: error: `C` must be a string, not an integer
+         11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
+            |                                                            ^
+
+        user.toml:12:41: error: `env` must be a table, not a string
+         12 |         env2 = { command = ["x"], env = "A=1" }
+            |                                         ^^^^^
+        help: write `env = { NAME = "value" }`"#]],
+    );
+}
+
+#[test]
+fn a_backend_may_be_one_word_or_a_path_with_arguments() {
+    let good =
+        "[backends.a]\ncommand = \"agent\"\n[backends.b]\ncommand = [\"/opt/b\", \"./arg\"]\n";
+    let (settings, _) = load(&user(good));
+    assert_eq!(settings.backends["a"].command, ["agent"]);
+    assert_eq!(settings.backends["b"].command, ["/opt/b", "./arg"]);
+    check_error(
+        &user("backends = 3"),
+        &expect![[r#"
+        user.toml:1:12: error: `backends` must be a table, not an integer
+         1 | backends = 3
+           |            ^
+        help: write `[backends.NAME]`"#]],
+    );
+}
+
+#[test]
+fn files_that_exist_are_read() {
+    let home = tempfile::tempdir().expect("a folder");
+    let environment = map(&[("HOME", home.path().to_str().expect("a plain path"))]);
+    let dirs = Dirs::from_env(&environment, 1_000).expect("a home");
+    let root = home.path().join("repo");
+    let paths = LayerPaths::new(&dirs, &root);
+    assert_eq!(read_layers(&paths).expect("nothing there"), Sources::default());
+    fs::create_dir_all(&dirs.config).expect("a folder");
+    fs::create_dir_all(root.join(".pitcrew")).expect("a folder");
+    fs::write(dirs.config.join("config.toml"), "max_agents = 9").expect("a file");
+    fs::write(root.join(".pitcrew/config.toml"), "max_agents = 7").expect("a file");
+    fs::write(root.join(".pitcrew/config.local.toml"), "max_agents = 8").expect("a file");
+    let sources = read_layers(&paths).expect("three files");
+    assert_eq!(sources.repository.as_ref().map(|it| it.trust), Some(Trust::Repository));
+    let (settings, origins) = load(&sources);
+    assert_eq!(settings.max_agents, 8);
+    let origin = origins.get("max_agents").expect("an origin").to_string();
+    assert!(origin.ends_with(".pitcrew/config.local.toml:1"), "{origin}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| home.path().join(name);
+    let paths = LayerPaths { user: path("u"), repository: path("r"), local: path("l") };
+    fs::write(&paths.local, b"\xff").expect("a file");
+    let error = read_layers(&paths).expect_err("not UTF-8");
+    assert_eq!(error.path, paths.local);
+    fs::write(&paths.local, vec![b'#'; 2 * 1_024 * 1_024]).expect("a file");
+    let error = read_layers(&paths).expect_err("too long");
+    assert_eq!(error.source.to_string(), "it has more than 1048576 bytes");
+    fs::remove_file(&paths.local).expect("it is there");
+    fs::create_dir(&paths.local).expect("a folder");
+    let error = read_layers(&paths).expect_err("a folder");
+    assert_eq!(error.source.to_string(), "it is not a file");
+    assert!(error.to_string().starts_with("failed to read the settings at `"));
+}
