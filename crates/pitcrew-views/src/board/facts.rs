@@ -1,0 +1,228 @@
+//! What the events said, each thing at one place.
+
+use crate::plain;
+use pitcrew_model::{
+    AttemptId, Claim, CommitId, Failure, Landing, LandingStatus, Outcome, PlanBase, PlanHead,
+    PlanId, PlanStatus, Reason, RequestId, Seq, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus, limits,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The read model of everything that is under way or has ended.
+#[derive(Clone, Debug)]
+pub struct Board {
+    pub(super) seq: Seq,
+    pub(super) agents_max: u32,
+    pub(super) plans: BTreeMap<PlanId, Plan>,
+    pub(super) tasks: BTreeMap<TaskId, Task>,
+    pub(super) attempts: BTreeMap<AttemptId, Attempt>,
+    pub(super) workers: BTreeMap<WorkerId, Worker>,
+    pub(super) requests: BTreeMap<RequestId, Asked>,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self {
+            seq: Seq(0),
+            agents_max: limits::AGENTS_MAX_DEFAULT,
+            plans: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            requests: BTreeMap::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub head: PlanHead,
+    pub status: PlanStatus,
+    pub since: Timestamp,
+    pub reason: String,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub base: Option<PlanBase>,
+    pub base_check: BaseCheck,
+    /// Where the integration branch is.
+    pub integrated: Option<CommitId>,
+    pub landing: LandingView,
+    pub tasks: Vec<TaskId>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub plan: PlanId,
+    pub spec: TaskSpec,
+    pub depends_on: Vec<TaskId>,
+    pub status: TaskStatus,
+    pub since: Timestamp,
+    pub reason: Reason,
+    pub deployed: bool,
+    pub retries_granted: u32,
+    pub attempts: Vec<AttemptId>,
+}
+
+/// Whom a request came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub plan: PlanId,
+    pub task: Option<TaskId>,
+    pub worker: Option<WorkerId>,
+}
+
+/// One try at a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub task: TaskId,
+    pub worker: WorkerId,
+    /// 1 for the first.
+    pub number: u32,
+    /// The last step that was begun.
+    pub step: Step,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// Absent while it goes on.
+    pub outcome: Option<Outcome>,
+    pub failure: Option<Failure>,
+    /// What the worker said of its work.
+    pub claim: Option<Claim>,
+    pub summary: Option<String>,
+    pub start: CommitId,
+    /// What its work is compared with: older than `start` where it goes on with an earlier attempt's.
+    pub base: CommitId,
+    /// What it made: collected through the gate, or saved after a failure.
+    pub commit: Option<CommitId>,
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    pub turns_count: u64,
+    pub usage: Usage,
+    /// Where its checkout is or was.
+    pub path: Option<String>,
+    /// A person gave up what is in the checkout.
+    pub abandoned: bool,
+    /// When the checkout was removed.
+    pub removed_at: Option<Timestamp>,
+    /// Why the checkout could not be removed.
+    pub kept: Option<String>,
+}
+
+/// The steps of an attempt, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Checkout,
+    Agent,
+    Collect,
+    Verify,
+    Integrate,
+    /// Puts away what an attempt that failed has left.
+    Save,
+}
+
+/// A running instance of an agent on one attempt: who works on what, and where that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worker {
+    pub id: WorkerId,
+    pub plan: PlanId,
+    pub task: TaskId,
+    pub attempt: AttemptId,
+    pub status: WorkerStatus,
+    pub since: Timestamp,
+    pub reason: String,
+    /// The name by which the agent introduced itself.
+    pub agent: Option<String>,
+    /// The agent's own name for the conversation.
+    pub session: Option<String>,
+    pub activity: Option<Activity>,
+    /// What it has asked of a person and is not decided yet.
+    pub requests: Vec<RequestId>,
+    /// How its process ended.
+    pub exit: Option<String>,
+}
+
+/// What an agent did last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    pub note: String,
+    pub at: Timestamp,
+}
+
+/// What the checks of a plan say of its base, before any task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum BaseCheck {
+    NotAsked,
+    Running,
+    Done { checks: Vec<BaseCheckResult> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseCheckResult {
+    pub command: String,
+    pub passed: bool,
+    /// Absent: killed at the time-out.
+    pub code: Option<i32>,
+    pub took_ms: u64,
+}
+
+/// Where the landing of a plan stands, and what it became.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandingView {
+    pub status: LandingStatus,
+    pub since: Timestamp,
+    pub reason: String,
+    pub result: Option<Landing>,
+    pub failure: Option<Failure>,
+}
+
+impl Board {
+    /// The last entry that was folded.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// The attempts whose workers have not ended.
+    pub fn live_attempts(&self) -> impl Iterator<Item = AttemptId> {
+        self.workers.values().filter(|it| !it.status.has_ended()).map(|it| it.attempt)
+    }
+
+    pub fn live_workers_count(&self) -> usize {
+        self.workers.values().filter(|it| !it.status.has_ended()).count()
+    }
+
+    pub(crate) fn plan(&self, plan: PlanId) -> Option<&Plan> {
+        self.plans.get(&plan)
+    }
+
+    pub(crate) fn task(&self, task: TaskId) -> Option<&Task> {
+        self.tasks.get(&task)
+    }
+
+    pub(crate) fn asked(&self, request: RequestId) -> Option<Asked> {
+        self.requests.get(&request).copied()
+    }
+
+    pub fn attempt(&self, attempt: AttemptId) -> Option<&Attempt> {
+        self.attempts.get(&attempt)
+    }
+
+    pub fn worker(&self, worker: WorkerId) -> Option<&Worker> {
+        self.workers.get(&worker)
+    }
+
+    /// `task-3 core-types`, as people know it; the bare id where the board has not seen it.
+    pub(crate) fn task_name(&self, task: TaskId) -> String {
+        match self.tasks.get(&task) {
+            Some(it) => format!("{task} {}", plain::line(&it.spec.key)),
+            None => task.to_string(),
+        }
+    }
+
+    pub(super) fn newest_attempt(&self, task: &Task) -> Option<&Attempt> {
+        task.attempts.last().and_then(|it| self.attempts.get(it))
+    }
+}

@@ -1,0 +1,268 @@
+//! Puts each fact at its place.
+
+use super::facts::{
+    Activity, Asked, Attempt, BaseCheck, Board, LandingView, Plan, Step, Task, Worker,
+};
+use crate::plain;
+use pitcrew_model::{
+    AttemptId, Entry, Event, LandingStatus, PlanHead, PlanId, PlanStatus, Reason, RequestId,
+    RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+};
+
+impl Board {
+    /// Takes in one entry. Total: what it cannot place is left out.
+    pub fn fold(&mut self, entry: &Entry) {
+        self.seq = entry.seq;
+        let at = entry.at;
+        match &entry.event {
+            Event::AgentsMaxSet { count } => self.agents_max = *count,
+            Event::PlanCreated { plan, head, status, .. } => {
+                self.create_plan(*plan, head, *status, at);
+            }
+            Event::TaskAdded { plan, task, spec, depends_on } => {
+                self.add_task(*task, Task::new(*plan, spec, depends_on, at));
+            }
+            Event::PlanMoved { plan, to, reason, .. } => self.move_plan(*plan, *to, reason, at),
+            Event::BaseCheckAsked { plan } => {
+                self.edit_plan(*plan, |it| it.base_check = BaseCheck::Running);
+            }
+            Event::LandingMoved { plan, to, reason, .. } => {
+                self.edit_plan(*plan, |it| it.landing.move_to(*to, reason, at));
+            }
+            Event::TaskMoved { task, to, reason, .. } => self.move_task(*task, *to, reason, at),
+            Event::TaskDeployed { task, .. } => self.edit_task(*task, |it| it.deployed = true),
+            Event::RetryGranted { task, .. } => self.edit_task(*task, Task::grant_retry),
+            Event::AttemptOpened { .. } => self.open_attempt(&entry.event, at),
+            Event::AttemptEnded { attempt, outcome, failure } => {
+                self.edit_attempt(*attempt, |it| {
+                    it.ended_at = Some(at);
+                    it.outcome = Some(*outcome);
+                    it.failure.clone_from(failure);
+                });
+            }
+            Event::CompletionClaimed { attempt, claim, summary } => {
+                self.edit_attempt(*attempt, |it| {
+                    it.claim = Some(*claim);
+                    it.summary = Some(plain::block(summary));
+                });
+            }
+            Event::CollectAsked { attempt } => self.begin(*attempt, Step::Collect),
+            Event::SaveAsked { attempt } => self.begin(*attempt, Step::Save),
+            Event::VerifyAsked { attempt, .. } => self.begin(*attempt, Step::Verify),
+            Event::IntegrateAsked { attempt } => self.begin(*attempt, Step::Integrate),
+            Event::Abandoned { attempt, .. } => {
+                self.edit_attempt(*attempt, |it| it.abandoned = true);
+            }
+            Event::WorkerMoved { worker, to, reason, .. } => {
+                self.edit_worker(*worker, |it| it.move_to(*to, reason, at));
+            }
+            Event::AgentStartAsked { worker } => {
+                self.edit_attempt_of(*worker, |it| it.step = Step::Agent);
+            }
+            Event::TurnOpened { worker, .. } => self.edit_attempt_of(*worker, Attempt::count_turn),
+            Event::AgentExited { worker, exit } => {
+                self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
+            }
+            Event::ActivityNoted { worker, note } => {
+                let activity = Activity { note: plain::line(note), at };
+                self.edit_worker(*worker, |it| it.activity = Some(activity));
+            }
+            Event::RequestOpened { request, plan, task, worker, .. } => {
+                self.open_request(*request, Asked { plan: *plan, task: *task, worker: *worker });
+            }
+            Event::RequestMoved { request, to, .. } => self.move_request(*request, *to),
+            Event::EffectEnded { result, .. } => self.fold_result(result, at),
+            Event::PlanOpened { .. }
+            | Event::StopAsked { .. }
+            | Event::InterruptAsked { .. }
+            | Event::ToolDecided { .. }
+            | Event::ToolAnswered { .. }
+            | Event::RemovalAsked { .. } => {}
+        }
+    }
+
+    fn create_plan(&mut self, plan: PlanId, head: &PlanHead, status: PlanStatus, at: Timestamp) {
+        self.plans.entry(plan).or_insert_with(|| Plan {
+            head: head.clone(),
+            status,
+            since: at,
+            reason: String::new(),
+            created_at: at,
+            ended_at: status.has_ended().then_some(at),
+            base: None,
+            base_check: BaseCheck::NotAsked,
+            integrated: None,
+            landing: LandingView {
+                status: LandingStatus::None,
+                since: at,
+                reason: String::new(),
+                result: None,
+                failure: None,
+            },
+            tasks: Vec::new(),
+        });
+    }
+
+    fn add_task(&mut self, id: TaskId, task: Task) {
+        let Some(plan) = self.plans.get_mut(&task.plan) else { return };
+        if let std::collections::btree_map::Entry::Vacant(place) = self.tasks.entry(id) {
+            plan.tasks.push(id);
+            place.insert(task);
+        }
+    }
+
+    fn move_plan(&mut self, plan: PlanId, to: PlanStatus, reason: &str, at: Timestamp) {
+        self.edit_plan(plan, |it| {
+            it.status = to;
+            it.since = at;
+            it.reason = plain::line(reason);
+            it.ended_at = to.has_ended().then_some(at);
+        });
+    }
+
+    fn move_task(&mut self, task: TaskId, to: TaskStatus, reason: &Reason, at: Timestamp) {
+        self.edit_task(task, |it| {
+            it.status = to;
+            it.since = at;
+            it.reason = reason.clone();
+        });
+    }
+
+    fn open_attempt(&mut self, event: &Event, at: Timestamp) {
+        let Event::AttemptOpened { attempt, task, worker, number, start, base } = event else {
+            return;
+        };
+        let Some(owner) = self.tasks.get_mut(task) else { return };
+        if self.attempts.contains_key(attempt) || self.workers.contains_key(worker) {
+            return;
+        }
+        owner.attempts.push(*attempt);
+        self.workers.insert(
+            *worker,
+            Worker {
+                id: *worker,
+                plan: owner.plan,
+                task: *task,
+                attempt: *attempt,
+                status: WorkerStatus::Created,
+                since: at,
+                reason: String::new(),
+                agent: None,
+                session: None,
+                activity: None,
+                requests: Vec::new(),
+                exit: None,
+            },
+        );
+        let opened = Attempt {
+            id: *attempt,
+            task: *task,
+            worker: *worker,
+            number: *number,
+            step: Step::Checkout,
+            started_at: at,
+            ended_at: None,
+            outcome: None,
+            failure: None,
+            claim: None,
+            summary: None,
+            start: start.clone(),
+            base: base.clone(),
+            commit: None,
+            files_count: 0,
+            insertions: 0,
+            deletions: 0,
+            turns_count: 0,
+            usage: Usage::default(),
+            path: None,
+            abandoned: false,
+            removed_at: None,
+            kept: None,
+        };
+        self.attempts.insert(*attempt, opened);
+    }
+
+    fn begin(&mut self, attempt: AttemptId, step: Step) {
+        self.edit_attempt(attempt, |it| it.step = step);
+    }
+
+    fn open_request(&mut self, request: RequestId, asked: Asked) {
+        if self.requests.insert(request, asked).is_some() {
+            return;
+        }
+        if let Some(worker) = asked.worker {
+            self.edit_worker(worker, |it| it.requests.push(request));
+        }
+    }
+
+    fn move_request(&mut self, request: RequestId, to: RequestStatus) {
+        let Some(worker) = self.asked(request).and_then(|it| it.worker) else { return };
+        if to != RequestStatus::AtUser {
+            self.edit_worker(worker, |it| it.requests.retain(|open| *open != request));
+        }
+    }
+
+    pub(super) fn edit_plan(&mut self, plan: PlanId, edit: impl FnOnce(&mut Plan)) {
+        self.plans.get_mut(&plan).map(edit);
+    }
+
+    fn edit_task(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
+        self.tasks.get_mut(&task).map(edit);
+    }
+
+    pub(super) fn edit_attempt(&mut self, attempt: AttemptId, edit: impl FnOnce(&mut Attempt)) {
+        self.attempts.get_mut(&attempt).map(edit);
+    }
+
+    pub(super) fn edit_attempt_of(&mut self, worker: WorkerId, edit: impl FnOnce(&mut Attempt)) {
+        if let Some(attempt) = self.workers.get(&worker).map(|it| it.attempt) {
+            self.edit_attempt(attempt, edit);
+        }
+    }
+
+    pub(super) fn edit_worker(&mut self, worker: WorkerId, edit: impl FnOnce(&mut Worker)) {
+        self.workers.get_mut(&worker).map(edit);
+    }
+}
+
+impl Task {
+    fn new(plan: PlanId, spec: &TaskSpec, depends_on: &[TaskId], at: Timestamp) -> Self {
+        Self {
+            plan,
+            spec: spec.clone(),
+            depends_on: depends_on.to_vec(),
+            status: TaskStatus::Pending,
+            since: at,
+            reason: Reason::Progress,
+            deployed: false,
+            retries_granted: 0,
+            attempts: Vec::new(),
+        }
+    }
+
+    fn grant_retry(&mut self) {
+        self.retries_granted = self.retries_granted.saturating_add(1);
+    }
+}
+
+impl Attempt {
+    fn count_turn(&mut self) {
+        self.turns_count = self.turns_count.saturating_add(1);
+    }
+}
+
+impl Worker {
+    fn move_to(&mut self, to: WorkerStatus, reason: &str, at: Timestamp) {
+        self.status = to;
+        self.since = at;
+        self.reason = plain::line(reason);
+    }
+}
+
+impl LandingView {
+    fn move_to(&mut self, to: LandingStatus, reason: &str, at: Timestamp) {
+        self.status = to;
+        self.since = at;
+        self.reason = plain::line(reason);
+    }
+}

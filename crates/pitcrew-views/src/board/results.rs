@@ -1,0 +1,99 @@
+//! Puts what drivers found out at its place.
+
+use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
+use crate::plain;
+use pitcrew_model::{CheckResult, EffectResult, Timestamp, Usage, Work};
+
+impl Board {
+    pub(super) fn fold_result(&mut self, result: &EffectResult, at: Timestamp) {
+        match result {
+            EffectResult::PlanPrepared { plan, base } => self.edit_plan(*plan, |it| {
+                it.integrated = Some(base.start.clone());
+                it.base = Some(base.clone());
+            }),
+            EffectResult::BaseChecked { plan, checks } => {
+                let checks = checks.iter().map(BaseCheckResult::new).collect();
+                self.edit_plan(*plan, |it| it.base_check = BaseCheck::Done { checks });
+            }
+            EffectResult::CheckoutPrepared { attempt, path } => {
+                self.edit_attempt(*attempt, |it| it.path = Some(path.clone()));
+            }
+            EffectResult::AgentReady { worker, agent, session } => {
+                self.edit_worker(*worker, |it| {
+                    it.agent = Some(plain::line(agent));
+                    it.session = Some(session.clone());
+                });
+            }
+            EffectResult::TurnEnded { worker, usage, .. } => {
+                self.edit_attempt_of(*worker, |it| it.usage = sum(it.usage, *usage));
+            }
+            EffectResult::AgentStopped { worker, exit } => {
+                self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
+            }
+            EffectResult::WorkCollected { attempt, work } => {
+                self.edit_attempt(*attempt, |it| it.take(work));
+            }
+            EffectResult::WorkSaved { attempt, commit } => self.edit_attempt(*attempt, |it| {
+                if commit.is_some() {
+                    it.commit.clone_from(commit);
+                }
+            }),
+            EffectResult::Integrated { attempt, head } => {
+                let task = self.attempts.get(attempt).and_then(|it| self.tasks.get(&it.task));
+                if let Some(plan) = task.map(|it| it.plan) {
+                    self.edit_plan(plan, |it| it.integrated = Some(head.clone()));
+                }
+            }
+            EffectResult::Landed { plan, landing } => self.edit_plan(*plan, |it| {
+                it.landing.result = Some(landing.clone());
+                it.landing.failure = None;
+            }),
+            EffectResult::NotLanded { plan, failure } => self.edit_plan(*plan, |it| {
+                it.landing.failure = Some(failure.clone());
+            }),
+            EffectResult::CheckoutRemoved { attempt } => self.edit_attempt(*attempt, |it| {
+                it.removed_at = Some(at);
+                it.kept = None;
+            }),
+            EffectResult::CheckoutKept { attempt, reason } => {
+                self.edit_attempt(*attempt, |it| it.kept = Some(reason.clone()));
+            }
+            // What follows from these is told by an event of its own.
+            EffectResult::PlanNotPrepared { .. }
+            | EffectResult::PermissionAnswered { .. }
+            | EffectResult::TurnInterrupted { .. }
+            | EffectResult::Verified { .. }
+            | EffectResult::AttemptFailed { .. } => {}
+        }
+    }
+}
+
+impl BaseCheckResult {
+    fn new(check: &CheckResult) -> Self {
+        Self {
+            command: check.command.clone(),
+            passed: check.passed(),
+            code: check.code,
+            took_ms: check.took_ms,
+        }
+    }
+}
+
+impl Attempt {
+    fn take(&mut self, work: &Work) {
+        self.commit = Some(work.commit.clone());
+        self.files_count = work.files_count;
+        self.insertions = work.insertions;
+        self.deletions = work.deletions;
+    }
+}
+
+/// Agents report their own usage, so a sum of theirs may not be trusted to fit.
+pub(super) fn sum(left: Usage, right: Usage) -> Usage {
+    Usage {
+        tokens_in: left.tokens_in.saturating_add(right.tokens_in),
+        tokens_out: left.tokens_out.saturating_add(right.tokens_out),
+        tokens_cached: left.tokens_cached.saturating_add(right.tokens_cached),
+        cost_micros: left.cost_micros.saturating_add(right.cost_micros),
+    }
+}

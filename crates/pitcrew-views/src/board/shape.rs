@@ -1,0 +1,126 @@
+//! The shape of the board as it is shown and sent: flat lists that name each other by id.
+//!
+//! Clients of another version read it: a field may be added with a default, never renamed or reused.
+
+use super::facts::{Attempt, BaseCheck, LandingView, Worker};
+use pitcrew_model::{
+    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, TaskId, TaskStatus,
+    Timestamp, Usage, WorkerId, WorkerStatus,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardView {
+    /// The last entry that it knows of: `events?after=` goes on from here.
+    pub seq: Seq,
+    /// When it was made, by the orchestrator's clock. Ages are to be told from here.
+    pub at: Timestamp,
+    pub agents_max: u32,
+    /// Workers that count against `agents_max` now.
+    pub slots_taken: u32,
+    pub plans: Vec<PlanView>,
+    pub tasks: Vec<TaskView>,
+    pub workers: Vec<Worker>,
+    /// Which worker owns which part of the repository now.
+    pub regions: Vec<RegionView>,
+    /// The conversations with agents that are open now.
+    pub sessions: Vec<SessionView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanView {
+    pub id: PlanId,
+    pub name: String,
+    pub description: String,
+    pub status: PlanStatus,
+    pub since: Timestamp,
+    pub reason: String,
+    pub deploy: Deploy,
+    /// Absent until the vault knows what the plan starts from.
+    pub base: Option<PlanBase>,
+    pub base_check: BaseCheck,
+    /// Where the integration branch is.
+    pub head: Option<CommitId>,
+    pub landing: LandingView,
+    pub tasks: Vec<TaskId>,
+    /// How many tasks are in which status; those with none are left out.
+    pub counts: BTreeMap<TaskStatus, u64>,
+    pub usage: Usage,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskView {
+    pub id: TaskId,
+    pub plan: PlanId,
+    pub key: String,
+    pub prompt: String,
+    pub status: TaskStatus,
+    pub since: Timestamp,
+    /// Why it is blocked or has failed, or what it waits for.
+    pub reason: Option<String>,
+    /// When its back-off ends.
+    pub not_before: Option<Timestamp>,
+    pub region: Vec<RepoPath>,
+    pub depends_on: Vec<TaskId>,
+    pub agent: String,
+    pub attempts_max: u32,
+    pub attempts: Vec<Attempt>,
+    /// Who works on it now.
+    pub worker: Option<WorkerId>,
+    pub usage: Usage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionView {
+    pub region: RepoPath,
+    pub worker: WorkerId,
+    pub task: TaskId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionView {
+    pub worker: WorkerId,
+    pub task: TaskId,
+    pub attempt: AttemptId,
+    pub agent: String,
+    pub session: String,
+    pub status: WorkerStatus,
+}
+
+impl BoardView {
+    pub fn plan(&self, plan: PlanId) -> Option<&PlanView> {
+        self.plans.iter().find(|it| it.id == plan)
+    }
+
+    pub fn task(&self, task: TaskId) -> Option<&TaskView> {
+        self.tasks.iter().find(|it| it.id == task)
+    }
+
+    /// The tasks of a plan, none before those it depends on.
+    pub fn tasks_of(&self, plan: PlanId) -> impl Iterator<Item = &TaskView> {
+        self.tasks.iter().filter(move |it| it.plan == plan)
+    }
+
+    pub fn worker(&self, worker: WorkerId) -> Option<&Worker> {
+        self.workers.iter().find(|it| it.id == worker)
+    }
+}
+
+impl TaskView {
+    pub fn newest_attempt(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+}
+
+impl RegionView {
+    /// The worker that owns `path`: the longest region that holds it, by whole components.
+    pub fn owner_of<'a>(regions: &'a [Self], path: &str) -> Option<&'a Self> {
+        regions
+            .iter()
+            .filter(|it| it.region.contains(path))
+            .max_by_key(|it| it.region.as_str().len())
+    }
+}

@@ -1,0 +1,208 @@
+//! Joins facts into what is shown.
+
+use super::{
+    facts::{Board, Plan, Task},
+    results::sum,
+    shape::{BoardView, PlanView, RegionView, SessionView, TaskView},
+};
+use pitcrew_model::{
+    LandingStatus, PlanId, PlanStatus, Reason, TaskId, TaskStatus, Timestamp, Usage, WorkerStatus,
+};
+use std::collections::BTreeMap;
+
+/// Which plans a board shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those that somebody still has to do something about, and the newest.
+    Current,
+    All,
+    Only(PlanId),
+}
+
+impl Board {
+    pub fn view(&self, now: Timestamp, scope: Scope) -> BoardView {
+        let moment = self.moment(now);
+        let newest = self.plans.keys().next_back().copied();
+        let shown = |id: PlanId, plan: &Plan| match scope {
+            Scope::Current => !plan.is_settled() || Some(id) == newest,
+            Scope::All => true,
+            Scope::Only(only) => id == only,
+        };
+        let mut view = BoardView {
+            seq: self.seq,
+            at: now,
+            agents_max: self.agents_max,
+            slots_taken: moment.slots_taken,
+            plans: Vec::new(),
+            tasks: Vec::new(),
+            workers: Vec::new(),
+            regions: self.regions(),
+            sessions: self.sessions(),
+        };
+        for (id, plan) in self.plans.iter().filter(|(id, plan)| shown(**id, plan)) {
+            view.plans.push(self.show_plan(*id, plan));
+            for task in plan.tasks.iter().filter_map(|it| self.show_task(*it, &moment)) {
+                let workers = task.attempts.iter().filter_map(|it| self.workers.get(&it.worker));
+                view.workers.extend(workers.cloned());
+                view.tasks.push(task);
+            }
+        }
+        view
+    }
+
+    pub fn plan_view(&self, plan: PlanId) -> Option<PlanView> {
+        self.plans.get(&plan).map(|it| self.show_plan(plan, it))
+    }
+
+    pub fn task_view(&self, task: TaskId, now: Timestamp) -> Option<TaskView> {
+        self.show_task(task, &self.moment(now))
+    }
+
+    fn show_plan(&self, id: PlanId, plan: &Plan) -> PlanView {
+        let mut counts = BTreeMap::new();
+        let mut usage = Usage::default();
+        for task in plan.tasks.iter().filter_map(|it| self.tasks.get(it)) {
+            *counts.entry(task.status).or_insert(0) += 1;
+            usage = sum(usage, self.usage_of(task));
+        }
+        PlanView {
+            id,
+            name: plan.head.name.clone(),
+            description: plan.head.description.clone(),
+            status: plan.status,
+            since: plan.since,
+            reason: plan.reason.clone(),
+            deploy: plan.head.deploy,
+            base: plan.base.clone(),
+            base_check: plan.base_check.clone(),
+            head: plan.integrated.clone(),
+            landing: plan.landing.clone(),
+            tasks: plan.tasks.clone(),
+            counts,
+            usage,
+            created_at: plan.created_at,
+            ended_at: plan.ended_at,
+        }
+    }
+
+    fn show_task(&self, id: TaskId, moment: &Moment) -> Option<TaskView> {
+        let task = self.tasks.get(&id)?;
+        let worker = self.newest_attempt(task).and_then(|it| self.workers.get(&it.worker));
+        Some(TaskView {
+            id,
+            plan: task.plan,
+            key: task.spec.key.clone(),
+            prompt: task.spec.work.prompt().to_owned(),
+            status: task.status,
+            since: task.since,
+            reason: self.reason(id, task, moment),
+            not_before: task.not_before(),
+            region: task.spec.region.clone(),
+            depends_on: task.depends_on.clone(),
+            agent: task.spec.agent.to_string(),
+            attempts_max: task.spec.attempts_max.saturating_add(task.retries_granted),
+            attempts: task
+                .attempts
+                .iter()
+                .filter_map(|it| self.attempts.get(it))
+                .cloned()
+                .collect(),
+            worker: worker.filter(|it| !it.status.has_ended()).map(|it| it.id),
+            usage: self.usage_of(task),
+        })
+    }
+
+    fn usage_of(&self, task: &Task) -> Usage {
+        let attempts = task.attempts.iter().filter_map(|it| self.attempts.get(it));
+        attempts.fold(Usage::default(), |total, it| sum(total, it.usage))
+    }
+
+    fn moment(&self, now: Timestamp) -> Moment {
+        let takes_slot = |status| match status {
+            WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running => true,
+            WorkerStatus::WaitingInput
+            | WorkerStatus::WaitingPermission
+            | WorkerStatus::Paused
+            | WorkerStatus::Completed
+            | WorkerStatus::Failed
+            | WorkerStatus::Killed => false,
+        };
+        let taken = self.workers.values().filter(|it| takes_slot(it.status)).count();
+        let open = self.tasks.iter().filter(|(_, it)| it.status.in_attempt());
+        Moment {
+            now,
+            slots_taken: u32::try_from(taken).unwrap_or(u32::MAX),
+            in_attempt: open.map(|(id, _)| *id).collect(),
+        }
+    }
+
+    fn regions(&self) -> Vec<RegionView> {
+        let live = self.workers.values().filter(|it| !it.status.has_ended());
+        let owned = live.filter_map(|it| Some((it, self.tasks.get(&it.task)?)));
+        let regions = owned.flat_map(|(worker, task)| {
+            task.spec.region.iter().map(|region| RegionView {
+                region: region.clone(),
+                worker: worker.id,
+                task: worker.task,
+            })
+        });
+        let mut regions: Vec<RegionView> = regions.collect();
+        regions
+            .sort_by(|left, right| (&left.region, left.worker).cmp(&(&right.region, right.worker)));
+        regions
+    }
+
+    fn sessions(&self) -> Vec<SessionView> {
+        let live = self.workers.values().filter(|it| !it.status.has_ended());
+        live.filter_map(|it| {
+            Some(SessionView {
+                worker: it.id,
+                task: it.task,
+                attempt: it.attempt,
+                agent: it.agent.clone()?,
+                session: it.session.clone()?,
+                status: it.status,
+            })
+        })
+        .collect()
+    }
+}
+
+/// What is true of the whole board at one moment, worked out once for all tasks.
+pub(super) struct Moment {
+    pub now: Timestamp,
+    pub slots_taken: u32,
+    pub in_attempt: Vec<TaskId>,
+}
+
+impl Plan {
+    /// Nobody has to do anything about it any more.
+    fn is_settled(&self) -> bool {
+        match self.landing.status {
+            LandingStatus::Merged | LandingStatus::Cleaned | LandingStatus::Abandoned => true,
+            LandingStatus::None
+            | LandingStatus::Review
+            | LandingStatus::Merging
+            | LandingStatus::Conflict => self.status == PlanStatus::Cancelled,
+        }
+    }
+}
+
+impl Task {
+    /// When its back-off ends; absent when it waits for something else.
+    pub(super) fn not_before(&self) -> Option<Timestamp> {
+        match &self.reason {
+            Reason::Failure { retry_at, .. } if self.status == TaskStatus::Pending => *retry_at,
+            Reason::Failure { .. }
+            | Reason::Progress
+            | Reason::DependenciesCompleted
+            | Reason::DependencyEnded { .. }
+            | Reason::Unblocked
+            | Reason::SlotFree
+            | Reason::Retry
+            | Reason::Cancelled
+            | Reason::Accepted
+            | Reason::Paused => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Says in words what a task waits for, or why it goes no further.
+
+use super::{
+    facts::{Attempt, Board, Plan, Step, Task},
+    view::Moment,
+};
+use crate::{plain, words::duration};
+use pitcrew_model::{
+    Deploy, Overlap, PlanStatus, Reason, TaskId, TaskStatus, WorkerStatus, overlap,
+};
+
+/// Names that a reason lists before it only counts.
+const NAMES_LISTED_MAX: usize = 3;
+
+impl Board {
+    pub(super) fn reason(&self, id: TaskId, task: &Task, moment: &Moment) -> Option<String> {
+        match task.status {
+            TaskStatus::Pending => Some(self.why_pending(id, task, moment)),
+            TaskStatus::Queued => Some(self.why_queued(task, moment)),
+            TaskStatus::Starting => self.newest_attempt(task).map(|it| starting(it).to_owned()),
+            TaskStatus::Running => self.why_running(task),
+            TaskStatus::Verifying | TaskStatus::Integrating => {
+                self.newest_attempt(task).map(|it| finishing(it).to_owned())
+            }
+            TaskStatus::Blocked
+            | TaskStatus::Partial
+            | TaskStatus::Failed
+            | TaskStatus::Cancelled => Some(self.why_moved(task)).filter(|it| !it.is_empty()),
+            TaskStatus::Completed => None,
+        }
+    }
+
+    fn why_pending(&self, id: TaskId, task: &Task, moment: &Moment) -> String {
+        let plan = self.plans.get(&task.plan);
+        if let Some(wait) = plan.and_then(plan_holds) {
+            return wait.to_owned();
+        }
+        let unfinished =
+            |it: &&TaskId| self.task(**it).is_none_or(|it| it.status != TaskStatus::Completed);
+        let waits: Vec<TaskId> = task.depends_on.iter().filter(unfinished).copied().collect();
+        if !waits.is_empty() {
+            return format!("waits for {}", self.list(&waits));
+        }
+        if plan.is_some_and(|it| it.head.deploy == Deploy::Manual) && !task.deployed {
+            return format!("waits for `pitcrew deploy {id}`");
+        }
+        match task.not_before() {
+            Some(at) if at > moment.now => {
+                let wait = duration(at.since(moment.now));
+                format!("next attempt in {wait}, after: {}", self.why_moved(task))
+            }
+            Some(_) => format!("next attempt is due, after: {}", self.why_moved(task)),
+            None => "is about to be queued".to_owned(),
+        }
+    }
+
+    fn why_queued(&self, task: &Task, moment: &Moment) -> String {
+        let plan = self.plans.get(&task.plan);
+        if plan.is_some_and(|it| it.status == PlanStatus::Paused) {
+            return "the plan is paused".to_owned();
+        }
+        if plan.is_some_and(|it| it.head.overlap == Overlap::Wait)
+            && let Some(holder) = self.region_holder(task, moment)
+        {
+            return format!("waits for the region of {}", self.task_name(holder));
+        }
+        if moment.slots_taken >= self.agents_max {
+            let (taken, max) = (moment.slots_taken, self.agents_max);
+            return format!("waits for a slot: {taken} of {max} are taken");
+        }
+        "is about to be started".to_owned()
+    }
+
+    fn region_holder(&self, task: &Task, moment: &Moment) -> Option<TaskId> {
+        let overlaps = |it: &Task| overlap(&it.spec.region, &task.spec.region);
+        moment.in_attempt.iter().copied().find(|it| self.task(*it).is_some_and(overlaps))
+    }
+
+    fn why_running(&self, task: &Task) -> Option<String> {
+        let attempt = self.newest_attempt(task)?;
+        let worker = self.workers.get(&attempt.worker)?;
+        let waits = |what: &str| match worker.requests.first() {
+            Some(request) => format!("waits for {what}: {request}"),
+            None => "waits for a slot to go on".to_owned(),
+        };
+        match worker.status {
+            WorkerStatus::WaitingPermission => Some(waits("a permission")),
+            WorkerStatus::WaitingInput => Some(waits("an answer")),
+            WorkerStatus::Paused => Some("the plan is paused".to_owned()),
+            WorkerStatus::Created
+            | WorkerStatus::Starting
+            | WorkerStatus::Running
+            | WorkerStatus::Completed
+            | WorkerStatus::Failed
+            | WorkerStatus::Killed => None,
+        }
+    }
+
+    /// The reason of the last move; what the worker said, where the move has none.
+    fn why_moved(&self, task: &Task) -> String {
+        match &task.reason {
+            Reason::DependencyEnded { task, status } => {
+                format!("{} is {status}", self.task_name(*task))
+            }
+            Reason::Progress => {
+                let said = self.newest_attempt(task).and_then(|it| it.summary.as_deref());
+                plain::line(said.unwrap_or_default())
+            }
+            Reason::DependenciesCompleted
+            | Reason::Unblocked
+            | Reason::SlotFree
+            | Reason::Failure { .. }
+            | Reason::Retry
+            | Reason::Cancelled
+            | Reason::Accepted
+            | Reason::Paused => plain::line(&task.reason.to_string()),
+        }
+    }
+
+    fn list(&self, tasks: &[TaskId]) -> String {
+        let listed = tasks.iter().take(NAMES_LISTED_MAX).map(|it| self.task_name(*it));
+        let names = listed.collect::<Vec<_>>().join(", ");
+        match tasks.len().saturating_sub(NAMES_LISTED_MAX) {
+            0 => names,
+            more => format!("{names} and {more} more"),
+        }
+    }
+}
+
+/// What keeps every task of a plan from starting.
+fn plan_holds(plan: &Plan) -> Option<&'static str> {
+    match plan.status {
+        PlanStatus::Draft => Some("the plan is a draft"),
+        PlanStatus::Clarifying | PlanStatus::Decomposing => Some("the plan is being made"),
+        PlanStatus::AwaitingApproval => Some("the plan waits for approval"),
+        PlanStatus::Paused => Some("the plan is paused"),
+        PlanStatus::Active if plan.base.is_none() => Some("the base is being prepared"),
+        PlanStatus::Active
+        | PlanStatus::Partial
+        | PlanStatus::Failed
+        | PlanStatus::Completed
+        | PlanStatus::Cancelled => None,
+    }
+}
+
+fn starting(attempt: &Attempt) -> &'static str {
+    match attempt.step {
+        Step::Checkout => "its checkout is being made",
+        Step::Agent | Step::Collect | Step::Verify | Step::Integrate | Step::Save => {
+            "its agent starts"
+        }
+    }
+}
+
+fn finishing(attempt: &Attempt) -> &'static str {
+    match attempt.step {
+        Step::Checkout | Step::Agent | Step::Collect | Step::Save if attempt.commit.is_none() => {
+            "its work is being collected"
+        }
+        Step::Checkout | Step::Agent | Step::Collect | Step::Save => {
+            "waits for its turn to be merged"
+        }
+        Step::Verify => "the checks run on the merged tree",
+        Step::Integrate => "the integration branch takes it in",
+    }
+}

@@ -1,0 +1,256 @@
+//! Joins a request with what it is about.
+
+use super::requests::{Closing, Inbox, Request};
+use crate::{board::Board, board::Plan, plain};
+use pitcrew_model::{
+    Actor, CommitId, PermissionOption, PlanBase, PlanId, RepoPath, RequestId, RequestKind,
+    RequestStatus, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, WorkerId,
+};
+use serde::{Deserialize, Serialize};
+
+/// Closed requests that a view lists; the newest ones.
+const CLOSED_LISTED_MAX: usize = 100;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InboxView {
+    /// Oldest first.
+    pub open: Vec<OpenRequest>,
+    /// Newest first; not all of them.
+    pub closed: Vec<ClosedRequest>,
+    pub closed_count: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenRequest {
+    pub id: RequestId,
+    pub opened_at: Timestamp,
+    pub plan: PlanId,
+    pub plan_name: String,
+    pub task: Option<TaskId>,
+    pub task_key: Option<String>,
+    pub worker: Option<WorkerId>,
+    /// The name by which the agent introduced itself.
+    pub agent: Option<String>,
+    /// What is asked, in one line.
+    pub title: String,
+    pub ask: Ask,
+}
+
+/// What there is to decide. Its text has control characters escaped: nobody approves what they
+/// cannot see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ask {
+    /// Everything that the plan will execute, verbatim: approving it is the trust.
+    PlanExecution {
+        base: Option<PlanBase>,
+        setup: Vec<String>,
+        tasks: Vec<PlannedTask>,
+    },
+    BranchMerge {
+        base: Option<PlanBase>,
+        head: Option<CommitId>,
+        completed: Vec<TaskId>,
+        /// Tasks that are not in what would be merged.
+        missing: Vec<TaskId>,
+        files_count: u64,
+        insertions: u64,
+        deletions: u64,
+    },
+    ToolUse {
+        tool: ToolUse,
+        options: Vec<PermissionOption>,
+        region: Vec<RepoPath>,
+        checkout: Option<String>,
+    },
+    Question {
+        question: String,
+        prompt: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTask {
+    pub id: TaskId,
+    pub key: String,
+    pub agent: String,
+    pub work: TaskWork,
+    pub region: Vec<RepoPath>,
+    pub depends_on: Vec<TaskId>,
+    pub checks: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosedRequest {
+    pub id: RequestId,
+    pub opened_at: Timestamp,
+    pub closed_at: Timestamp,
+    pub plan: PlanId,
+    pub task: Option<TaskId>,
+    pub worker: Option<WorkerId>,
+    pub title: String,
+    pub status: RequestStatus,
+    /// The answer to a question, or the reason for a verdict.
+    pub text: Option<String>,
+    pub decided_by: Actor,
+}
+
+impl Inbox {
+    pub fn view(&self, board: &Board) -> InboxView {
+        let newest = self.closed.iter().rev().take(CLOSED_LISTED_MAX);
+        InboxView {
+            open: self.open.iter().map(|(id, it)| OpenRequest::new(*id, it, board)).collect(),
+            closed: newest.map(|(id, it, closing)| ClosedRequest::new(*id, it, closing)).collect(),
+            closed_count: self.closed.len() as u64,
+        }
+    }
+}
+
+impl OpenRequest {
+    fn new(id: RequestId, request: &Request, board: &Board) -> Self {
+        let task = request.task.and_then(|it| board.task(it));
+        let plan = board.plan(request.plan);
+        Self {
+            id,
+            opened_at: request.opened_at,
+            plan: request.plan,
+            plan_name: plan.map(|it| plain::line(&it.head.name)).unwrap_or_default(),
+            task: request.task,
+            task_key: task.map(|it| plain::line(&it.spec.key)),
+            worker: request.worker,
+            agent: request.worker.and_then(|it| board.worker(it)?.agent.clone()),
+            title: title(&request.kind),
+            ask: ask(request, board),
+        }
+    }
+}
+
+impl ClosedRequest {
+    fn new(id: RequestId, request: &Request, closing: &Closing) -> Self {
+        Self {
+            id,
+            opened_at: request.opened_at,
+            closed_at: closing.at,
+            plan: request.plan,
+            task: request.task,
+            worker: request.worker,
+            title: title(&request.kind),
+            status: closing.status,
+            text: closing.text.clone(),
+            decided_by: closing.actor,
+        }
+    }
+}
+
+/// What is asked, in one line.
+pub(crate) fn title(kind: &RequestKind) -> String {
+    match kind {
+        RequestKind::PlanExecution => "may the plan be executed?".to_owned(),
+        RequestKind::BranchMerge => "may the result be merged?".to_owned(),
+        RequestKind::ToolUse { tool, .. } => match &tool.command {
+            Some(command) => format!("may it run `{}`?", one_line(command)),
+            None => format!("may it {}: {}?", plain::line(&tool.kind), plain::line(&tool.title)),
+        },
+        RequestKind::Question { question } => plain::line(question),
+    }
+}
+
+/// A second line of a command must not pass for an argument of the first.
+fn one_line(command: &str) -> String {
+    plain::line(&plain::block(command).replace('\n', "\\n"))
+}
+
+fn ask(request: &Request, board: &Board) -> Ask {
+    let plan = board.plan(request.plan);
+    let task = request.task.and_then(|it| board.task(it));
+    match &request.kind {
+        RequestKind::PlanExecution => Ask::PlanExecution {
+            base: plan.and_then(|it| it.base.clone()),
+            setup: plan.map(|it| blocks(&it.head.setup)).unwrap_or_default(),
+            tasks: plan.map(|it| planned(it, board)).unwrap_or_default(),
+        },
+        RequestKind::BranchMerge => merge(plan, board),
+        RequestKind::ToolUse { tool, options, .. } => Ask::ToolUse {
+            tool: safe(tool),
+            options: options.clone(),
+            region: task.map(|it| it.spec.region.clone()).unwrap_or_default(),
+            checkout: request
+                .worker
+                .and_then(|it| board.attempt(board.worker(it)?.attempt)?.path.clone()),
+        },
+        RequestKind::Question { question } => Ask::Question {
+            question: plain::block(question),
+            prompt: task.map(|it| plain::block(it.spec.work.prompt())),
+        },
+    }
+}
+
+fn planned(plan: &Plan, board: &Board) -> Vec<PlannedTask> {
+    let tasks = plan.tasks.iter().filter_map(|id| Some((*id, board.task(*id)?)));
+    tasks
+        .map(|(id, it)| PlannedTask {
+            id,
+            key: plain::line(&it.spec.key),
+            agent: it.spec.agent.to_string(),
+            work: visible(&it.spec.work),
+            region: it.spec.region.clone(),
+            depends_on: it.depends_on.clone(),
+            checks: blocks(&it.spec.checks),
+        })
+        .collect()
+}
+
+fn blocks(commands: &[String]) -> Vec<String> {
+    commands.iter().map(|it| plain::block(it)).collect()
+}
+
+/// A plan comes from a file that may have come with the repository.
+fn visible(work: &TaskWork) -> TaskWork {
+    let prompt = plain::block(work.prompt());
+    match work {
+        TaskWork::Prompt { .. } => TaskWork::Prompt { prompt },
+        TaskWork::Script { script, .. } => {
+            TaskWork::Script { prompt, script: plain::block(script) }
+        }
+        TaskWork::Command { command, .. } => {
+            TaskWork::Command { prompt, command: plain::block(command) }
+        }
+    }
+}
+
+fn merge(plan: Option<&Plan>, board: &Board) -> Ask {
+    let (mut completed, mut missing) = (Vec::new(), Vec::new());
+    let (mut files_count, mut insertions, mut deletions) = (0_u64, 0_u64, 0_u64);
+    for id in plan.into_iter().flat_map(|it| &it.tasks) {
+        let Some(task) = board.task(*id) else { continue };
+        if task.status != TaskStatus::Completed {
+            missing.push(*id);
+            continue;
+        }
+        completed.push(*id);
+        if let Some(work) = task.attempts.last().and_then(|it| board.attempt(*it)) {
+            files_count = files_count.saturating_add(work.files_count);
+            insertions = insertions.saturating_add(work.insertions);
+            deletions = deletions.saturating_add(work.deletions);
+        }
+    }
+    Ask::BranchMerge {
+        base: plan.and_then(|it| it.base.clone()),
+        head: plan.and_then(|it| it.integrated.clone()),
+        completed,
+        missing,
+        files_count,
+        insertions,
+        deletions,
+    }
+}
+
+fn safe(tool: &ToolUse) -> ToolUse {
+    ToolUse {
+        title: plain::block(&tool.title),
+        kind: plain::line(&tool.kind),
+        paths: tool.paths.iter().map(|it| plain::line(it)).collect(),
+        outside: tool.outside.iter().map(|it| plain::line(it)).collect(),
+        command: tool.command.as_deref().map(plain::block),
+    }
+}

@@ -1,0 +1,20 @@
+//! Read models folded from events: what people and programs look at.
+//!
+//! `Board` and `Inbox` fold entries; `line` words one entry; `Summary` and `names` read a view that
+//! may have come over the wire. Nothing here reads a clock or a file, decides anything, or fails:
+//! an entry that a model does not care about, or cannot place, leaves it as it was.
+pub mod plain;
+pub mod words;
+mod board;
+mod inbox;
+mod timeline;
+mod summary;
+pub mod names;
+
+pub use board::{
+    Activity, Attempt, BaseCheck, BaseCheckResult, Board, BoardView, LandingView, PlanView,
+    RegionView, Scope, SessionView, Step, TaskView, Worker,
+};
+pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
+pub use summary::{NotCompleted, Summary, TaskSummary, Totals};
+pub use timeline::{Line, line};

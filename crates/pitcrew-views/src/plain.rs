@@ -1,0 +1,88 @@
+//! Makes text of agents safe to show to a person.
+//!
+//! Control and bidirectional characters could repaint a terminal or make a command look like
+//! another one. They are shown as escapes instead of being dropped: who approves something sees
+//! that it is there.
+
+use pitcrew_model::text;
+
+/// The longest text that a line shows.
+const LINE_BYTES_MAX: usize = 300;
+
+/// One line of at most a few hundred bytes: line breaks become spaces.
+pub fn line(text: &str) -> String {
+    let text = text.trim();
+    let short = text::cut(text, LINE_BYTES_MAX);
+    let mut line = String::with_capacity(short.len());
+    for character in short.chars() {
+        match character {
+            '\n' | '\r' | '\t' => push_space(&mut line),
+            _ => push(&mut line, character),
+        }
+    }
+    if short.len() < text.len() {
+        line.push('…');
+    }
+    line
+}
+
+/// Whole text: line breaks and tabs stay.
+pub fn block(text: &str) -> String {
+    let mut block = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => block.push(character),
+            _ => push(&mut block, character),
+        }
+    }
+    block
+}
+
+fn push_space(line: &mut String) {
+    if !line.ends_with(' ') {
+        line.push(' ');
+    }
+}
+
+fn push(text: &mut String, character: char) {
+    if character.is_control() || deceives(character) {
+        text.extend(character.escape_unicode());
+    } else {
+        text.push(character);
+    }
+}
+
+/// Characters that are not seen but change how others are: bidirectional controls, zero widths,
+/// line separators and tags.
+fn deceives(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_repaint_a_terminal_is_shown_as_an_escape() {
+        assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(line("rm \u{202e}fr-"), "rm \\u{202e}fr-");
+        assert_eq!(block("a\r\nb\tc\u{7}"), "a\\u{d}\nb\tc\\u{7}");
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_short() {
+        assert_eq!(line("  one\n\ntwo\t"), "one two");
+        assert_eq!(line(&"ü".repeat(400)).chars().count(), 151);
+        assert_eq!(line("grün 日本"), "grün 日本");
+    }
+}

@@ -1,0 +1,171 @@
+//! What became of a plan: per task and in all.
+//!
+//! Made from a board as it is sent, so that a client can make it too.
+
+use crate::{
+    BoardView, PlanView, TaskView, plain,
+    words::{counted, duration, plural},
+};
+use pitcrew_model::{
+    Landing, LandingStatus, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, Usage,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub plan: PlanId,
+    pub name: String,
+    pub status: PlanStatus,
+    pub landing: LandingStatus,
+    pub landed: Option<Landing>,
+    pub tasks: Vec<TaskSummary>,
+    pub totals: Totals,
+    /// Those that are not in the result, with why.
+    pub not_completed: Vec<NotCompleted>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    pub task: TaskId,
+    pub key: String,
+    pub status: TaskStatus,
+    pub attempts_count: u64,
+    /// The time of all its attempts.
+    pub took_ms: u64,
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    /// What the worker said of it.
+    pub said: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub tasks_count: u64,
+    pub completed_count: u64,
+    pub attempts_count: u64,
+    /// From the plan's creation to its end, or to now.
+    pub took_ms: u64,
+    /// Of completed tasks; a file that two of them changed counts twice until it has landed.
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    pub usage: Usage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCompleted {
+    pub task: TaskId,
+    pub key: String,
+    pub status: TaskStatus,
+    pub reason: String,
+}
+
+impl Summary {
+    /// Absent when the board does not show the plan.
+    pub fn of(board: &BoardView, plan: PlanId) -> Option<Self> {
+        let shown = board.plan(plan)?;
+        let views: Vec<&TaskView> = board.tasks_of(plan).collect();
+        let tasks: Vec<TaskSummary> =
+            views.iter().map(|it| TaskSummary::of(it, board.at)).collect();
+        let not_completed = views.iter().filter(|it| it.status != TaskStatus::Completed);
+        Some(Self {
+            plan,
+            name: shown.name.clone(),
+            status: shown.status,
+            landing: shown.landing.status,
+            landed: shown.landing.result.clone(),
+            totals: Totals::of(shown, &tasks, board.at),
+            tasks,
+            not_completed: not_completed.map(|it| NotCompleted::of(it)).collect(),
+        })
+    }
+}
+
+impl TaskSummary {
+    fn of(task: &TaskView, now: Timestamp) -> Self {
+        let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(now).since(it.started_at));
+        let newest = task.newest_attempt();
+        Self {
+            task: task.id,
+            key: task.key.clone(),
+            status: task.status,
+            attempts_count: task.attempts.len() as u64,
+            took_ms: took.fold(0, u64::saturating_add),
+            files_count: newest.map_or(0, |it| it.files_count),
+            insertions: newest.map_or(0, |it| it.insertions),
+            deletions: newest.map_or(0, |it| it.deletions),
+            said: newest.and_then(|it| it.summary.clone()),
+        }
+    }
+}
+
+impl Totals {
+    fn of(plan: &PlanView, tasks: &[TaskSummary], now: Timestamp) -> Self {
+        let completed = || tasks.iter().filter(|it| it.status == TaskStatus::Completed);
+        let sum =
+            |part: fn(&TaskSummary) -> u64| completed().map(part).fold(0, u64::saturating_add);
+        let landed = plan.landing.result.as_ref();
+        Self {
+            tasks_count: tasks.len() as u64,
+            completed_count: completed().count() as u64,
+            attempts_count: tasks.iter().map(|it| it.attempts_count).fold(0, u64::saturating_add),
+            took_ms: plan.ended_at.unwrap_or(now).since(plan.created_at),
+            files_count: landed.map_or_else(|| sum(|it| it.files_count), |it| it.files_count),
+            insertions: landed.map_or_else(|| sum(|it| it.insertions), |it| it.insertions),
+            deletions: landed.map_or_else(|| sum(|it| it.deletions), |it| it.deletions),
+            usage: plan.usage,
+        }
+    }
+}
+
+impl NotCompleted {
+    fn of(task: &TaskView) -> Self {
+        Self {
+            task: task.id,
+            key: task.key.clone(),
+            status: task.status,
+            reason: task.reason.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// A table with one line per task, the totals, and the reasons below.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}: {}", self.plan, plain::line(&self.name), self.status)?;
+        let width = self.tasks.iter().map(|it| it.name().chars().count()).max().unwrap_or(0);
+        for task in &self.tasks {
+            let name = task.name();
+            write!(f, "  {name:<width$}  {:<11}", task.status)?;
+            write!(
+                f,
+                "  {:>2} {:<8}",
+                task.attempts_count,
+                plural(task.attempts_count, "attempt")
+            )?;
+            write!(f, "  {:>8}", duration(task.took_ms))?;
+            write!(f, "  {:>3} {:<5}", task.files_count, plural(task.files_count, "file"))?;
+            writeln!(f, "  +{} -{}", task.insertions, task.deletions)?;
+        }
+        let all = &self.totals;
+        write!(f, "  total: {} of {} completed", all.completed_count, all.tasks_count)?;
+        write!(f, ", {}", counted(all.attempts_count, "attempt"))?;
+        write!(f, ", {}", duration(all.took_ms))?;
+        write!(f, ", {}", counted(all.files_count, "file"))?;
+        writeln!(f, ", +{} -{}", all.insertions, all.deletions)?;
+        for task in &self.not_completed {
+            write!(f, "  {} {} is {}", task.task, plain::line(&task.key), task.status)?;
+            let colon = if task.reason.is_empty() { "" } else { ": " };
+            writeln!(f, "{colon}{}", task.reason)?;
+        }
+        Ok(())
+    }
+}
+
+impl TaskSummary {
+    fn name(&self) -> String {
+        format!("{} {}", self.task, plain::line(&self.key))
+    }
+}

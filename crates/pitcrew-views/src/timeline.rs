@@ -1,0 +1,8 @@
+//! One line for each entry that a person would want to hear of.
+//!
+//! The names come from a board that has folded the entry, or any later one: names never change.
+mod line;
+mod events;
+mod results;
+
+pub use line::{Line, line};

@@ -1,0 +1,192 @@
+//! What is said of each event.
+
+use super::{
+    line::{About, Said},
+    results,
+};
+use crate::{Board, inbox, plain, words::duration};
+use pitcrew_model::{
+    Actor, AttemptId, Claim, Entry, Event, Freshness, Reason, RequestId, RequestStatus, TaskStatus,
+    Timestamp, TurnCause, WorkerId, WorkerStatus,
+};
+use std::fmt::Display;
+
+pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
+    let said = match &entry.event {
+        Event::AgentsMaxSet { count } => {
+            by(Actor::Person, About::Workspace, format!("max_agents is {count}"))
+        }
+        Event::PlanCreated { plan, status, actor, .. } => {
+            by(*actor, About::Plan(*plan), format!("created, {status}"))
+        }
+        Event::PlanMoved { plan, from, to, reason, actor } => {
+            by(*actor, About::Plan(*plan), moved(from, to, reason))
+        }
+        Event::BaseCheckAsked { plan } => by_us(About::Plan(*plan), "checks run on the base"),
+        Event::TaskMoved { task, from, to, reason, actor } => {
+            let text = task_moved(board, (*from, *to), reason, entry.at);
+            by(*actor, About::Task(*task), text)
+        }
+        Event::TaskDeployed { task, actor } => by(*actor, About::Task(*task), "deployed"),
+        Event::RetryGranted { task, freshness, actor } => {
+            by(*actor, About::Task(*task), retry(*freshness))
+        }
+        Event::AttemptOpened { task, worker, number, start, .. } => {
+            let text = format!("attempt {number} by {worker} from {}", start.short());
+            by_us(About::Task(*task), text)
+        }
+        Event::WorkerMoved { worker, from, to, reason } => {
+            worker_moved(*worker, *from, *to, reason)?
+        }
+        Event::TurnOpened { worker, cause } => turn(*worker, cause)?,
+        Event::AgentExited { worker, exit } => {
+            by_us(About::Worker(*worker), format!("its agent ended by itself: {exit}"))
+        }
+        Event::ActivityNoted { worker, note } => {
+            by(Actor::Worker(*worker), About::Worker(*worker), plain::line(note))
+        }
+        Event::CompletionClaimed { attempt, claim, summary } => {
+            claimed(board, *attempt, *claim, summary)
+        }
+        Event::RequestOpened { request, worker, kind, .. } => {
+            let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
+            let text = format!("{request}: {}", inbox::title(kind));
+            by(actor, About::Request(*request), text)
+        }
+        Event::RequestMoved { request, to, text, actor, .. } => {
+            let text = decided(*request, *to, text.as_deref());
+            by(*actor, About::Request(*request), text)
+        }
+        Event::ToolDecided { worker, title, option, .. } => {
+            by_us(About::Worker(*worker), tool_decided(title, option.as_deref()))
+        }
+        Event::LandingMoved { plan, from, to, reason, actor } => {
+            let text = format!("landing {}", moved(from, to, reason));
+            by(*actor, About::Plan(*plan), text)
+        }
+        Event::Abandoned { attempt, actor } => {
+            by(*actor, About::Attempt(*attempt), abandoned(board, *attempt))
+        }
+        Event::EffectEnded { result, .. } => results::say(result)?,
+        // What follows from these, or what they follow from, is told by another one.
+        Event::TaskAdded { .. }
+        | Event::PlanOpened { .. }
+        | Event::AttemptEnded { .. }
+        | Event::AgentStartAsked { .. }
+        | Event::StopAsked { .. }
+        | Event::InterruptAsked { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::VerifyAsked { .. }
+        | Event::IntegrateAsked { .. }
+        | Event::ToolAnswered { .. }
+        | Event::RemovalAsked { .. } => return None,
+    };
+    Some(said)
+}
+
+fn by(actor: Actor, about: About, text: impl Into<String>) -> Said {
+    Said::new(actor, about, text)
+}
+
+fn by_us(about: About, text: impl Into<String>) -> Said {
+    by(Actor::Orchestrator, about, text)
+}
+
+fn moved(from: &impl Display, to: &impl Display, reason: &str) -> String {
+    let reason = plain::line(reason);
+    if reason.is_empty() { format!("{from} -> {to}") } else { format!("{from} -> {to} ({reason})") }
+}
+
+fn task_moved(
+    board: &Board,
+    (from, to): (TaskStatus, TaskStatus),
+    reason: &Reason,
+    at: Timestamp,
+) -> String {
+    let words = match reason {
+        Reason::DependencyEnded { task, status } => {
+            format!("{} is {status}", plain::line(&board.task_name(*task)))
+        }
+        Reason::Failure { failure, retry_at: Some(retry_at) } => {
+            let wait = duration(retry_at.since(at));
+            format!("{}; next attempt in {wait}", plain::line(&failure.to_string()))
+        }
+        Reason::Failure { retry_at: None, .. }
+        | Reason::Progress
+        | Reason::DependenciesCompleted
+        | Reason::Unblocked
+        | Reason::SlotFree
+        | Reason::Retry
+        | Reason::Cancelled
+        | Reason::Accepted
+        | Reason::Paused => plain::line(&reason.to_string()),
+    };
+    // The words were cut already; cutting them again would lose the wait.
+    if words.is_empty() { format!("{from} -> {to}") } else { format!("{from} -> {to} ({words})") }
+}
+
+fn retry(freshness: Freshness) -> &'static str {
+    match freshness {
+        Freshness::Continue => "one more attempt, from where the last one ended",
+        Freshness::Fresh => "one more attempt, from the integration head",
+    }
+}
+
+/// Starting and ending are told by the task; parking and going on are told only here.
+fn worker_moved(
+    worker: WorkerId,
+    from: WorkerStatus,
+    to: WorkerStatus,
+    reason: &str,
+) -> Option<Said> {
+    let told = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
+    if !told {
+        return None;
+    }
+    Some(by_us(About::Worker(worker), format!("{worker} {}", moved(&from, &to, reason))))
+}
+
+fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
+    let text = match cause {
+        TurnCause::Start => return None,
+        TurnCause::Reminder => "reminded to say that it is done",
+        TurnCause::Answer { .. } => "gets the answer",
+        TurnCause::Resumed => "goes on",
+    };
+    Some(by_us(About::Worker(worker), text))
+}
+
+fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> Said {
+    let word = match claim {
+        Claim::Success => "done",
+        Claim::Partial => "partly done",
+        Claim::Failed => "not possible",
+    };
+    let worker = board.attempt(attempt).map(|it| it.worker);
+    let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
+    let summary = plain::line(summary);
+    let text = if summary.is_empty() {
+        format!("says: {word}")
+    } else {
+        format!("says: {word}: {summary}")
+    };
+    by(actor, About::Attempt(attempt), text)
+}
+
+fn decided(request: RequestId, status: RequestStatus, text: Option<&str>) -> String {
+    match text.map(plain::line).filter(|it| !it.is_empty()) {
+        Some(text) => format!("{request} {status}: {text}"),
+        None => format!("{request} {status}"),
+    }
+}
+
+fn tool_decided(title: &str, option: Option<&str>) -> String {
+    let answer = option.map_or_else(|| "cancelled".to_owned(), plain::line);
+    format!("`{}` answered by rule: {answer}", plain::line(title))
+}
+
+fn abandoned(board: &Board, attempt: AttemptId) -> String {
+    let number = board.attempt(attempt).map(|it| format!(" {}", it.number)).unwrap_or_default();
+    format!("attempt{number} abandoned")
+}

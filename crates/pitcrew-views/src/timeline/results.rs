@@ -1,0 +1,114 @@
+//! What is said of the end of an effect.
+
+use super::line::{About, Said};
+use crate::{plain, words::counted};
+use pitcrew_model::{
+    Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason, Work,
+};
+
+pub(super) fn say(result: &EffectResult) -> Option<Said> {
+    let (about, text) = match result {
+        EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
+        EffectResult::PlanNotPrepared { plan, failure } => {
+            (About::Plan(*plan), format!("cannot begin: {}", one_line(failure)))
+        }
+        EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
+        EffectResult::CheckoutPrepared { attempt, path } => {
+            (About::Attempt(*attempt), format!("checkout at {}", plain::line(path)))
+        }
+        EffectResult::AgentReady { worker, agent, .. } => {
+            (About::Worker(*worker), format!("agent `{}` is ready", plain::line(agent)))
+        }
+        EffectResult::TurnEnded { worker, stop, .. } => (About::Worker(*worker), odd_end(stop)?),
+        EffectResult::WorkCollected { attempt, work } => {
+            (About::Attempt(*attempt), collected(work))
+        }
+        EffectResult::WorkSaved { attempt, commit: Some(commit) } => {
+            (About::Attempt(*attempt), format!("its work is saved as {}", commit.short()))
+        }
+        EffectResult::Verified { attempt, checks, .. } => {
+            (About::Attempt(*attempt), verified(checks))
+        }
+        EffectResult::Integrated { attempt, head } => {
+            (About::Attempt(*attempt), format!("integrated as {}", head.short()))
+        }
+        EffectResult::Landed { plan, landing } => (About::Plan(*plan), landed(landing)),
+        EffectResult::NotLanded { plan, failure } => {
+            (About::Plan(*plan), format!("not landed: {}", one_line(failure)))
+        }
+        EffectResult::CheckoutRemoved { attempt } => {
+            (About::Attempt(*attempt), "checkout removed".to_owned())
+        }
+        EffectResult::CheckoutKept { attempt, reason } => {
+            (About::Attempt(*attempt), format!("checkout kept: {}", plain::line(reason)))
+        }
+        // What follows from these is told by an event of its own.
+        EffectResult::WorkSaved { commit: None, .. }
+        | EffectResult::PermissionAnswered { .. }
+        | EffectResult::TurnInterrupted { .. }
+        | EffectResult::AgentStopped { .. }
+        | EffectResult::AttemptFailed { .. } => return None,
+    };
+    Some(Said::new(Actor::Orchestrator, about, text))
+}
+
+fn one_line(failure: &Failure) -> String {
+    plain::line(&failure.to_string())
+}
+
+fn prepared(base: &PlanBase) -> String {
+    let branch = plain::line(base.branch.as_deref().unwrap_or("a detached HEAD"));
+    let dirty = match base.dirty_count {
+        0 => String::new(),
+        count => format!(", with {}", counted(count, "uncommitted path")),
+    };
+    let notes: Vec<String> = base.notes.iter().map(|it| plain::line(it)).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!("; {}", notes.join("; ")) };
+    format!("starts from {branch} at {}{dirty}{notes}", base.tip.short())
+}
+
+fn base(checks: &[CheckResult]) -> String {
+    let red: Vec<String> =
+        checks.iter().filter(|it| !it.passed()).map(|it| format!("`{}`", it.command)).collect();
+    if red.is_empty() {
+        format!("the base is green ({})", counted(checks.len() as u64, "check"))
+    } else {
+        format!("already red on the base: {}", plain::line(&red.join(", ")))
+    }
+}
+
+/// A turn that ended in the ordinary way says nothing of the task.
+fn odd_end(stop: &StopReason) -> Option<String> {
+    match stop {
+        StopReason::EndTurn | StopReason::Cancelled => None,
+        StopReason::MaxTokens => Some("the turn ended: no tokens left".to_owned()),
+        StopReason::MaxTurnRequests => Some("the turn ended: too many requests".to_owned()),
+        StopReason::Refusal => Some("the turn ended: the agent refused".to_owned()),
+        StopReason::Error { message } => Some(format!("the turn ended: {}", plain::line(message))),
+    }
+}
+
+fn collected(work: &Work) -> String {
+    if work.files_count == 0 {
+        return "changed nothing".to_owned();
+    }
+    let files = counted(work.files_count, "file");
+    format!("changed {files}, +{} -{}", work.insertions, work.deletions)
+}
+
+fn verified(checks: &[CheckResult]) -> String {
+    if checks.is_empty() {
+        return "merges cleanly; it has no checks".to_owned();
+    }
+    format!("{} passed on the merged tree", counted(checks.len() as u64, "check"))
+}
+
+fn landed(landing: &Landing) -> String {
+    let commit = landing.commit.short();
+    match &landing.at {
+        LandedAt::Base { branch } => format!("landed on {} as {commit}", plain::line(branch)),
+        LandedAt::Side { branch, reason } => {
+            format!("merged at {} as {commit}: {}", plain::line(branch), plain::line(reason))
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Transcripts: events in, what a person would see out.
+mod journal;
+mod board;
+mod inbox;
+mod timeline;
+mod summary;
+mod names;
+mod wire;
+mod random;
