@@ -1,0 +1,59 @@
+//! The answers to a command: 200 with `Accepted`, or 409 with `Refused`.
+
+use crate::Known;
+use pitcrew_model::{Event, PlanId, Rejection, RequestId, Seq, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// The command is in the journal, and will be after a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The last entry that it caused: `events?after=` goes on from here.
+    pub seq: Seq,
+    pub created: Created,
+}
+
+/// What the command made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Created {
+    pub plan: Option<PlanId>,
+    /// In the order of their numbers: none before those it depends on.
+    pub tasks: Vec<TaskId>,
+    /// What now waits for a person.
+    pub requests: Vec<RequestId>,
+}
+
+impl Created {
+    /// What the events that a command caused say that it made.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut created = Self::default();
+        for event in events {
+            if let Event::PlanCreated { plan, .. } = event {
+                created.plan = Some(*plan);
+            } else if let Event::TaskAdded { task, .. } = event {
+                created.tasks.push(*task);
+            } else if let Event::RequestOpened { request, .. } = event {
+                created.requests.push(*request);
+            }
+        }
+        created
+    }
+}
+
+/// The command cannot be carried out, and nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    pub rejection: Known<Rejection>,
+    /// The rejection in words, for clients that do not know its kind.
+    pub message: String,
+}
+
+impl Refused {
+    pub const HTTP_STATUS: u16 = 409;
+}
+
+impl From<Rejection> for Refused {
+    fn from(rejection: Rejection) -> Self {
+        Self { message: rejection.to_string(), rejection: rejection.into() }
+    }
+}

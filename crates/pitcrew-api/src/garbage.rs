@@ -1,0 +1,27 @@
+//! What `pitcrew gc` would do.
+
+use pitcrew_model::{AttemptId, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// The answer to `GET /v1/gc`. Nothing is removed by asking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GarbagePreview {
+    pub removable: Vec<RemovableCheckout>,
+    pub kept: Vec<KeptCheckout>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovableCheckout {
+    pub attempt: AttemptId,
+    pub task: TaskId,
+    pub path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCheckout {
+    pub attempt: AttemptId,
+    pub task: TaskId,
+    pub path: String,
+    /// Why it stays, and what would change that.
+    pub reason: String,
+}

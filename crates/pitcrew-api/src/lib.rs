@@ -1,0 +1,27 @@
+//! What goes over the wire between the orchestrator and its clients: paths, queries, bodies.
+//!
+//! HTTP/1.1, JSON bodies, streams as one JSON value a line. The body of `POST /v1/commands` is a
+//! `pitcrew_model::Command`; `GET /v1/board` and `GET /v1/inbox` answer with the views of the same
+//! names. Old clients meet new orchestrators: a field may be added with a default, never renamed
+//! or reused, and what a reader does not know it passes on or ignores. Anything else raises
+//! `API_VERSION`. Nothing here opens a connection.
+pub mod paths;
+mod auth;
+mod problem;
+mod known;
+mod health;
+mod command;
+mod stream;
+mod work;
+mod tool;
+mod garbage;
+
+pub use auth::{ParseTokenError, Token};
+pub use command::{Accepted, Created, Refused};
+pub use garbage::{GarbagePreview, KeptCheckout, RemovableCheckout};
+pub use health::{API_VERSION, Health, ShuttingDown, Tier, VersionMismatch};
+pub use known::Known;
+pub use problem::{Problem, ProblemCode};
+pub use stream::{EventLine, EventStreamLine, LogLine, LogSource, LogStreamLine};
+pub use tool::ToolAnswer;
+pub use work::{Diff, FileStat, PlanReview, TaskDiff, TaskPath};

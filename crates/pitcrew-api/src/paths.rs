@@ -1,0 +1,80 @@
+//! Where each thing is. The constants are route patterns; the functions fill them in.
+
+use pitcrew_model::{PlanId, Seq, TaskId};
+use serde::{Deserialize, Serialize};
+
+pub const HEALTH: &str = "/v1/health";
+pub const BOARD: &str = "/v1/board";
+pub const INBOX: &str = "/v1/inbox";
+pub const COMMANDS: &str = "/v1/commands";
+pub const EVENTS: &str = "/v1/events";
+pub const TASK_LOG: &str = "/v1/tasks/{id}/log";
+pub const TASK_DIFF: &str = "/v1/tasks/{id}/diff";
+pub const TASK_PATH: &str = "/v1/tasks/{id}/path";
+pub const PLAN_REVIEW: &str = "/v1/plans/{id}/review";
+pub const TOOL: &str = "/v1/tools/{name}";
+pub const SHUTDOWN: &str = "/v1/shutdown";
+pub const GARBAGE: &str = "/v1/gc";
+
+/// The query of `GET /v1/board`. Without any: what is current.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoardQuery {
+    /// Also what is settled.
+    pub all: bool,
+    /// This plan only.
+    pub plan: Option<PlanId>,
+}
+
+/// The query of `GET /v1/events`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EventsQuery {
+    /// The last entry that the client has; 0 for all of them.
+    pub after: Seq,
+    /// Stay and tell what happens from now on.
+    pub follow: bool,
+}
+
+/// The query of `GET /v1/tasks/{id}/log`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogQuery {
+    /// How many lines to leave out: the `number` of the last line that the client has.
+    pub from: u64,
+    /// Stay until the task has ended.
+    pub follow: bool,
+}
+
+pub fn board(query: BoardQuery) -> String {
+    let plan = query.plan.map(|it| format!("&plan={it}")).unwrap_or_default();
+    format!("{BOARD}?all={}{plan}", query.all)
+}
+
+pub fn events(query: EventsQuery) -> String {
+    format!("{EVENTS}?after={}&follow={}", query.after, query.follow)
+}
+
+pub fn task_log(task: TaskId, query: LogQuery) -> String {
+    let path = TASK_LOG.replace("{id}", &task.to_string());
+    format!("{path}?from={}&follow={}", query.from, query.follow)
+}
+
+pub fn task_diff(task: TaskId) -> String {
+    TASK_DIFF.replace("{id}", &task.to_string())
+}
+
+pub fn task_path(task: TaskId) -> String {
+    TASK_PATH.replace("{id}", &task.to_string())
+}
+
+pub fn plan_review(plan: PlanId) -> String {
+    PLAN_REVIEW.replace("{id}", &plan.to_string())
+}
+
+/// Absent when `name` cannot be the name of a tool, and so must not become part of a path.
+pub fn tool(name: &str) -> Option<String> {
+    let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
+    let named = !name.is_empty() && name.bytes().all(plain);
+    named.then(|| TOOL.replace("{name}", name))
+}

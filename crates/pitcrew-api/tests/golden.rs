@@ -1,0 +1,304 @@
+//! Every wire type has a golden text: what was sent once must be read forever.
+
+use expect_test::{Expect, expect};
+use pitcrew_api::{
+    Accepted, Created, Diff, EventLine, EventStreamLine, FileStat, GarbagePreview, Health,
+    KeptCheckout, Known, LogLine, LogSource, LogStreamLine, PlanReview, Problem, ProblemCode,
+    Refused, RemovableCheckout, ShuttingDown, TaskDiff, TaskPath, Tier, ToolAnswer,
+};
+use pitcrew_model::{
+    Actor, AttemptId, Command, CommitId, Entry, Event, PlanId, Reason, Rejection, RequestId,
+    RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::fmt::Debug;
+
+/// The value is sent as the golden text, and the golden text is read as the value.
+#[track_caller]
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, golden: &Expect) {
+    golden.assert_eq(&serde_json::to_string(value).expect("it can be encoded"));
+    let read: T = serde_json::from_str(golden.data()).expect("the golden text can be read");
+    assert_eq!(&read, value);
+}
+
+fn commit(digit: char) -> CommitId {
+    CommitId(digit.to_string().repeat(40))
+}
+
+fn entry() -> Entry {
+    Entry {
+        seq: Seq(9),
+        at: Timestamp(1_000),
+        event: Event::TaskMoved {
+            task: TaskId(3),
+            from: TaskStatus::Queued,
+            to: TaskStatus::Starting,
+            reason: Reason::SlotFree,
+            actor: Actor::Orchestrator,
+        },
+    }
+}
+
+fn diff() -> Diff {
+    Diff {
+        from: commit('a'),
+        to: Some(commit('b')),
+        files_count: 2,
+        insertions: 3,
+        deletions: 1,
+        files: vec![
+            FileStat {
+                path: "core/a.rs".into(),
+                change: 'M',
+                insertions: Some(3),
+                deletions: Some(1),
+            },
+            FileStat { path: "logo.png".into(), change: 'A', insertions: None, deletions: None },
+        ],
+        text: "diff --git a/core/a.rs b/core/a.rs\n".into(),
+        truncated: false,
+    }
+}
+
+#[test]
+fn health_v1() {
+    check(
+        &Health {
+            api_version: 1,
+            version: "0.1.0".into(),
+            pid: 4_711,
+            workspace: "/home/me/repo".into(),
+            started_at: Timestamp(1_000),
+            tier: Tier::T1,
+            workers_live_count: 2,
+        },
+        &expect![[
+            r#"{"api_version":1,"version":"0.1.0","pid":4711,"workspace":"/home/me/repo","started_at":1000,"tier":"t1","workers_live_count":2}"#
+        ]],
+    );
+}
+
+#[test]
+fn shutting_down_v1() {
+    check(
+        &ShuttingDown { pid: 4_711, workers_live_count: 2 },
+        &expect![[r#"{"pid":4711,"workers_live_count":2}"#]],
+    );
+}
+
+#[test]
+fn a_command_travels_as_the_model_has_it() {
+    check(
+        &Command::DecideRequest { request: RequestId(4), verdict: Verdict::Approve, reason: None },
+        &expect![[
+            r#"{"command":"decide_request","request":"request-4","verdict":"approve","reason":null}"#
+        ]],
+    );
+    check(&Command::CollectGarbage, &expect![[r#"{"command":"collect_garbage"}"#]]);
+}
+
+#[test]
+fn accepted_v1() {
+    let created = Created {
+        plan: Some(PlanId(1)),
+        tasks: vec![TaskId(1), TaskId(2)],
+        requests: vec![RequestId(1)],
+    };
+    check(
+        &Accepted { seq: Seq(12), created },
+        &expect![[
+            r#"{"seq":12,"created":{"plan":"plan-1","tasks":["task-1","task-2"],"requests":["request-1"]}}"#
+        ]],
+    );
+    check(
+        &Accepted { seq: Seq(12), created: Created::default() },
+        &expect![[r#"{"seq":12,"created":{"plan":null,"tasks":[],"requests":[]}}"#]],
+    );
+}
+
+#[test]
+fn refused_v1() {
+    check(
+        &Refused::from(Rejection::NotRetryable { task: TaskId(7), status: TaskStatus::Running }),
+        &expect![[
+            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running"}"#
+        ]],
+    );
+}
+
+#[test]
+fn problem_v1() {
+    check(
+        &Problem::new(ProblemCode::NotFound, "there is no task-9"),
+        &expect![[r#"{"code":"not_found","message":"there is no task-9","help":null}"#]],
+    );
+    check(
+        &Problem::new(ProblemCode::Unauthorized, "the token is not ours")
+            .with_help("the token file is in the state folder"),
+        &expect![[
+            r#"{"code":"unauthorized","message":"the token is not ours","help":"the token file is in the state folder"}"#
+        ]],
+    );
+}
+
+#[test]
+fn event_stream_v1() {
+    check(
+        &EventStreamLine::Event(EventLine {
+            seq: Seq(9),
+            at: Timestamp(1_000),
+            plan: Some(PlanId(1)),
+            task: Some(TaskId(3)),
+            text: Some("[orchestrator] task-3 core: queued -> starting (a slot is free)".into()),
+            entry: entry().into(),
+        }),
+        &expect![[
+            r#"{"line":"event","seq":9,"at":1000,"plan":"plan-1","task":"task-3","text":"[orchestrator] task-3 core: queued -> starting (a slot is free)","entry":{"seq":9,"at":1000,"event":{"type":"task_moved","task":"task-3","from":"queued","to":"starting","reason":{"kind":"slot_free"},"actor":{"kind":"orchestrator"}}}}"#
+        ]],
+    );
+    check(
+        &EventStreamLine::Heartbeat { at: Timestamp(6_000), seq: Seq(9) },
+        &expect![[r#"{"line":"heartbeat","at":6000,"seq":9}"#]],
+    );
+}
+
+#[test]
+fn log_stream_v1() {
+    check(
+        &LogStreamLine::Log(LogLine {
+            number: 1,
+            attempt: AttemptId(5),
+            at: Some(Timestamp(1_000)),
+            source: LogSource::Agent,
+            text: "I read core/a.rs".into(),
+        }),
+        &expect![[
+            r#"{"line":"log","number":1,"attempt":"attempt-5","at":1000,"source":"agent","text":"I read core/a.rs"}"#
+        ]],
+    );
+    check(
+        &LogStreamLine::Heartbeat { at: Timestamp(6_000) },
+        &expect![[r#"{"line":"heartbeat","at":6000}"#]],
+    );
+}
+
+#[test]
+fn task_diff_v1() {
+    check(
+        &TaskDiff { task: TaskId(3), attempt: AttemptId(5), diff: diff() },
+        &expect![[
+            r#"{"task":"task-3","attempt":"attempt-5","diff":{"from":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","to":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","files_count":2,"insertions":3,"deletions":1,"files":[{"path":"core/a.rs","change":"M","insertions":3,"deletions":1},{"path":"logo.png","change":"A","insertions":null,"deletions":null}],"text":"diff --git a/core/a.rs b/core/a.rs\n","truncated":false}}"#
+        ]],
+    );
+}
+
+#[test]
+fn task_path_v1() {
+    let path = "/home/me/.worktrees/repo/task-3-core".into();
+    check(
+        &TaskPath { task: TaskId(3), attempt: AttemptId(5), path },
+        &expect![[
+            r#"{"task":"task-3","attempt":"attempt-5","path":"/home/me/.worktrees/repo/task-3-core"}"#
+        ]],
+    );
+}
+
+#[test]
+fn plan_review_v1() {
+    check(
+        &PlanReview { plan: PlanId(1), branch: Some("main".into()), diff: diff() },
+        &expect![[
+            r#"{"plan":"plan-1","branch":"main","diff":{"from":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","to":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","files_count":2,"insertions":3,"deletions":1,"files":[{"path":"core/a.rs","change":"M","insertions":3,"deletions":1},{"path":"logo.png","change":"A","insertions":null,"deletions":null}],"text":"diff --git a/core/a.rs b/core/a.rs\n","truncated":false}}"#
+        ]],
+    );
+}
+
+#[test]
+fn tool_answer_v1() {
+    check(&ToolAnswer::told("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
+    check(
+        &ToolAnswer::failed("there is no tool `x`"),
+        &expect![[r#"{"is_error":true,"text":"there is no tool `x`"}"#]],
+    );
+}
+
+#[test]
+fn garbage_preview_v1() {
+    check(
+        &GarbagePreview {
+            removable: vec![RemovableCheckout {
+                attempt: AttemptId(5),
+                task: TaskId(3),
+                path: "/w/task-3-core".into(),
+            }],
+            kept: vec![KeptCheckout {
+                attempt: AttemptId(6),
+                task: TaskId(4),
+                path: "/w/task-4-api".into(),
+                reason: "its task is running".into(),
+            }],
+        },
+        &expect![[
+            r#"{"removable":[{"attempt":"attempt-5","task":"task-3","path":"/w/task-3-core"}],"kept":[{"attempt":"attempt-6","task":"task-4","path":"/w/task-4-api","reason":"its task is running"}]}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_rejection_that_came_later_still_has_words() {
+    let text = r#"{"rejection":{"kind":"moon_phase","phase":3},"message":"not at this moon"}"#;
+    let refused: Refused = serde_json::from_str(text).expect("it can be read");
+    assert_eq!(refused.message, "not at this moon");
+    assert_eq!(refused.rejection.known(), None);
+}
+
+#[test]
+fn an_event_that_came_later_is_passed_on_as_it_came() {
+    let text = r#"{"line":"event","seq":9,"at":1,"entry":{"seq":9,"at":1,"event":{"type":"x"}}}"#;
+    let line: EventStreamLine = serde_json::from_str(text).expect("it can be read");
+    let EventStreamLine::Event(EventLine { seq, entry: Known::Unknown(entry), .. }) = line else {
+        panic!("{line:?}");
+    };
+    assert_eq!(seq, Seq(9));
+    assert_eq!(entry, serde_json::json!({"seq": 9, "at": 1, "event": {"type": "x"}}));
+}
+
+#[test]
+fn kinds_that_came_later_are_unknown_and_not_an_error() {
+    let line: EventStreamLine = serde_json::from_str(r#"{"line":"x","y":1}"#).expect("a line");
+    assert_eq!(line, EventStreamLine::Unknown);
+    let line: LogStreamLine = serde_json::from_str(r#"{"line":"x"}"#).expect("a line");
+    assert_eq!(line, LogStreamLine::Unknown);
+    let code: ProblemCode = serde_json::from_str(r#""tea_pot""#).expect("a code");
+    assert_eq!(code, ProblemCode::Unknown);
+    let source: LogSource = serde_json::from_str(r#""dream""#).expect("a source");
+    assert_eq!(source, LogSource::Unknown);
+}
+
+#[test]
+fn health_of_a_later_version_can_still_be_read_and_is_told_apart() {
+    let later = r#"{"api_version":2,"version":"9.9.9","pid":4711,"workspace":"/w","started_at":1,
+        "tier":"t4","workers_live_count":0,"moon":"full"}"#;
+    let health: Health = serde_json::from_str(later).expect("it can be read");
+    assert_eq!(health.tier, Tier::Unknown);
+    let mismatch = health.understands_us().expect_err("it is newer");
+    expect!["orchestrator 4711 speaks API version 2, newer than our 1: use the newer `pitcrew`"]
+        .assert_eq(&mismatch.to_string());
+    let older = Health { api_version: 0, ..health.clone() };
+    let mismatch = older.understands_us().expect_err("it is older");
+    expect!["orchestrator 4711 speaks API version 0, older than our 1: stop it with the `pitcrew` that started it, or wait until it ends by itself"].assert_eq(&mismatch.to_string());
+    assert_eq!(Health { api_version: pitcrew_api::API_VERSION, ..health }.understands_us(), Ok(()));
+}
+
+#[test]
+fn what_a_command_made_is_read_from_its_events() {
+    let asked = Event::RequestOpened {
+        request: RequestId(3),
+        plan: PlanId(1),
+        task: None,
+        worker: None,
+        kind: RequestKind::BranchMerge,
+    };
+    let created = Created::from_events(&[entry().event, asked]);
+    assert_eq!(created, Created { requests: vec![RequestId(3)], ..Created::default() });
+}

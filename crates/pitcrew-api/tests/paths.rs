@@ -1,0 +1,48 @@
+//! Paths are part of the wire too.
+
+use expect_test::expect;
+use pitcrew_api::paths::{self, BoardQuery, EventsQuery, LogQuery};
+use pitcrew_model::{PlanId, Seq, TaskId};
+
+#[test]
+fn every_path_is_this() {
+    let task = TaskId(7);
+    let all = [
+        paths::HEALTH.to_owned(),
+        paths::board(BoardQuery::default()),
+        paths::board(BoardQuery { all: true, plan: Some(PlanId(2)) }),
+        paths::INBOX.to_owned(),
+        paths::COMMANDS.to_owned(),
+        paths::events(EventsQuery { after: Seq(12), follow: true }),
+        paths::task_log(task, LogQuery { from: 3, follow: false }),
+        paths::task_diff(task),
+        paths::task_path(task),
+        paths::plan_review(PlanId(2)),
+        paths::tool("orchestrator_complete_task").expect("a name"),
+        paths::SHUTDOWN.to_owned(),
+        paths::GARBAGE.to_owned(),
+    ];
+    expect![[r#"
+        /v1/health
+        /v1/board?all=false
+        /v1/board?all=true&plan=plan-2
+        /v1/inbox
+        /v1/commands
+        /v1/events?after=12&follow=true
+        /v1/tasks/task-7/log?from=3&follow=false
+        /v1/tasks/task-7/diff
+        /v1/tasks/task-7/path
+        /v1/plans/plan-2/review
+        /v1/tools/orchestrator_complete_task
+        /v1/shutdown
+        /v1/gc
+    "#]]
+    .assert_eq(&(all.join("\n") + "\n"));
+}
+
+#[test]
+fn the_name_of_a_tool_cannot_leave_its_path() {
+    for wrong in ["", "../shutdown", "a/b", "a?b=c", "a b", "%2e"] {
+        assert_eq!(paths::tool(wrong), None, "{wrong}");
+    }
+}
