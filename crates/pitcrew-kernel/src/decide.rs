@@ -1,0 +1,89 @@
+//! What an input leads to. Checks everything first: a rejection changes nothing.
+//!
+//! One file per command and per family of signals. What follows from the new state by standing
+//! rules is not here but in `settle`.
+
+mod create_plan;
+mod order;
+mod decide_request;
+mod answer_question;
+mod deploy_task;
+mod reopen;
+mod retry_tasks;
+mod accept_task;
+mod cancel;
+mod pause;
+mod abandon;
+mod land_plan;
+mod collect_garbage;
+mod complete_task;
+mod notify;
+mod set_agents_max;
+pub(crate) mod attempt_fails;
+mod effect_ended;
+mod agent_exited;
+mod permission_asked;
+
+use crate::State;
+use alloc::vec::Vec;
+use pitcrew_model::{Command, Event, Input, InputBody, Rejection, Signal};
+
+/// Turns an input into events, or says why not.
+pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
+    match &input.body {
+        InputBody::Command(command) => decide_command(state, input, command),
+        InputBody::Signal(signal) => decide_signal(state, input, signal),
+        InputBody::Tick => Ok(Vec::new()),
+    }
+}
+
+fn decide_command(
+    state: &State,
+    input: &Input,
+    command: &Command,
+) -> Result<Vec<Event>, Rejection> {
+    match command {
+        Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
+        Command::DecideRequest { request, verdict, reason } => {
+            decide_request::decide(state, input.actor, *request, *verdict, reason.as_deref())
+        }
+        Command::AnswerQuestion { request, text } => {
+            answer_question::decide(state, input.actor, *request, text)
+        }
+        Command::DeployTask { task } => deploy_task::decide(state, input.actor, *task),
+        Command::RetryTasks { tasks, freshness } => {
+            retry_tasks::decide(state, input.actor, tasks, *freshness)
+        }
+        Command::AcceptTask { task } => accept_task::decide(state, input.actor, *task),
+        Command::CancelTask { task } => cancel::task(state, input, *task),
+        Command::CancelPlan { plan } => cancel::plan(state, input, *plan),
+        Command::PausePlan { plan } => pause::pause(state, input.actor, *plan),
+        Command::ResumePlan { plan } => pause::resume(state, input.actor, *plan),
+        Command::AbandonTask { task } => abandon::task(state, input.actor, *task),
+        Command::AbandonPlan { plan } => abandon::plan(state, input.actor, *plan),
+        Command::LandPlan { plan, approval } => {
+            land_plan::decide(state, input.actor, *plan, *approval)
+        }
+        Command::CollectGarbage => Ok(collect_garbage::decide(state)),
+        Command::SetAgentsMax { count } => set_agents_max::decide(state, *count),
+        Command::CompleteTask { attempt, claim, summary } => {
+            complete_task::decide(state, input, *attempt, *claim, summary)
+        }
+        Command::Notify { attempt, kind, message } => {
+            notify::decide(state, *attempt, *kind, message)
+        }
+    }
+}
+
+fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Event>, Rejection> {
+    match signal {
+        Signal::EffectEnded { effect, result } => {
+            effect_ended::decide(state, input, *effect, result)
+        }
+        Signal::AgentExited { worker, exit } => agent_exited::decide(state, input, *worker, exit),
+        Signal::PermissionAsked { worker, call, tool, options } => {
+            permission_asked::decide(state, *worker, call, tool, options)
+        }
+        Signal::Activity { worker, note } => notify::activity(state, *worker, note),
+    }
+}

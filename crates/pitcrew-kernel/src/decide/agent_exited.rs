@@ -1,0 +1,37 @@
+//! An agent's process ended and nobody had asked for it.
+
+use super::{attempt_fails, effect_ended};
+use crate::{State, state::Process};
+use alloc::{string::ToString, vec, vec::Vec};
+use pitcrew_model::{Actor, Claim, Event, Exit, Failure, Input, Rejection, WorkerId};
+
+pub fn decide(
+    state: &State,
+    input: &Input,
+    worker: WorkerId,
+    exit: &Exit,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.worker(worker)?;
+    if !matches!(it.process, Process::Alive | Process::Stopping) {
+        return Ok(Vec::new());
+    }
+    let mut events = vec![Event::AgentExited { worker, exit: exit.clone() }];
+    let attempt = &state.attempts[it.attempt];
+    let done = matches!(attempt.claim, Some((Claim::Success | Claim::Partial, _)));
+    if !attempt.is_open() || done {
+        // Where a stop was asked for too, its answer comes to a process that is gone already.
+        events.extend(effect_ended::agent_gone(state, worker));
+        return Ok(events);
+    }
+    let failure = match (exit.code, exit.signal) {
+        (None, None) => Failure::Interrupted,
+        _ => Failure::AgentExited { exit: exit.to_string(), output: exit.stderr.clone() },
+    };
+    let actor = Actor::Orchestrator;
+    let ends = attempt_fails::decide(state, input.at, actor, attempt.id, failure);
+    // The process is gone: instead of being stopped, its work is saved at once.
+    let save = || Event::SaveAsked { attempt: attempt.id };
+    let instead = |event| if matches!(event, Event::StopAsked { .. }) { save() } else { event };
+    events.extend(ends.into_iter().map(instead));
+    Ok(events)
+}

@@ -1,0 +1,116 @@
+//! An attempt ends without success: what becomes of its worker, its work and its task.
+
+use crate::{
+    State,
+    state::{Attempt, Checkout, Process, Task},
+};
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{
+    Actor, AttemptId, Event, Failure, PlanStatus, Reason, RequestId, RequestKind, RequestStatus,
+    TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus, limits,
+};
+
+pub fn decide(
+    state: &State,
+    at: Timestamp,
+    actor: Actor,
+    attempt: AttemptId,
+    failure: Failure,
+) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    let failure = with_context(state, it, failure);
+    let outcome = failure.outcome();
+    let mut events = vec![Event::AttemptEnded { attempt, outcome, failure: Some(failure.clone()) }];
+    events.extend(end_worker(state, it, &failure));
+    events.push(move_task(state, at, actor, it.task, failure));
+    events
+}
+
+/// The worker's open requests go with it.
+pub fn withdraw_requests(state: &State, worker: WorkerId) -> Vec<Event> {
+    state.workers[worker].requests.iter().map(|it| withdraw(state, *it)).collect()
+}
+
+/// The tool calls that wait for permission go with their turn.
+pub fn withdraw_tool_uses(state: &State, worker: WorkerId) -> Vec<Event> {
+    let requests = state.workers[worker].requests.iter();
+    let is_tool =
+        |it: &&RequestId| matches!(state.requests[**it].kind, RequestKind::ToolUse { .. });
+    requests.filter(is_tool).map(|it| withdraw(state, *it)).collect()
+}
+
+fn withdraw(state: &State, request: RequestId) -> Event {
+    let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
+    Event::RequestMoved { request, from, to, text: None, actor: Actor::Orchestrator }
+}
+
+fn end_worker(state: &State, attempt: &Attempt, failure: &Failure) -> Vec<Event> {
+    let worker = &state.workers[attempt.worker];
+    let mut events = withdraw_requests(state, worker.id);
+    if !worker.status.has_ended() {
+        let by_us = matches!(failure, Failure::Cancelled { .. } | Failure::Timeout { .. });
+        let to = if by_us { WorkerStatus::Killed } else { WorkerStatus::Failed };
+        let (from, reason) = (worker.status, alloc::format!("{failure}"));
+        events.push(Event::WorkerMoved { worker: worker.id, from, to, reason });
+    }
+    match worker.process {
+        Process::Alive => events.push(Event::StopAsked { worker: worker.id }),
+        Process::Gone if attempt.checkout == Checkout::There && attempt.work.is_none() => {
+            events.push(Event::SaveAsked { attempt: attempt.id });
+        }
+        Process::None | Process::Stopping | Process::Gone => {}
+    }
+    events
+}
+
+fn move_task(state: &State, at: Timestamp, actor: Actor, task: TaskId, failure: Failure) -> Event {
+    let it = &state.tasks[task];
+    let cancelled = matches!(failure, Failure::Cancelled { .. })
+        || state.plans[it.plan].status == PlanStatus::Cancelled;
+    let (to, retry_at) = if cancelled {
+        (TaskStatus::Cancelled, None)
+    } else if failure.is_retryable() && has_attempts_left(it, &failure) {
+        (TaskStatus::Pending, Some(at.plus(back_off_ms(it))))
+    } else {
+        (TaskStatus::Failed, None)
+    };
+    let reason = Reason::Failure { failure, retry_at };
+    Event::TaskMoved { task, from: it.status, to, reason, actor }
+}
+
+fn has_attempts_left(task: &Task, failure: &Failure) -> bool {
+    let free = *failure == Failure::Interrupted
+        && task.interruptions_count < limits::INTERRUPTIONS_FREE_MAX;
+    free || task.attempts_spent + 1 < task.attempts_granted
+}
+
+/// Doubles from attempt to attempt, with a spread so that tasks that failed together do not return together.
+fn back_off_ms(task: &Task) -> u64 {
+    let doubled = limits::BACKOFF_MS_FIRST << task.attempts.len().saturating_sub(1).min(16);
+    let capped = doubled.min(limits::BACKOFF_MS_MAX);
+    let spread = (task.id.0 * 31 + task.attempts.len() as u64 * 17) % 25;
+    capped - capped * spread / 100
+}
+
+/// What only the kernel knows: which check was red before, which task a conflict is with, and that
+/// an agent ended because it was interrupted and did not care.
+fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
+    let plan = state.plan_of(attempt);
+    let mut failure = failure;
+    let interrupted = state.workers[attempt.worker].status == WorkerStatus::Paused;
+    if interrupted && matches!(failure, Failure::AgentExited { .. }) {
+        failure = Failure::Interrupted;
+    } else if let Failure::Checks { failed } = &mut failure {
+        for check in failed {
+            check.red_on_base = plan.red_on_base.contains(&check.command);
+        }
+    } else if let Failure::Conflict { paths, with } = &mut failure {
+        let touched = |task: &&TaskId| {
+            let attempt = state.tasks[**task].last_attempt();
+            let work = attempt.and_then(|it| state.attempts[it].work.as_ref());
+            work.is_some_and(|it| it.files.iter().any(|it| paths.contains(&it.path)))
+        };
+        *with = plan.integrated_tasks.iter().filter(touched).copied().collect();
+    }
+    failure
+}

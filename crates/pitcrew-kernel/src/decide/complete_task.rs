@@ -1,0 +1,56 @@
+//! A worker says that its task is done, or that it cannot be done.
+
+use super::attempt_fails;
+use crate::{State, state::Process};
+use alloc::{string::String, vec, vec::Vec};
+use pitcrew_model::{AttemptId, Claim, Event, Failure, Input, Rejection, TaskStatus, limits, text};
+
+pub fn decide(
+    state: &State,
+    input: &Input,
+    attempt: AttemptId,
+    claim: Claim,
+    summary: &str,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.attempt(attempt)?;
+    let worker = &state.workers[it.worker];
+    if !it.is_open() || worker.process != Process::Alive {
+        return Err(Rejection::AttemptOver { attempt });
+    }
+    let (status, wanted) = (state.tasks[it.task].status, TaskStatus::Verifying);
+    if !status.may_become(wanted) {
+        return Err(Rejection::TaskTransition { task: it.task, status, wanted });
+    }
+    let summary: String = text::cut(summary, limits::SUMMARY_BYTES_MAX).into();
+    // Said twice is said once: a bridge that lost the answer asks again.
+    if it.claim.as_ref() == Some(&(claim, summary.clone())) {
+        return Ok(Vec::new());
+    }
+    let mut events = vec![Event::CompletionClaimed { attempt, claim, summary: summary.clone() }];
+    if worker.turn.is_none() {
+        events.extend(after_turn(state, input, attempt, claim, summary));
+    }
+    Ok(events)
+}
+
+/// The turn is over and the worker has said how it went: its process is not needed any more.
+pub fn after_turn(
+    state: &State,
+    input: &Input,
+    attempt: AttemptId,
+    claim: Claim,
+    summary: String,
+) -> Vec<Event> {
+    match claim {
+        Claim::Success | Claim::Partial => {
+            let worker = state.attempts[attempt].worker;
+            let mut events = attempt_fails::withdraw_requests(state, worker);
+            events.push(Event::StopAsked { worker });
+            events
+        }
+        Claim::Failed => {
+            let failure = Failure::GaveUp { summary };
+            attempt_fails::decide(state, input.at, input.actor, attempt, failure)
+        }
+    }
+}

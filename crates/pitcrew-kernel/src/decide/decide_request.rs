@@ -1,0 +1,55 @@
+//! A person approves or denies what waits.
+
+use super::{cancel, create_plan};
+use crate::State;
+use alloc::{string::ToString, vec, vec::Vec};
+use pitcrew_model::{
+    Actor, Event, LandingStatus, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus,
+    Verdict,
+};
+
+pub fn decide(
+    state: &State,
+    actor: Actor,
+    request: RequestId,
+    verdict: Verdict,
+    reason: Option<&str>,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.request(request)?;
+    if actor != Actor::Person {
+        return Err(Rejection::NotYours { request });
+    }
+    if it.status != RequestStatus::AtUser {
+        return Err(Rejection::RequestClosed { request, status: it.status });
+    }
+    let to = match verdict {
+        Verdict::Approve => RequestStatus::Approved,
+        Verdict::Deny => RequestStatus::Denied,
+    };
+    let text = reason.map(ToString::to_string);
+    let moved = Event::RequestMoved { request, from: it.status, to, text, actor };
+    let mut events = vec![moved];
+    match (&it.kind, verdict) {
+        (RequestKind::Question { .. }, _) => return Err(Rejection::IsQuestion { request }),
+        (RequestKind::PlanExecution, Verdict::Approve) => {
+            let from = PlanStatus::AwaitingApproval;
+            events.extend(create_plan::activate(it.plan, from, "approved", actor));
+        }
+        (RequestKind::PlanExecution, Verdict::Deny) => {
+            let reason = reason.unwrap_or("not approved");
+            events.extend(cancel::unstarted_plan(state, it.plan, reason, actor));
+        }
+        (RequestKind::BranchMerge, verdict) => {
+            let to = match verdict {
+                Verdict::Approve => LandingStatus::Merging,
+                Verdict::Deny => LandingStatus::None,
+            };
+            let from = LandingStatus::Review;
+            let reason = reason.unwrap_or_default().into();
+            events.push(Event::LandingMoved { plan: it.plan, from, to, reason, actor });
+        }
+        // The worker gets it when it has a slot again.
+        (RequestKind::ToolUse { .. }, _) => {}
+    }
+    Ok(events)
+}

@@ -1,0 +1,302 @@
+//! A driver has done what it was told, or could not.
+
+use super::{attempt_fails, cancel, complete_task};
+use crate::{
+    State, removable,
+    state::{Attempt, Comeback, Process, Worker},
+};
+use alloc::{string::ToString, vec, vec::Vec};
+use pitcrew_model::{
+    Actor, AttemptId, Claim, EffectId, EffectResult, Event, Failure, Input, LandingStatus, Outcome,
+    PlanId, PlanStatus, Reason, Rejection, StopReason, TaskStatus, TurnCause, WorkerId,
+    WorkerStatus,
+};
+
+const ACTOR: Actor = Actor::Orchestrator;
+
+pub fn decide(
+    state: &State,
+    input: &Input,
+    effect: EffectId,
+    result: &EffectResult,
+) -> Result<Vec<Event>, Rejection> {
+    if !state.effects.contains(&effect) {
+        return Err(Rejection::EffectNotOpen { effect });
+    }
+    let mut events = vec![Event::EffectEnded { effect, result: result.clone() }];
+    match result {
+        EffectResult::PlanPrepared { plan, .. } => events.extend(plan_prepared(state, *plan)),
+        EffectResult::PlanNotPrepared { plan, failure } => {
+            events.extend(plan_not_prepared(state, *plan, failure));
+        }
+        EffectResult::CheckoutPrepared { attempt, .. } => {
+            events.extend(checkout_prepared(state, *attempt));
+        }
+        EffectResult::AgentReady { worker, .. } => events.extend(agent_ready(state, *worker)),
+        EffectResult::TurnEnded { worker, stop, .. } => {
+            events.extend(turn_ended(state, input, *worker, stop));
+        }
+        EffectResult::AgentStopped { worker, .. } => events.extend(agent_gone(state, *worker)),
+        EffectResult::WorkCollected { attempt, .. } => {
+            events.extend(work_collected(state, *attempt));
+        }
+        EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
+        EffectResult::Integrated { attempt, .. } => events.extend(integrated(state, *attempt)),
+        EffectResult::Landed { plan, .. } => events.extend(landed(state, *plan)),
+        EffectResult::NotLanded { plan, failure } => {
+            let conflict = matches!(failure, Failure::Conflict { .. });
+            let to = if conflict { LandingStatus::Conflict } else { LandingStatus::None };
+            let (from, reason) = (LandingStatus::Merging, failure.to_string());
+            events.push(Event::LandingMoved { plan: *plan, from, to, reason, actor: ACTOR });
+        }
+        EffectResult::AttemptFailed { attempt, failure } => {
+            events.extend(attempt_failed(state, input, effect, *attempt, failure));
+        }
+        EffectResult::BaseChecked { .. }
+        | EffectResult::PermissionAnswered { .. }
+        | EffectResult::TurnInterrupted { .. }
+        | EffectResult::WorkSaved { .. }
+        | EffectResult::CheckoutRemoved { .. }
+        | EffectResult::CheckoutKept { .. } => {}
+    }
+    Ok(events)
+}
+
+fn attempt_failed(
+    state: &State,
+    input: &Input,
+    effect: EffectId,
+    attempt: AttemptId,
+    failure: &Failure,
+) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    if it.step != Some(effect) {
+        // The attempt went on without this effect, so its failure is nobody's.
+        return Vec::new();
+    }
+    let process = state.workers[it.worker].process;
+    let save = (process == Process::Stopping).then_some(Event::SaveAsked { attempt });
+    match (&it.claim, failure) {
+        // The agent left as soon as it had said that it was done.
+        (
+            Some((claim @ (Claim::Success | Claim::Partial), summary)),
+            Failure::AgentExited { .. },
+        ) if it.is_open() && process == Process::Alive => {
+            complete_task::after_turn(state, input, attempt, *claim, summary.clone())
+        }
+        _ if it.is_open() => {
+            let mut events =
+                attempt_fails::decide(state, input.at, ACTOR, attempt, failure.clone());
+            events.extend(save);
+            events
+        }
+        // A partial task that a person accepted does not merge.
+        _ if is_accepted(state, it) => {
+            let reason = Reason::Failure { failure: failure.clone(), retry_at: None };
+            let (from, to) = (TaskStatus::Integrating, TaskStatus::Failed);
+            vec![Event::TaskMoved { task: it.task, from, to, reason, actor: ACTOR }]
+        }
+        _ => save.into_iter().collect(),
+    }
+}
+
+/// The attempt ended as partial, and a person took it as it is.
+fn is_accepted(state: &State, attempt: &Attempt) -> bool {
+    let status = state.tasks[attempt.task].status;
+    status == TaskStatus::Integrating && attempt.outcome == Some(Outcome::Partial)
+}
+
+/// The work is in the user's repository: the checkouts it came from are not needed any more.
+fn landed(state: &State, plan: PlanId) -> Vec<Event> {
+    let (from, to) = (LandingStatus::Merging, LandingStatus::Merged);
+    let reason = alloc::string::String::new();
+    let mut events = vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }];
+    let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan);
+    events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));
+    events
+}
+
+fn plan_prepared(state: &State, plan: PlanId) -> Option<Event> {
+    let it = &state.plans[plan];
+    let checks = it.tasks.iter().any(|it| !state.tasks[*it].spec.checks.is_empty());
+    (checks && !it.status.has_ended()).then_some(Event::BaseCheckAsked { plan })
+}
+
+/// The plan cannot begin: it has failed, and each of its tasks says why.
+fn plan_not_prepared(state: &State, plan: PlanId, failure: &Failure) -> Vec<Event> {
+    let it = &state.plans[plan];
+    if it.status.has_ended() {
+        return Vec::new();
+    }
+    let reason = Reason::Failure { failure: failure.clone(), retry_at: None };
+    let (from, to, why) = (it.status, PlanStatus::Failed, failure.to_string());
+    let mut events = vec![Event::PlanMoved { plan, from, to, reason: why, actor: ACTOR }];
+    events.extend(cancel::cancel_waiting(state, plan, &reason, ACTOR));
+    events
+}
+
+fn checkout_prepared(state: &State, attempt: AttemptId) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    if !it.is_open() {
+        return Vec::new();
+    }
+    let worker = it.worker;
+    let (from, to) = (WorkerStatus::Created, WorkerStatus::Starting);
+    let reason = alloc::string::String::new();
+    vec![Event::WorkerMoved { worker, from, to, reason }, Event::AgentStartAsked { worker }]
+}
+
+fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
+    let it = &state.workers[worker];
+    let attempt = &state.attempts[it.attempt];
+    if !attempt.is_open() {
+        return Vec::new();
+    }
+    let (from, to) = (it.status, WorkerStatus::Running);
+    let reason = alloc::string::String::new();
+    let mut events = vec![
+        Event::WorkerMoved { worker, from, to, reason },
+        Event::TaskMoved {
+            task: attempt.task,
+            from: TaskStatus::Starting,
+            to: TaskStatus::Running,
+            reason: Reason::Progress,
+            actor: ACTOR,
+        },
+    ];
+    if state.plan_of(attempt).status == PlanStatus::Paused {
+        let (from, to) = (WorkerStatus::Running, WorkerStatus::Paused);
+        let reason = "the plan is paused".to_string();
+        events.push(Event::WorkerMoved { worker, from, to, reason });
+    } else {
+        events.push(Event::TurnOpened { worker, cause: TurnCause::Start });
+    }
+    events
+}
+
+fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason) -> Vec<Event> {
+    let it = &state.workers[worker];
+    let attempt = &state.attempts[it.attempt];
+    if !attempt.is_open() || it.process != Process::Alive {
+        return Vec::new();
+    }
+    if let Some((claim, summary)) = &attempt.claim {
+        return complete_task::after_turn(state, input, attempt.id, *claim, summary.clone());
+    }
+    let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
+    let goes_on = it.status == WorkerStatus::Paused || state.has_question(it) || has_turn(it);
+    if let StopReason::Error { message } = stop
+        && it.status != WorkerStatus::Paused
+    {
+        return fails(Failure::Protocol { message: message.clone() });
+    }
+    if attempt.reminded && !goes_on {
+        return fails(Failure::NoCompletion);
+    }
+    // Calls that waited for permission are over with their turn.
+    let mut events = attempt_fails::withdraw_tool_uses(state, worker);
+    match it.status {
+        WorkerStatus::Running if goes_on => {
+            let (from, to) = (it.status, WorkerStatus::WaitingInput);
+            let reason = "it asked a person".to_string();
+            events.push(Event::WorkerMoved { worker, from, to, reason });
+        }
+        WorkerStatus::Running => {
+            events.push(Event::TurnOpened { worker, cause: TurnCause::Reminder });
+        }
+        // Parked: it goes on when it has a slot again.
+        WorkerStatus::WaitingInput
+        | WorkerStatus::WaitingPermission
+        | WorkerStatus::Paused
+        | WorkerStatus::Created
+        | WorkerStatus::Starting
+        | WorkerStatus::Completed
+        | WorkerStatus::Failed
+        | WorkerStatus::Killed => {}
+    }
+    events
+}
+
+fn has_turn(worker: &Worker) -> bool {
+    worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)))
+}
+
+/// The process is gone because we wanted it so: after completion the work is taken, else it is saved.
+pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
+    let it = &state.workers[worker];
+    let attempt = &state.attempts[it.attempt];
+    if it.process == Process::Gone {
+        return Vec::new();
+    }
+    if !attempt.is_open() {
+        let saved = attempt.put_away || attempt.work.is_some();
+        return if saved { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };
+    }
+    let reason = alloc::string::String::new();
+    let mut events = attempt_fails::withdraw_requests(state, worker);
+    events.extend([
+        Event::WorkerMoved { worker, from: it.status, to: WorkerStatus::Completed, reason },
+        Event::TaskMoved {
+            task: attempt.task,
+            from: TaskStatus::Running,
+            to: TaskStatus::Verifying,
+            reason: Reason::Progress,
+            actor: ACTOR,
+        },
+        Event::CollectAsked { attempt: attempt.id },
+    ]);
+    events
+}
+
+fn work_collected(state: &State, attempt: AttemptId) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    let partial = matches!(it.claim, Some((Claim::Partial, _)));
+    if !it.is_open() || !partial {
+        return Vec::new();
+    }
+    vec![
+        Event::AttemptEnded { attempt, outcome: Outcome::Partial, failure: None },
+        Event::TaskMoved {
+            task: it.task,
+            from: TaskStatus::Verifying,
+            to: TaskStatus::Partial,
+            reason: Reason::Progress,
+            actor: ACTOR,
+        },
+    ]
+}
+
+fn verified(state: &State, attempt: AttemptId) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    let mut events = Vec::new();
+    if it.is_open() {
+        events.push(Event::TaskMoved {
+            task: it.task,
+            from: TaskStatus::Verifying,
+            to: TaskStatus::Integrating,
+            reason: Reason::Progress,
+            actor: ACTOR,
+        });
+    } else if !is_accepted(state, it) {
+        // Cancelled meanwhile.
+        return Vec::new();
+    }
+    events.push(Event::IntegrateAsked { attempt });
+    events
+}
+
+fn integrated(state: &State, attempt: AttemptId) -> Vec<Event> {
+    let it = &state.attempts[attempt];
+    let mut events = Vec::new();
+    if it.is_open() {
+        events.push(Event::AttemptEnded { attempt, outcome: Outcome::Success, failure: None });
+    }
+    events.push(Event::TaskMoved {
+        task: it.task,
+        from: TaskStatus::Integrating,
+        to: TaskStatus::Completed,
+        reason: Reason::Progress,
+        actor: ACTOR,
+    });
+    events
+}

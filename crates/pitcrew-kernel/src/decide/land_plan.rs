@@ -1,0 +1,47 @@
+//! Integrated work goes to the base branch, if a person agrees.
+
+use crate::State;
+use alloc::{string::String, vec, vec::Vec};
+use pitcrew_model::{
+    Action, Actor, Approval, Event, LandingStatus, PlanId, PlanStatus, Rejection, RequestKind,
+    RequestStatus, Rule, builtin_rule,
+};
+
+pub fn decide(
+    state: &State,
+    actor: Actor,
+    plan: PlanId,
+    approval: Approval,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.plan(plan)?;
+    let ended = matches!(it.status, PlanStatus::Completed | PlanStatus::Partial);
+    if !ended || it.completed_count == 0 {
+        return Err(Rejection::NotLandable { plan, status: it.status });
+    }
+    let from = it.landing;
+    let asks = builtin_rule(Action::BranchMerge) == Rule::AskUser && approval == Approval::Ask;
+    if asks && from == LandingStatus::Review {
+        return Err(Rejection::LandingUnderWay { plan, status: from });
+    }
+    if !from.may_become(LandingStatus::Merging) {
+        return Err(Rejection::LandingUnderWay { plan, status: from });
+    }
+    let reason = String::new();
+    if asks && from.may_become(LandingStatus::Review) {
+        let to = LandingStatus::Review;
+        let request = state.requests.next_id();
+        let kind = RequestKind::BranchMerge;
+        return Ok(vec![
+            Event::LandingMoved { plan, from, to, reason, actor },
+            Event::RequestOpened { request, plan, task: None, worker: None, kind },
+        ]);
+    }
+    let mut events = Vec::new();
+    if let Some(request) = it.request {
+        let (from, to) = (state.requests[request].status, RequestStatus::Approved);
+        events.push(Event::RequestMoved { request, from, to, text: None, actor });
+    }
+    let to = LandingStatus::Merging;
+    events.push(Event::LandingMoved { plan, from, to, reason, actor });
+    Ok(events)
+}

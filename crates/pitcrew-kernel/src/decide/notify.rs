@@ -1,0 +1,52 @@
+//! A worker tells or asks something.
+
+use crate::{State, state::Process};
+use alloc::{string::String, vec, vec::Vec};
+use pitcrew_model::{AttemptId, Event, NoteKind, Rejection, RequestKind, WorkerId, limits, text};
+
+const NOTE_BYTES_MAX: usize = 300;
+
+pub fn decide(
+    state: &State,
+    attempt: AttemptId,
+    kind: NoteKind,
+    message: &str,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.attempt(attempt)?;
+    if !it.is_open() || state.workers[it.worker].process != Process::Alive {
+        return Err(Rejection::AttemptOver { attempt });
+    }
+    match kind {
+        NoteKind::Status => Ok(vec![note(it.worker, message)]),
+        NoteKind::Question => {
+            let question: String = text::cut(message, limits::SUMMARY_BYTES_MAX).into();
+            let asked = |request: &&pitcrew_model::RequestId| {
+                state.requests[**request].kind
+                    == RequestKind::Question { question: question.clone() }
+            };
+            // Asked twice is asked once: a bridge that lost the answer asks again.
+            if state.workers[it.worker].requests.iter().any(|it| asked(&it)) {
+                return Ok(Vec::new());
+            }
+            Ok(vec![Event::RequestOpened {
+                request: state.requests.next_id(),
+                plan: state.tasks[it.task].plan,
+                task: Some(it.task),
+                worker: Some(it.worker),
+                kind: RequestKind::Question { question },
+            }])
+        }
+    }
+}
+
+pub fn activity(state: &State, worker: WorkerId, message: &str) -> Result<Vec<Event>, Rejection> {
+    let it = state.worker(worker)?;
+    if it.process != Process::Alive {
+        return Ok(Vec::new());
+    }
+    Ok(vec![note(worker, message)])
+}
+
+fn note(worker: WorkerId, message: &str) -> Event {
+    Event::ActivityNoted { worker, note: text::cut(message, NOTE_BYTES_MAX).into() }
+}

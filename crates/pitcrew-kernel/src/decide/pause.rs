@@ -1,0 +1,50 @@
+//! A plan holds still, and goes on.
+
+use crate::{State, state::Worker};
+use alloc::{string::String, vec, vec::Vec};
+use pitcrew_model::{Actor, Event, PlanId, PlanStatus, Rejection, WorkerStatus};
+
+/// No new starts, and the turns under way are interrupted. What is being verified is finished.
+pub fn pause(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rejection> {
+    let it = state.plan(plan)?;
+    if it.status != PlanStatus::Active {
+        return Err(Rejection::NotPausable { plan, status: it.status });
+    }
+    let (from, to) = (it.status, PlanStatus::Paused);
+    let mut events = vec![Event::PlanMoved { plan, from, to, reason: String::new(), actor }];
+    for worker in workers(state, plan).filter(|it| it.status == WorkerStatus::Running) {
+        // A worker that has said it is done has nothing left that could be interrupted.
+        if state.attempts[worker.attempt].claim.is_some() {
+            continue;
+        }
+        events.extend(park(worker));
+    }
+    Ok(events)
+}
+
+/// Takes a running worker off its slot.
+pub fn park(worker: &Worker) -> Vec<Event> {
+    let (from, to) = (worker.status, WorkerStatus::Paused);
+    let reason = "the plan is paused".into();
+    let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
+    if worker.turn.is_some() {
+        events.push(Event::InterruptAsked { worker: worker.id });
+    }
+    events
+}
+
+pub fn resume(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rejection> {
+    let it = state.plan(plan)?;
+    if it.status != PlanStatus::Paused {
+        return Err(Rejection::NotResumable { plan, status: it.status });
+    }
+    let (from, to) = (it.status, PlanStatus::Active);
+    Ok(vec![Event::PlanMoved { plan, from, to, reason: String::new(), actor }])
+}
+
+fn workers(state: &State, plan: PlanId) -> impl Iterator<Item = &Worker> {
+    state.live_workers().filter(move |it| {
+        let attempt = &state.attempts[it.attempt];
+        attempt.is_open() && state.tasks[attempt.task].plan == plan
+    })
+}

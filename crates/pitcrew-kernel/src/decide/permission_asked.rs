@@ -1,0 +1,70 @@
+//! An agent waits for permission. The matrix decides what it knows; a person decides the rest.
+
+use crate::{
+    State,
+    evolve::{Allow, choose},
+    state::Process,
+};
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{
+    Action, Event, PermissionOption, Rejection, RequestKind, Rule, ToolUse, WorkerId, WorkerStatus,
+    builtin_rule,
+};
+
+pub fn decide(
+    state: &State,
+    worker: WorkerId,
+    call: &str,
+    tool: &ToolUse,
+    options: &[PermissionOption],
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.worker(worker)?;
+    let attempt = &state.attempts[it.attempt];
+    let decided = |option| {
+        let (call, title) = (call.into(), tool.title.clone());
+        Ok(vec![Event::ToolDecided { worker, call, title, option }])
+    };
+    if !attempt.is_open() || it.process != Process::Alive {
+        return decided(None);
+    }
+    match rule(tool) {
+        Rule::AutoApprove => decided(choose(options, Allow::Yes)),
+        Rule::AutoDeny => decided(choose(options, Allow::No)),
+        // Between turns nothing waits for the answer, and a person is not asked for nothing.
+        Rule::AskUser if it.turn.is_none() => decided(None),
+        Rule::AskUser => {
+            let request = state.requests.next_id();
+            let (plan, task) = (state.tasks[attempt.task].plan, Some(attempt.task));
+            let (tool, call, options) = (tool.clone(), call.into(), options.to_vec());
+            let kind = RequestKind::ToolUse { tool, call, options };
+            let worker_id = Some(worker);
+            let mut events =
+                vec![Event::RequestOpened { request, plan, task, worker: worker_id, kind }];
+            if it.status == WorkerStatus::Running {
+                let (from, to) = (it.status, WorkerStatus::WaitingPermission);
+                let reason = "it asks for permission".into();
+                events.push(Event::WorkerMoved { worker, from, to, reason });
+            }
+            Ok(events)
+        }
+    }
+}
+
+/// Reading and thinking need no permission inside the checkout; what the matrix does not name is asked.
+fn rule(tool: &ToolUse) -> Rule {
+    let harmless = matches!(tool.kind.as_str(), "read" | "search" | "think");
+    let changes = matches!(tool.kind.as_str(), "edit" | "delete" | "move");
+    if harmless && tool.outside.is_empty() && tool.command.is_none() {
+        return Rule::AutoApprove;
+    }
+    if !changes {
+        return builtin_rule(Action::Unknown);
+    }
+    if !tool.outside.is_empty() {
+        return builtin_rule(Action::EditsOutsideWorktree);
+    }
+    if tool.paths.is_empty() {
+        return builtin_rule(Action::Unknown);
+    }
+    builtin_rule(Action::FileEditsInWorktree)
+}

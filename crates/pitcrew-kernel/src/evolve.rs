@@ -1,0 +1,168 @@
+//! Folds an event into the state. Total: a stored event is a fact.
+
+mod plan;
+mod task;
+mod attempt;
+mod worker;
+mod result;
+
+pub(crate) use worker::{Allow, choose};
+
+use crate::State;
+use pitcrew_model::{AttemptId, EffectId, Entry, Event};
+
+/// Folds one journal entry into the state.
+pub fn evolve(state: &mut State, entry: &Entry) {
+    assert_eq!(entry.seq, state.seq.next(), "the journal has a gap");
+    state.seq = entry.seq;
+    if asks_for_effect(&entry.event) {
+        state.effects.insert(EffectId(entry.seq.0));
+    }
+    fold(state, entry);
+    if let Some(attempt) = begins_step_of(state, &entry.event) {
+        state.attempts.row(attempt).step = Some(EffectId(entry.seq.0));
+    }
+}
+
+fn fold(state: &mut State, entry: &Entry) {
+    let at = entry.at;
+    match &entry.event {
+        Event::AgentsMaxSet { count } => state.agents_max = *count,
+        Event::PlanCreated { plan, head, status, clean_base, .. } => {
+            plan::created(state, *plan, head, *status, *clean_base);
+        }
+        Event::TaskAdded { plan, task, spec, depends_on } => {
+            task::added(state, *plan, *task, spec, depends_on);
+        }
+        Event::PlanMoved { plan, from, to, .. } => plan::moved(state, *plan, *from, *to),
+        Event::PlanOpened { plan } => state.plans.row(*plan).preparing = true,
+        Event::TaskMoved { task, from, to, reason, .. } => {
+            task::moved(state, *task, *from, *to, reason);
+        }
+        Event::TaskDeployed { task, .. } => task::deployed(state, *task),
+        Event::RetryGranted { task, freshness, .. } => {
+            task::retry_granted(state, *task, *freshness);
+        }
+        Event::AttemptOpened { attempt, task, worker, number, start, base } => {
+            let opened = attempt::Opened { attempt: *attempt, task: *task, worker: *worker, at };
+            attempt::opened(state, &opened, *number, start, base);
+        }
+        Event::AttemptEnded { attempt, outcome, failure } => {
+            attempt::ended(state, *attempt, *outcome, failure.as_ref());
+        }
+        Event::WorkerMoved { worker, from, to, .. } => {
+            worker::moved(state, *worker, *from, *to, at);
+        }
+        Event::AgentStartAsked { worker } => worker::start_asked(state, *worker),
+        Event::TurnOpened { worker, cause } => {
+            worker::turn_opened(state, *worker, cause, EffectId(entry.seq.0));
+        }
+        Event::StopAsked { worker } => worker::stop_asked(state, *worker),
+        Event::AgentExited { worker, .. } => worker::gone(state, *worker),
+        Event::CompletionClaimed { attempt, claim, summary } => {
+            state.attempts.row(*attempt).claim = Some((*claim, summary.clone()));
+        }
+        Event::VerifyAsked { attempt, onto } => {
+            plan::verify_asked(state, *attempt, onto, EffectId(entry.seq.0));
+        }
+        Event::IntegrateAsked { attempt } => {
+            plan::integrate_asked(state, *attempt, EffectId(entry.seq.0));
+        }
+        Event::RequestOpened { request, plan, worker, kind, .. } => {
+            worker::request_opened(state, *request, *plan, *worker, kind);
+        }
+        Event::RequestMoved { request, from, to, text, .. } => {
+            worker::request_moved(state, *request, *from, *to, text.as_deref());
+        }
+        Event::ToolAnswered { request, worker, .. } => {
+            worker::call_answered(state, *worker, *request);
+        }
+        Event::LandingMoved { plan, from, to, .. } => plan::landing_moved(state, *plan, *from, *to),
+        Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt),
+        Event::RemovalAsked { attempt } => attempt::removal_asked(state, *attempt),
+        Event::EffectEnded { effect, result } => {
+            assert!(state.effects.remove(effect), "{effect} ended twice: the journal is corrupt");
+            result::ended(state, *effect, result);
+        }
+        Event::BaseCheckAsked { .. }
+        | Event::InterruptAsked { .. }
+        | Event::ActivityNoted { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::ToolDecided { .. } => {}
+    }
+}
+
+/// The attempt that from now on waits for the event's effect, and for no earlier one.
+fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
+    match event {
+        Event::AttemptOpened { attempt, .. }
+        | Event::CollectAsked { attempt }
+        | Event::SaveAsked { attempt }
+        | Event::VerifyAsked { attempt, .. }
+        | Event::IntegrateAsked { attempt } => Some(*attempt),
+        Event::AgentStartAsked { worker }
+        | Event::TurnOpened { worker, .. }
+        | Event::StopAsked { worker } => Some(state.workers[*worker].attempt),
+        Event::AgentsMaxSet { .. }
+        | Event::PlanCreated { .. }
+        | Event::TaskAdded { .. }
+        | Event::PlanMoved { .. }
+        | Event::PlanOpened { .. }
+        | Event::BaseCheckAsked { .. }
+        | Event::TaskMoved { .. }
+        | Event::TaskDeployed { .. }
+        | Event::RetryGranted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::WorkerMoved { .. }
+        | Event::InterruptAsked { .. }
+        | Event::AgentExited { .. }
+        | Event::ActivityNoted { .. }
+        | Event::CompletionClaimed { .. }
+        | Event::RequestOpened { .. }
+        | Event::RequestMoved { .. }
+        | Event::ToolDecided { .. }
+        | Event::ToolAnswered { .. }
+        | Event::LandingMoved { .. }
+        | Event::Abandoned { .. }
+        | Event::RemovalAsked { .. }
+        | Event::EffectEnded { .. } => None,
+    }
+}
+
+/// Whether `react` answers this event with an effect. Replay needs to know without asking it.
+pub(crate) fn asks_for_effect(event: &Event) -> bool {
+    match event {
+        Event::PlanOpened { .. }
+        | Event::BaseCheckAsked { .. }
+        | Event::AttemptOpened { .. }
+        | Event::AgentStartAsked { .. }
+        | Event::TurnOpened { .. }
+        | Event::StopAsked { .. }
+        | Event::InterruptAsked { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::VerifyAsked { .. }
+        | Event::IntegrateAsked { .. }
+        | Event::ToolDecided { .. }
+        | Event::ToolAnswered { .. }
+        | Event::RemovalAsked { .. } => true,
+        Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
+        Event::AgentsMaxSet { .. }
+        | Event::PlanCreated { .. }
+        | Event::TaskAdded { .. }
+        | Event::PlanMoved { .. }
+        | Event::TaskMoved { .. }
+        | Event::TaskDeployed { .. }
+        | Event::RetryGranted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::WorkerMoved { .. }
+        | Event::AgentExited { .. }
+        | Event::ActivityNoted { .. }
+        | Event::CompletionClaimed { .. }
+        | Event::RequestOpened { .. }
+        | Event::RequestMoved { .. }
+        | Event::Abandoned { .. }
+        | Event::EffectEnded { .. } => false,
+    }
+}

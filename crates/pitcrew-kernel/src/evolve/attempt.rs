@@ -1,0 +1,103 @@
+//! Attempts and their checkouts.
+
+use crate::{
+    State,
+    state::{Attempt, Checkout, Process, Worker},
+};
+use alloc::{collections::VecDeque, vec::Vec};
+use pitcrew_model::{
+    AttemptId, CommitId, Failure, Outcome, TaskId, Timestamp, WorkerId, WorkerStatus,
+};
+
+pub struct Opened {
+    pub attempt: AttemptId,
+    pub task: TaskId,
+    pub worker: WorkerId,
+    pub at: Timestamp,
+}
+
+pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId, base: &CommitId) {
+    let row = Attempt {
+        id: opened.attempt,
+        task: opened.task,
+        worker: opened.worker,
+        number,
+        start: start.clone(),
+        base: base.clone(),
+        opened_at: opened.at,
+        path: None,
+        claim: None,
+        reminded: false,
+        work: None,
+        merged: None,
+        saved: None,
+        step: None,
+        outcome: None,
+        failure: None,
+        put_away: false,
+        checkout: Checkout::Coming,
+    };
+    state.attempts.push(opened.attempt, row);
+    let task = state.tasks.row(opened.task);
+    task.attempts.push(opened.attempt);
+    task.fresh = false;
+    let row = Worker {
+        id: opened.worker,
+        attempt: opened.attempt,
+        status: WorkerStatus::Created,
+        process: Process::None,
+        turn: None,
+        turns_count: 0,
+        deadline: None,
+        left_ms: state.tasks[opened.task].spec.timeout_ms,
+        requests: Vec::new(),
+        comebacks: VecDeque::new(),
+    };
+    state.workers.push(opened.worker, row);
+    state.agenda.slots_used += 1;
+    state.agenda.processes_count += 1;
+}
+
+pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: Option<&Failure>) {
+    let row = state.attempts.row(attempt);
+    assert!(row.outcome.is_none(), "{attempt} ended twice: the journal is corrupt");
+    row.outcome = Some(outcome);
+    row.failure = failure.cloned();
+    // Collected work is in the vault; a checkout that was never made holds none.
+    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone;
+    let (task, worker) = (row.task, row.worker);
+    let plan = state.tasks[task].plan;
+    if outcome != Outcome::Success {
+        state.plans.row(plan).merge_queue.retain(|it| *it != attempt);
+        state.refresh_plan(plan);
+    }
+    super::worker::change(state, worker, |it| it.deadline = None);
+}
+
+/// Nothing of the attempt runs any more and nothing is left to save: its task may go on.
+pub fn put_away(state: &mut State, attempt: AttemptId) {
+    let row = state.attempts.row(attempt);
+    row.put_away = true;
+    let task = row.task;
+    state.refresh_task(task);
+}
+
+pub fn abandoned(state: &mut State, attempt: AttemptId) {
+    state.attempts.row(attempt).checkout = Checkout::Abandoned;
+}
+
+pub fn removal_asked(state: &mut State, attempt: AttemptId) {
+    let row = state.attempts.row(attempt);
+    row.checkout = Checkout::Going;
+    let plan = state.tasks[row.task].plan;
+    state.plans.row(plan).removals_count += 1;
+    state.refresh_plan(plan);
+}
+
+pub fn removal_ended(state: &mut State, attempt: AttemptId, checkout: Checkout) {
+    let row = state.attempts.row(attempt);
+    row.checkout = checkout;
+    let plan = state.tasks[row.task].plan;
+    state.plans.row(plan).removals_count -= 1;
+    state.refresh_plan(plan);
+}

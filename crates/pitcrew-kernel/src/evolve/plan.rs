@@ -1,0 +1,98 @@
+//! Plans, their merge queue and their landing.
+
+use crate::{
+    State,
+    state::{Comeback, Plan},
+};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    vec::Vec,
+};
+use pitcrew_model::{
+    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, TurnCause,
+    WorkerStatus,
+};
+
+pub fn created(
+    state: &mut State,
+    plan: PlanId,
+    head: &PlanHead,
+    status: PlanStatus,
+    clean_base: bool,
+) {
+    let row = Plan {
+        id: plan,
+        head: Arc::new(head.clone()),
+        status,
+        clean_base,
+        tasks: Vec::new(),
+        open_count: 0,
+        completed_count: 0,
+        base: None,
+        preparing: false,
+        integrated: None,
+        integrated_tasks: Vec::new(),
+        red_on_base: BTreeSet::new(),
+        merge_queue: VecDeque::new(),
+        merging: None,
+        landing: LandingStatus::None,
+        request: None,
+        removals_count: 0,
+    };
+    state.plans.push(plan, row);
+}
+
+pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) {
+    let row = state.plans.row(plan);
+    assert_eq!(row.status, from, "{plan} moved from where it was not: the journal is corrupt");
+    assert!(from.may_become(to), "{plan}: {from} -> {to} is illegal: the journal is corrupt");
+    row.status = to;
+    if from == PlanStatus::Paused && to == PlanStatus::Active {
+        wake_paused(state, plan);
+    }
+    state.refresh_plan_wholly(plan);
+}
+
+/// Workers that were parked by the pause have something to go on with.
+fn wake_paused(state: &mut State, plan: PlanId) {
+    for task in state.plans[plan].tasks.clone() {
+        let Some(attempt) = state.tasks[task].last_attempt() else { continue };
+        let worker = state.attempts[attempt].worker;
+        let row = &state.workers[worker];
+        if row.status != WorkerStatus::Paused {
+            continue;
+        }
+        let start = Comeback::Turn(TurnCause::Start);
+        if row.turns_count == 0 && row.comebacks.front() != Some(&start) {
+            super::worker::change(state, worker, |it| it.comebacks.push_front(start));
+        } else if !row.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
+            super::worker::will_return(state, worker, Comeback::Turn(TurnCause::Resumed));
+        }
+    }
+}
+
+pub fn verify_asked(state: &mut State, attempt: AttemptId, onto: &CommitId, effect: EffectId) {
+    let plan = state.tasks[state.attempts[attempt].task].plan;
+    let row = state.plans.row(plan);
+    assert!(row.merging.is_none(), "{plan} verifies one attempt at a time");
+    assert_eq!(row.merge_queue.pop_front(), Some(attempt), "{plan} verifies in order");
+    row.merging = Some(effect);
+    let row = state.attempts.row(attempt);
+    row.merged = Some((onto.clone(), onto.clone()));
+    state.refresh_plan(plan);
+}
+
+pub fn integrate_asked(state: &mut State, attempt: AttemptId, effect: EffectId) {
+    let plan = state.tasks[state.attempts[attempt].task].plan;
+    state.plans.row(plan).merging = Some(effect);
+    state.refresh_plan(plan);
+}
+
+pub fn landing_moved(state: &mut State, plan: PlanId, from: LandingStatus, to: LandingStatus) {
+    let row = state.plans.row(plan);
+    assert_eq!(row.landing, from, "the landing of {plan} moved from where it was not");
+    assert!(from.may_become(to), "the landing of {plan}: {from} -> {to} is illegal");
+    row.landing = to;
+    state.refresh_plan(plan);
+}

@@ -1,0 +1,115 @@
+//! What drivers found out.
+
+use super::{attempt, worker};
+use crate::{
+    State,
+    state::{Checkout, Process},
+};
+use alloc::string::ToString;
+use pitcrew_model::{AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId};
+
+pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
+    match result {
+        EffectResult::PlanPrepared { plan, base } => prepared(state, *plan, base),
+        EffectResult::PlanNotPrepared { plan, .. } => state.plans.row(*plan).preparing = false,
+        EffectResult::BaseChecked { plan, checks } => base_checked(state, *plan, checks),
+        EffectResult::CheckoutPrepared { attempt, path } => checkout_there(state, *attempt, path),
+        EffectResult::TurnEnded { worker, .. } => worker::turn_over(state, *worker, effect),
+        EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
+        EffectResult::WorkCollected { attempt, work } => {
+            let row = state.attempts.row(*attempt);
+            row.work = Some(work.clone());
+            if row.is_open() {
+                queue_merge(state, *attempt);
+            }
+        }
+        EffectResult::WorkSaved { attempt, commit } => {
+            state.attempts.row(*attempt).saved.clone_from(commit);
+            attempt::put_away(state, *attempt);
+        }
+        EffectResult::Verified { attempt, merged, .. } => {
+            let row = state.attempts.row(*attempt);
+            let (onto, _) = row.merged.take().expect("verification was asked for");
+            row.merged = Some((onto, merged.clone()));
+            merge_over(state, *attempt, effect);
+        }
+        EffectResult::Integrated { attempt, head } => {
+            let plan = state.tasks[state.attempts[*attempt].task].plan;
+            state.plans.row(plan).integrated = Some(head.clone());
+            merge_over(state, *attempt, effect);
+        }
+        EffectResult::CheckoutRemoved { attempt } => {
+            attempt::removal_ended(state, *attempt, Checkout::Gone);
+        }
+        EffectResult::CheckoutKept { attempt, .. } => {
+            attempt::removal_ended(state, *attempt, Checkout::There);
+        }
+        EffectResult::AttemptFailed { attempt, .. } => attempt_failed(state, *attempt, effect),
+        EffectResult::AgentReady { .. }
+        | EffectResult::PermissionAnswered { .. }
+        | EffectResult::TurnInterrupted { .. }
+        | EffectResult::Landed { .. }
+        | EffectResult::NotLanded { .. } => {}
+    }
+}
+
+fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {
+    let row = state.plans.row(plan);
+    row.preparing = false;
+    row.integrated = Some(base.start.clone());
+    row.base = Some(base.clone());
+    state.refresh_plan_wholly(plan);
+}
+
+fn base_checked(state: &mut State, plan: PlanId, checks: &[CheckResult]) {
+    let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.clone());
+    state.plans.row(plan).red_on_base = red.collect();
+}
+
+fn checkout_there(state: &mut State, attempt: AttemptId, path: &str) {
+    let row = state.attempts.row(attempt);
+    row.path = Some(path.to_string());
+    row.checkout = Checkout::There;
+    // Nobody has written there yet: where the attempt is over already, nothing is to be saved.
+    if !row.is_open() {
+        attempt::put_away(state, attempt);
+    }
+}
+
+fn queue_merge(state: &mut State, attempt: AttemptId) {
+    let plan = state.tasks[state.attempts[attempt].task].plan;
+    state.plans.row(plan).merge_queue.push_back(attempt);
+    state.refresh_plan(plan);
+}
+
+fn merge_over(state: &mut State, attempt: AttemptId, effect: EffectId) {
+    let plan = state.tasks[state.attempts[attempt].task].plan;
+    let row = state.plans.row(plan);
+    if row.merging == Some(effect) {
+        row.merging = None;
+        state.refresh_plan(plan);
+    }
+}
+
+/// A step of the attempt failed. An effect that the attempt no longer waits for changes nothing.
+fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
+    merge_over(state, attempt, effect);
+    let row = state.attempts.row(attempt);
+    let worker = row.worker;
+    if row.step != Some(effect) {
+        return worker::turn_over(state, worker, effect);
+    }
+    row.step = None;
+    if row.checkout == Checkout::Coming {
+        row.checkout = Checkout::Gone;
+    }
+    worker::turn_over(state, worker, effect);
+    match state.workers[worker].process {
+        // The stop failed: more cannot be done, and the work is still to be saved.
+        Process::Stopping => worker::gone(state, worker),
+        Process::None | Process::Gone if !state.attempts[attempt].is_open() => {
+            attempt::put_away(state, attempt);
+        }
+        Process::None | Process::Alive | Process::Gone => {}
+    }
+}

@@ -1,0 +1,132 @@
+//! Tasks and what they wait for.
+
+use crate::{State, state::Task};
+use alloc::{sync::Arc, vec::Vec};
+use pitcrew_model::{
+    Deploy, Failure, Freshness, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus, Timestamp,
+    limits,
+};
+
+pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
+    let shared = &state.plans[plan].head.shared;
+    let is_shared = |it: &&RepoPath| shared.iter().any(|shared| shared.contains(it.as_str()));
+    // What everybody may change is nobody's region.
+    let region: Vec<RepoPath> = spec.region.iter().filter(|it| !is_shared(it)).cloned().collect();
+    let region_key = state.agenda.regions.key(&region);
+    let owner = state.plans.row(plan);
+    owner.tasks.push(task);
+    owner.open_count += 1;
+    let deployed = owner.head.deploy == Deploy::Auto;
+    let row = Task {
+        id: task,
+        plan,
+        spec: Arc::new(spec.clone()),
+        region_key,
+        depends_on: after.to_vec(),
+        dependents: Vec::new(),
+        status: TaskStatus::Pending,
+        deployed,
+        waiting_count: after.len(),
+        blocking_count: 0,
+        not_before: Timestamp(0),
+        attempts: Vec::new(),
+        attempts_granted: spec.attempts_max,
+        attempts_spent: 0,
+        interruptions_count: 0,
+        fresh: false,
+    };
+    state.tasks.push(task, row);
+    for dependency in after {
+        state.tasks.row(*dependency).dependents.push(task);
+    }
+    state.refresh_task(task);
+}
+
+pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, reason: &Reason) {
+    let row = state.tasks.row(task);
+    assert_eq!(row.status, from, "{task} moved from where it was not: the journal is corrupt");
+    assert!(from.may_become(to), "{task}: {from} -> {to} is illegal: the journal is corrupt");
+    row.status = to;
+    row.not_before = Timestamp(0);
+    if let Reason::Failure { failure, retry_at } = reason {
+        row.not_before = retry_at.unwrap_or_default();
+        row.fresh = failure.wants_fresh_start();
+        count_attempt(row, failure);
+    }
+    let (plan, region_key) = (row.plan, row.region_key);
+    let last_attempt = row.last_attempt();
+    match (from.in_attempt(), to.in_attempt()) {
+        (false, true) => state.agenda.regions.hold(region_key),
+        (true, false) => state.agenda.regions.release(region_key),
+        (true, true) | (false, false) => {}
+    }
+    let owner = state.plans.row(plan);
+    if from == TaskStatus::Partial && to == TaskStatus::Integrating {
+        owner.merge_queue.extend(last_attempt);
+    }
+    match (is_open(from), is_open(to)) {
+        (false, true) => owner.open_count += 1,
+        (true, false) => owner.open_count -= 1,
+        (true, true) | (false, false) => {}
+    }
+    if to == TaskStatus::Completed {
+        owner.completed_count += 1;
+        owner.integrated_tasks.push(task);
+    }
+    state.refresh_plan(plan);
+    tell_dependents(state, task, from, to);
+    state.refresh_task(task);
+}
+
+/// Interruptions are not the agent's fault and do not count, up to a limit that ends crash loops.
+fn count_attempt(task: &mut Task, failure: &Failure) {
+    if *failure == Failure::Interrupted && task.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
+    {
+        task.interruptions_count += 1;
+    } else {
+        task.attempts_spent += 1;
+    }
+}
+
+fn is_open(status: TaskStatus) -> bool {
+    !status.has_ended() && status != TaskStatus::Blocked
+}
+
+fn blocks_others(status: TaskStatus) -> bool {
+    status != TaskStatus::Completed && !is_open(status)
+}
+
+fn tell_dependents(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) {
+    let blocking = (blocks_others(from), blocks_others(to));
+    let completed = to == TaskStatus::Completed;
+    if blocking.0 == blocking.1 && !completed {
+        return;
+    }
+    for index in 0..state.tasks[task].dependents.len() {
+        let dependent = state.tasks[task].dependents[index];
+        let row = state.tasks.row(dependent);
+        if completed {
+            row.waiting_count -= 1;
+        }
+        match blocking {
+            (false, true) => row.blocking_count += 1,
+            (true, false) => row.blocking_count -= 1,
+            (true, true) | (false, false) => {}
+        }
+        state.refresh_task(dependent);
+    }
+}
+
+pub fn deployed(state: &mut State, task: TaskId) {
+    state.tasks.row(task).deployed = true;
+    state.refresh_task(task);
+}
+
+pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
+    let row = state.tasks.row(task);
+    row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
+    row.deployed = true;
+    if freshness == Freshness::Fresh {
+        row.fresh = true;
+    }
+}

@@ -1,0 +1,177 @@
+//! Workers and what they ask of people.
+
+use crate::{
+    State,
+    state::{Comeback, Process, Request, Worker},
+};
+use pitcrew_model::{
+    EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
+    RequestStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+};
+
+/// Changes a worker and keeps the agenda in step.
+pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Worker)) {
+    let row = state.workers.row(worker);
+    let before = Worker {
+        comebacks: alloc::collections::VecDeque::new(),
+        requests: alloc::vec::Vec::new(),
+        ..*row
+    };
+    change(row);
+    state.refresh_worker(worker, &before);
+}
+
+pub fn moved(
+    state: &mut State,
+    worker: WorkerId,
+    from: WorkerStatus,
+    to: WorkerStatus,
+    at: Timestamp,
+) {
+    assert_eq!(state.workers[worker].status, from, "{worker} moved from where it was not");
+    assert!(from.may_become(to), "{worker}: {from} -> {to} is illegal: the journal is corrupt");
+    change(state, worker, |it| {
+        it.status = to;
+        if to == WorkerStatus::Running {
+            it.deadline = Some(at.plus(it.left_ms));
+        } else if let Some(deadline) = it.deadline.take() {
+            it.left_ms = deadline.since(at);
+        }
+    });
+}
+
+pub fn start_asked(state: &mut State, worker: WorkerId) {
+    change(state, worker, |it| it.process = Process::Alive);
+}
+
+/// Its time is up no more: whoever asked for the stop has decided what becomes of the attempt.
+pub fn stop_asked(state: &mut State, worker: WorkerId) {
+    change(state, worker, |it| {
+        it.process = Process::Stopping;
+        it.deadline = None;
+    });
+}
+
+pub fn gone(state: &mut State, worker: WorkerId) {
+    change(state, worker, |it| it.process = Process::Gone);
+}
+
+pub fn turn_opened(state: &mut State, worker: WorkerId, cause: &TurnCause, effect: EffectId) {
+    let attempt = state.workers[worker].attempt;
+    match cause {
+        TurnCause::Reminder => state.attempts.row(attempt).reminded = true,
+        TurnCause::Start | TurnCause::Answer { .. } | TurnCause::Resumed => {}
+    }
+    change(state, worker, |it| {
+        it.turn = Some(effect);
+        it.turns_count += 1;
+        let used = |it: &Comeback| matches!(it, Comeback::Turn(turn) if turn == cause);
+        if it.comebacks.front().is_some_and(used) {
+            it.comebacks.pop_front();
+        }
+    });
+}
+
+/// The turn is over, and with it every call of it that waited for permission.
+pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
+    let row = &state.workers[worker];
+    if row.turn != Some(effect) {
+        return;
+    }
+    let parked = row.status == WorkerStatus::WaitingPermission && !state.has_question(row);
+    change(state, worker, |it| {
+        it.turn = None;
+        it.comebacks.retain(|it| matches!(it, Comeback::Turn(_)));
+        if parked && it.comebacks.is_empty() {
+            it.comebacks.push_back(Comeback::Turn(TurnCause::Reminder));
+        }
+    });
+}
+
+pub fn call_answered(state: &mut State, worker: WorkerId, answered: RequestId) {
+    let is_other =
+        |it: &Comeback| !matches!(it, Comeback::Permission { request, .. } if *request == answered);
+    change(state, worker, |it| it.comebacks.retain(is_other));
+}
+
+/// The worker has something to go on with as soon as it has a slot.
+pub fn will_return(state: &mut State, worker: WorkerId, comeback: Comeback) {
+    change(state, worker, |it| it.comebacks.push_back(comeback));
+}
+
+pub fn request_opened(
+    state: &mut State,
+    request: RequestId,
+    plan: PlanId,
+    worker: Option<WorkerId>,
+    kind: &RequestKind,
+) {
+    let status = RequestStatus::AtUser;
+    let row = Request { id: request, plan, worker, kind: kind.clone(), status };
+    state.requests.push(request, row);
+    match worker {
+        Some(worker) => state.workers.row(worker).requests.push(request),
+        None => state.plans.row(plan).request = Some(request),
+    }
+}
+
+pub fn request_moved(
+    state: &mut State,
+    request: RequestId,
+    from: RequestStatus,
+    to: RequestStatus,
+    text: Option<&str>,
+) {
+    let row = state.requests.row(request);
+    assert_eq!(row.status, from, "{request} moved from where it was not");
+    assert!(from.may_become(to), "{request}: {from} -> {to} is illegal");
+    row.status = to;
+    let Some(worker) = row.worker else {
+        let plan = row.plan;
+        state.plans.row(plan).request = None;
+        return;
+    };
+    let comeback = comeback(row, to, text);
+    state.workers.row(worker).requests.retain(|it| *it != request);
+    if let Some(comeback) = comeback {
+        will_return(state, worker, comeback);
+    }
+}
+
+fn comeback(request: &Request, to: RequestStatus, text: Option<&str>) -> Option<Comeback> {
+    let allow = match to {
+        RequestStatus::AtUser | RequestStatus::Withdrawn => return None,
+        RequestStatus::Approved | RequestStatus::Answered => Allow::Yes,
+        RequestStatus::Denied => Allow::No,
+    };
+    match &request.kind {
+        RequestKind::PlanExecution | RequestKind::BranchMerge => None,
+        RequestKind::Question { question } => Some(Comeback::Turn(TurnCause::Answer {
+            question: question.clone(),
+            answer: text.unwrap_or_default().into(),
+        })),
+        RequestKind::ToolUse { call, options, .. } => Some(Comeback::Permission {
+            request: request.id,
+            call: call.clone(),
+            option: choose(options, allow),
+        }),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Allow {
+    Yes,
+    No,
+}
+
+/// The option that says just this once; what an agent offers beyond that is not for us to take.
+pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<alloc::string::String> {
+    let wanted = match allow {
+        Allow::Yes => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
+        Allow::No => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+    };
+    wanted
+        .iter()
+        .find_map(|kind| options.iter().find(|it| it.kind == *kind))
+        .map(|it| it.id.clone())
+}

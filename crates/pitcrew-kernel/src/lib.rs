@@ -1,0 +1,23 @@
+//! Decides what happens next. Never does it.
+//!
+//! `decide` turns an input into events, `settle` adds what the standing rules demand of the state
+//! that results (start what is ready, block what cannot run, end what has ended), `evolve` folds
+//! an event into the state, `react` names the effect an event asks for. `step` strings them
+//! together. Nothing here reads a clock, a file or a random number.
+#![no_std]
+extern crate alloc;
+
+mod state;
+mod decide;
+mod settle;
+mod evolve;
+mod react;
+mod prompt;
+mod step;
+
+pub use decide::decide;
+pub use evolve::evolve;
+pub use react::react;
+pub use settle::{next_due, removable, settle};
+pub use state::{Attempt, Comeback, Plan, Process, Request, State, Task, Worker};
+pub use step::{Step, step};

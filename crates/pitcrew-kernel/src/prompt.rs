@@ -1,0 +1,201 @@
+//! What a worker is told. Pure text, built from the state when a turn begins.
+
+use crate::{
+    State, react,
+    state::{Attempt, Plan, Task},
+};
+use alloc::{format, string::String};
+use core::fmt::Write;
+use pitcrew_model::{Effort, RepoPath, TaskWork, TurnCause, WorkerId, limits, text};
+
+pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
+    let attempt = &state.attempts[state.workers[worker].attempt];
+    match cause {
+        TurnCause::Start => start(state, attempt),
+        TurnCause::Reminder => format!(
+            "Your turn ended, but the task is not reported as done.\n\n{HOW_TO_FINISH}\n\
+             If something is still missing, do it first. This is the only reminder.\n"
+        ),
+        TurnCause::Answer { question, answer } => {
+            format!("You asked: {question}\n\nThe answer: {answer}\n\nGo on with your task.\n")
+        }
+        TurnCause::Resumed => {
+            "You were paused in the middle of your task. Go on where you stopped.\n".into()
+        }
+    }
+}
+
+const HOW_TO_FINISH: &str = "\
+When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. \
+If only a part could be done, add `\"outcome\": \"partial\"`; if it cannot be done, `\"outcome\": \"failed\"` and say why. \
+Without the tool, run: pitcrew tool orchestrator_complete_task --json '{\"summary\": \"...\"}'. \
+Ending your turn is not enough: without this call the task counts as not done.
+";
+
+fn start(state: &State, attempt: &Attempt) -> String {
+    let task = &state.tasks[attempt.task];
+    let plan = &state.plans[task.plan];
+    let mut out = String::new();
+    let number = attempt.number;
+    line(&mut out, &format!("# Task {} ({}, attempt {number})", task.spec.key, task.id));
+    section(&mut out, "", task.spec.work.prompt().trim());
+    list(&mut out, "Acceptance criteria", &task.spec.criteria);
+    section(&mut out, "Where you work", &place(attempt, task, plan));
+    list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
+    section(&mut out, "How to finish", HOW_TO_FINISH.trim());
+    section(&mut out, "", QUESTIONS);
+    previous_failure(state, &mut out, attempt, task);
+    match plan.head.effort {
+        Effort::Low => {}
+        Effort::Medium => context(state, &mut out, task, plan, Depth::Summaries),
+        Effort::High => context(state, &mut out, task, plan, Depth::Files),
+    }
+    // The built-in agent obeys the last order that it finds: nothing that others have written may
+    // stand behind it, and nothing of it may be cut off.
+    let order = order(&task.spec.work);
+    let room = limits::PROMPT_BYTES_MAX.saturating_sub(order.len());
+    out.truncate(text::cut(&out, room).len());
+    out.push_str(&order);
+    out
+}
+
+fn order(work: &TaskWork) -> String {
+    let mut out = String::new();
+    match work {
+        TaskWork::Prompt { .. } => {}
+        TaskWork::Script { script, .. } => fenced(&mut out, "pitcrew-script", script),
+        TaskWork::Command { command, .. } => fenced(&mut out, "pitcrew-command", command),
+    }
+    out
+}
+
+const QUESTIONS: &str = "\
+If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: \
+the answer comes as your next message.";
+
+fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
+    let path = attempt.path.as_deref().unwrap_or("the current folder");
+    let zone = react::zone(task, plan);
+    let mut out = format!(
+        "Your checkout is {path}. It is yours alone; work nowhere else.\n\
+         You may change: {}. What you change elsewhere is refused, and the attempt fails.\n",
+        zone.describe()
+    );
+    if !zone.region.is_empty() && !zone.shared.is_empty() {
+        let shared = join(zone.shared.iter().map(RepoPath::as_str));
+        line(&mut out, &format!("Shared with other tasks, where you must: {shared}."));
+    }
+    out.push_str(
+        "You need not commit: what you leave in the checkout is committed for you when you finish. \
+         If you do commit, stay on the current branch.\n",
+    );
+    if !task.spec.expected_files.is_empty() {
+        let files = join(task.spec.expected_files.iter().map(RepoPath::as_str));
+        line(&mut out, &format!("Files that must be touched: {files}."));
+    }
+    out
+}
+
+fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &Task) {
+    let before = task.attempts.iter().rev().find(|it| **it != attempt.id);
+    let Some(before) = before.map(|it| &state.attempts[*it]) else { return };
+    let Some(failure) = &before.failure else { return };
+    let kept = attempt.base == before.base && attempt.start != attempt.base;
+    let start = if kept {
+        "Your checkout holds what that attempt left: mend it."
+    } else {
+        "Your checkout is fresh: start again from the newest integrated state."
+    };
+    let mut body = format!("Attempt {} did not succeed: {failure}.\n{start}\n", before.number);
+    let detail = failure.detail();
+    if !detail.is_empty() {
+        fenced(&mut body, "", text::tail(&detail, 2 * limits::OUTPUT_TAIL_BYTES));
+    }
+    section(out, "The previous attempt", body.trim_end());
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Summaries,
+    Files,
+}
+
+fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Depth) {
+    let mut body = format!("Your task is part of the plan \"{}\".", plan.head.name);
+    if !plan.head.description.is_empty() {
+        let _ = write!(body, " {}", plan.head.description.trim());
+    }
+    section(out, "The plan", &body);
+    if depth == Depth::Files {
+        let others = plan.tasks.iter().map(|it| &state.tasks[*it]).filter(|it| it.id != task.id);
+        let mut body = String::new();
+        for other in others.take(OTHERS_MAX) {
+            let zone = react::zone(other, plan).describe();
+            line(&mut body, &format!("- {} ({}, in {zone})", other.spec.key, other.status));
+        }
+        section(out, "The other tasks", body.trim_end());
+    }
+    let mut body = String::new();
+    for dependency in &task.depends_on {
+        done_before(state, &mut body, &state.tasks[*dependency], depth);
+    }
+    section(out, "What your dependencies did", body.trim_end());
+}
+
+const OTHERS_MAX: usize = 100;
+
+fn done_before(state: &State, body: &mut String, task: &Task, depth: Depth) {
+    let Some(attempt) = task.last_attempt().map(|it| &state.attempts[it]) else { return };
+    let summary = attempt.claim.as_ref().map_or("", |it| it.1.trim());
+    line(body, &format!("- {}: {}", task.spec.key, text::cut(summary, limits::OUTPUT_TAIL_BYTES)));
+    if depth == Depth::Files
+        && let Some(work) = &attempt.work
+    {
+        for file in &work.files {
+            line(body, &format!("  {} {}", file.change, file.path));
+        }
+    }
+}
+
+fn list(out: &mut String, title: &str, items: &[String]) {
+    let mut body = String::new();
+    for item in items {
+        line(&mut body, &format!("- {item}"));
+    }
+    section(out, title, body.trim_end());
+}
+
+/// A titled paragraph; nothing where there is nothing to say.
+fn section(out: &mut String, title: &str, body: &str) {
+    if body.is_empty() {
+        return;
+    }
+    out.push('\n');
+    if !title.is_empty() {
+        line(out, &format!("## {title}"));
+    }
+    line(out, body.trim_end());
+}
+
+/// A fenced block whose fence is longer than any in the body.
+fn fenced(out: &mut String, language: &str, body: &str) {
+    let longest = body.split(|it| it != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    line(out, &format!("\n{fence}{language}\n{}\n{fence}", body.trim_end()));
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn join<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        out.push_str(item);
+    }
+    out
+}

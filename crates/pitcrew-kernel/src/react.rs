@@ -1,0 +1,192 @@
+//! The effect that an event asks for: at most one, and whole, so that a driver needs nothing else.
+
+use crate::{
+    State, prompt,
+    state::{Attempt, Plan, Task},
+};
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+use pitcrew_model::{
+    AttemptId, Backend, CommitId, Effect, Event, LandingStatus, PlanId, TaskStatus, WorkerId, Zone,
+    text,
+};
+
+/// Names the effect that an event asks for. The state is the one after the event.
+pub fn react(state: &State, event: &Event) -> Option<Effect> {
+    Some(match event {
+        Event::PlanOpened { plan } => prepare_plan(state, *plan),
+        Event::BaseCheckAsked { plan } => check_base(state, *plan),
+        Event::AttemptOpened { attempt, .. } => prepare_checkout(state, *attempt),
+        Event::AgentStartAsked { worker } => start_agent(state, *worker),
+        Event::TurnOpened { worker, cause } => {
+            Effect::Prompt { worker: *worker, text: prompt::build(state, *worker, cause) }
+        }
+        Event::StopAsked { worker } => Effect::StopAgent { worker: *worker },
+        Event::InterruptAsked { worker } => Effect::InterruptTurn { worker: *worker },
+        Event::CollectAsked { attempt } => collect_work(state, *attempt),
+        Event::SaveAsked { attempt } => save_work(state, *attempt),
+        Event::VerifyAsked { attempt, onto } => verify(state, *attempt, onto),
+        Event::IntegrateAsked { attempt } => integrate(state, *attempt),
+        Event::ToolDecided { worker, call, option, .. }
+        | Event::ToolAnswered { worker, call, option, .. } => {
+            Effect::AnswerPermission { worker: *worker, call: call.clone(), option: option.clone() }
+        }
+        Event::LandingMoved { plan, to: LandingStatus::Merging, .. } => land(state, *plan),
+        Event::RemovalAsked { attempt } => {
+            let path = state.attempts[*attempt].path.clone();
+            let path = path.expect("a checkout that is there has a path");
+            Effect::RemoveCheckout { attempt: *attempt, path }
+        }
+        Event::AgentsMaxSet { .. }
+        | Event::PlanCreated { .. }
+        | Event::TaskAdded { .. }
+        | Event::PlanMoved { .. }
+        | Event::TaskMoved { .. }
+        | Event::TaskDeployed { .. }
+        | Event::RetryGranted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::WorkerMoved { .. }
+        | Event::AgentExited { .. }
+        | Event::ActivityNoted { .. }
+        | Event::CompletionClaimed { .. }
+        | Event::RequestOpened { .. }
+        | Event::RequestMoved { .. }
+        | Event::LandingMoved { .. }
+        | Event::Abandoned { .. }
+        | Event::EffectEnded { .. } => return None,
+    })
+}
+
+fn prepare_plan(state: &State, plan: PlanId) -> Effect {
+    let it = &state.plans[plan];
+    Effect::PreparePlan { plan, base: it.head.base.clone(), clean_base: it.clean_base }
+}
+
+fn check_base(state: &State, plan: PlanId) -> Effect {
+    let it = &state.plans[plan];
+    let base = it.base.as_ref().expect("the base is checked after it is known");
+    let (setup, checks) = (it.head.setup.clone(), all_checks(state, it));
+    Effect::CheckBase { plan, commit: base.start.clone(), setup, checks }
+}
+
+/// Every check of the plan once, in the order of its tasks.
+fn all_checks(state: &State, plan: &Plan) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let checks = plan.tasks.iter().flat_map(|it| &state.tasks[*it].spec.checks);
+    checks.filter(|it| seen.insert(it.as_str())).cloned().collect()
+}
+
+fn prepare_checkout(state: &State, attempt: AttemptId) -> Effect {
+    let (it, task, plan) = rows(state, attempt);
+    Effect::PrepareCheckout {
+        attempt,
+        plan: plan.id,
+        task: it.task,
+        number: it.number,
+        slug: text::slug(&task.spec.key),
+        start: it.start.clone(),
+        setup: plan.head.setup.clone(),
+    }
+}
+
+fn start_agent(state: &State, worker: WorkerId) -> Effect {
+    let (it, task, _) = rows(state, state.workers[worker].attempt);
+    let backend = task.spec.agent.backend.as_deref().expect("a plan's tasks have agents");
+    let backend = match backend {
+        pitcrew_model::BACKEND_BUILTIN | pitcrew_model::BACKEND_COMMAND => Backend::Builtin,
+        name => Backend::Program { name: name.into() },
+    };
+    let path = it.path.clone().expect("an agent starts in a checkout that is there");
+    Effect::StartAgent { worker, attempt: it.id, backend, path }
+}
+
+fn collect_work(state: &State, attempt: AttemptId) -> Effect {
+    let (it, task, plan) = rows(state, attempt);
+    let summary = it.claim.as_ref().map_or("", |it| it.1.as_str());
+    Effect::CollectWork {
+        attempt,
+        plan: plan.id,
+        task: it.task,
+        number: it.number,
+        slug: text::slug(&task.spec.key),
+        path: it.path.clone().expect("work is collected from a checkout that is there"),
+        start: it.start.clone(),
+        base: it.base.clone(),
+        zone: zone(task, plan),
+        message: format!("{}: {}", task.spec.key, summary.trim()),
+    }
+}
+
+pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
+    let (region, shared) = (task.spec.region.clone(), plan.head.shared.clone());
+    Zone { region, shared, denied: Vec::new() }
+}
+
+fn save_work(state: &State, attempt: AttemptId) -> Effect {
+    let (it, task, plan) = rows(state, attempt);
+    Effect::SaveWork {
+        attempt,
+        plan: plan.id,
+        task: it.task,
+        number: it.number,
+        slug: text::slug(&task.spec.key),
+        path: it.path.clone(),
+    }
+}
+
+fn verify(state: &State, attempt: AttemptId, onto: &CommitId) -> Effect {
+    let (it, task, plan) = rows(state, attempt);
+    let work = it.work.as_ref().expect("collected work is verified");
+    // What a person has accepted as it is only has to merge.
+    let accepted = task.status == TaskStatus::Integrating;
+    let unless_accepted = |checks: &[String]| if accepted { Vec::new() } else { checks.to_vec() };
+    Effect::Verify {
+        attempt,
+        plan: plan.id,
+        task: it.task,
+        onto: onto.clone(),
+        work: work.commit.clone(),
+        base: it.base.clone(),
+        title: format!("{}: {}", it.task, task.spec.key),
+        setup: plan.head.setup.clone(),
+        setup_inputs: plan.head.setup_inputs.clone(),
+        checks: unless_accepted(&task.spec.checks),
+        expected_files: if accepted { Vec::new() } else { task.spec.expected_files.clone() },
+    }
+}
+
+fn integrate(state: &State, attempt: AttemptId) -> Effect {
+    let (it, _, plan) = rows(state, attempt);
+    let (onto, merged) = it.merged.clone().expect("what was verified is integrated");
+    Effect::Integrate { attempt, plan: plan.id, onto, merged }
+}
+
+fn land(state: &State, plan: PlanId) -> Effect {
+    let it = &state.plans[plan];
+    let base = it.base.clone().expect("a plan that has completed tasks has a base");
+    Effect::Land {
+        plan,
+        slug: text::slug(&it.head.name),
+        title: it.head.name.clone(),
+        branch: base.branch,
+        start: base.start,
+        tip: base.tip,
+        head: it.integrated.clone().expect("a prepared plan has an integration head"),
+        setup: it.head.setup.clone(),
+        checks: landing_checks(state, it),
+    }
+}
+
+/// The checks of what was completed: those of failed tasks cannot be asked of the result.
+fn landing_checks(state: &State, plan: &Plan) -> Vec<String> {
+    let completed = |it: &&pitcrew_model::TaskId| state.tasks[**it].status == TaskStatus::Completed;
+    let mut seen = BTreeSet::new();
+    let tasks = plan.tasks.iter().filter(completed);
+    let checks = tasks.flat_map(|it| &state.tasks[*it].spec.checks);
+    checks.filter(|it| seen.insert(it.as_str())).cloned().collect()
+}
+
+fn rows(state: &State, attempt: AttemptId) -> (&Attempt, &Task, &Plan) {
+    let attempt = &state.attempts[attempt];
+    let task = &state.tasks[attempt.task];
+    (attempt, task, &state.plans[task.plan])
+}

@@ -1,0 +1,183 @@
+//! Standing rules: what must follow whenever the state allows it, whoever caused it.
+//!
+//! Each rule looks at its own list in the agenda. `step` asks again until nothing follows any
+//! more, so a free slot and a ready task never coexist.
+
+use crate::{
+    State,
+    decide::attempt_fails,
+    state::{Attempt, Checkout, Comeback, Task, Worker},
+};
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{
+    Actor, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId, TaskStatus,
+    Timestamp, WorkerStatus,
+};
+
+const ACTOR: Actor = Actor::Orchestrator;
+
+/// The events of the first rule that applies; none when all is settled.
+pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
+    end_overdue(state, now)
+        .or_else(|| block(state))
+        .or_else(|| unblock(state))
+        .or_else(|| queue(state, now))
+        .or_else(|| answer_worker(state))
+        .or_else(|| return_worker(state))
+        .or_else(|| start(state))
+        .or_else(|| verify(state))
+        .or_else(|| end_plan(state))
+        .or_else(|| clean_plan(state))
+        .unwrap_or_default()
+}
+
+/// When the rules want to be asked again although nothing happened.
+pub fn next_due(state: &State) -> Option<Timestamp> {
+    let queue = state.agenda.to_queue.first().map(|it| it.0);
+    let deadline = state.agenda.deadlines.first().map(|it| it.0);
+    queue.into_iter().chain(deadline).min()
+}
+
+/// Attempts whose checkouts may go: the task is completed, so all its work is in the vault.
+pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
+    state.attempts.iter().filter(|it| {
+        it.checkout == Checkout::There
+            && it.put_away
+            && state.tasks[it.task].status == TaskStatus::Completed
+    })
+}
+
+fn end_overdue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let (deadline, worker) = state.agenda.deadlines.first()?;
+    if *deadline > now {
+        return None;
+    }
+    let attempt = &state.attempts[state.workers[*worker].attempt];
+    let after_ms = state.tasks[attempt.task].spec.timeout_ms;
+    Some(attempt_fails::decide(state, now, ACTOR, attempt.id, Failure::Timeout { after_ms }))
+}
+
+fn block(state: &State) -> Option<Vec<Event>> {
+    let task = &state.tasks[*state.agenda.to_block.first()?];
+    let cause = |it: &&TaskId| {
+        let status = state.tasks[**it].status;
+        status != TaskStatus::Completed && (status.has_ended() || status == TaskStatus::Blocked)
+    };
+    let cause = task.depends_on.iter().find(cause).expect("a counted dependency blocks");
+    let reason = Reason::DependencyEnded { task: *cause, status: state.tasks[*cause].status };
+    Some(vec![moved(task, TaskStatus::Blocked, reason)])
+}
+
+fn unblock(state: &State) -> Option<Vec<Event>> {
+    let task = &state.tasks[*state.agenda.to_unblock.first()?];
+    Some(vec![moved(task, TaskStatus::Pending, Reason::Unblocked)])
+}
+
+fn queue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let (at, task) = state.agenda.to_queue.first()?;
+    if *at > now {
+        return None;
+    }
+    let task = &state.tasks[*task];
+    let first = task.attempts.is_empty() && !task.depends_on.is_empty();
+    let reason = if first { Reason::DependenciesCompleted } else { Reason::Progress };
+    Some(vec![moved(task, TaskStatus::Queued, reason)])
+}
+
+/// A worker may wait for several calls at once: the first answer has made it run again already.
+fn answer_worker(state: &State) -> Option<Vec<Event>> {
+    let worker = &state.workers[*state.agenda.answered.first()?];
+    Some(vec![comeback(worker)])
+}
+
+/// A worker that was parked comes before every task that has not started.
+fn return_worker(state: &State) -> Option<Vec<Event>> {
+    let worker = &state.workers[*state.agenda.returning.first()?];
+    if state.agenda.slots_used >= state.agents_max {
+        return None;
+    }
+    let (from, to) = (worker.status, WorkerStatus::Running);
+    let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
+    Some(vec![moved, comeback(worker)])
+}
+
+fn comeback(worker: &Worker) -> Event {
+    match worker.next_comeback().expect("a returning worker has something to go on with") {
+        Comeback::Turn(cause) => Event::TurnOpened { worker: worker.id, cause: cause.clone() },
+        Comeback::Permission { request, call, option } => Event::ToolAnswered {
+            request: *request,
+            worker: worker.id,
+            call: call.clone(),
+            option: option.clone(),
+        },
+    }
+}
+
+fn start(state: &State) -> Option<Vec<Event>> {
+    let agenda = &state.agenda;
+    if agenda.slots_used >= state.agents_max || agenda.processes_count >= state.agents_live_max {
+        return None;
+    }
+    let free = |(key, overlap): &(u32, pitcrew_model::Overlap)| {
+        *overlap == pitcrew_model::Overlap::Allow || !agenda.regions.is_held(*key)
+    };
+    let (task, _) = agenda.to_start.iter().find(|(_, group)| free(group))?;
+    let task = &state.tasks[*task];
+    let (start, base) = starting_point(state, task);
+    Some(vec![
+        moved(task, TaskStatus::Starting, Reason::SlotFree),
+        Event::AttemptOpened {
+            attempt: state.attempts.next_id(),
+            task: task.id,
+            worker: state.workers.next_id(),
+            number: u32::try_from(task.attempts.len()).expect("attempts are few") + 1,
+            start,
+            base,
+        },
+    ])
+}
+
+/// The previous attempt's last state, unless a fresh start is wanted or there is none.
+fn starting_point(state: &State, task: &Task) -> (CommitId, CommitId) {
+    let integrated = state.plans[task.plan].integrated.as_ref();
+    let head = integrated.expect("a prepared plan has an integration head");
+    let previous = task.last_attempt().filter(|_| !task.fresh).map(|it| &state.attempts[it]);
+    let saved = previous.and_then(|it| {
+        let commit = it.saved.as_ref().or(it.work.as_ref().map(|work| &work.commit))?;
+        Some((commit.clone(), it.base.clone()))
+    });
+    saved.unwrap_or_else(|| (head.clone(), head.clone()))
+}
+
+fn verify(state: &State) -> Option<Vec<Event>> {
+    let plan = &state.plans[*state.agenda.to_verify.first()?];
+    let attempt = *plan.merge_queue.front().expect("a plan to verify has work");
+    let onto = plan.integrated.clone().expect("a prepared plan has an integration head");
+    Some(vec![Event::VerifyAsked { attempt, onto }])
+}
+
+fn end_plan(state: &State) -> Option<Vec<Event>> {
+    let plan = &state.plans[*state.agenda.to_end.first()?];
+    let (done, all) = (plan.completed_count, plan.tasks.len());
+    let partial = || plan.tasks.iter().any(|it| state.tasks[*it].status == TaskStatus::Partial);
+    let to = if done == all {
+        PlanStatus::Completed
+    } else if done > 0 || partial() {
+        PlanStatus::Partial
+    } else {
+        PlanStatus::Failed
+    };
+    let reason = alloc::format!("{done} of {all} tasks are completed");
+    Some(vec![Event::PlanMoved { plan: plan.id, from: plan.status, to, reason, actor: ACTOR }])
+}
+
+fn clean_plan(state: &State) -> Option<Vec<Event>> {
+    let plan = *state.agenda.to_clean.first()?;
+    let (from, to) = (LandingStatus::Merged, LandingStatus::Cleaned);
+    let reason = "the checkouts are removed".into();
+    Some(vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }])
+}
+
+fn moved(task: &Task, to: TaskStatus, reason: Reason) -> Event {
+    Event::TaskMoved { task: task.id, from: task.status, to, reason, actor: ACTOR }
+}

@@ -1,0 +1,247 @@
+//! Everything that is true now, folded from the events. Changed by `evolve` only.
+
+mod table;
+mod regions;
+mod agenda;
+
+pub use agenda::Agenda;
+pub use regions::Regions;
+pub use table::Table;
+
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
+use pitcrew_model::{
+    AttemptId, Claim, CommitId, EffectId, Failure, LandingStatus, Outcome, PlanBase, PlanHead,
+    PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq, TaskId, TaskSpec,
+    TaskStatus, Timestamp, TurnCause, Work, WorkerId, WorkerStatus, limits,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The last event folded in.
+    pub seq: Seq,
+    pub agents_max: u32,
+    pub agents_live_max: u32,
+    pub plans: Table<PlanId, Plan>,
+    pub tasks: Table<TaskId, Task>,
+    pub attempts: Table<AttemptId, Attempt>,
+    pub workers: Table<WorkerId, Worker>,
+    pub requests: Table<RequestId, Request>,
+    /// Effects that were asked for and have not ended.
+    pub effects: BTreeSet<EffectId>,
+    /// What the standing rules have to look at. Derived from the rest.
+    pub agenda: Agenda,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub id: PlanId,
+    pub head: Arc<PlanHead>,
+    pub status: PlanStatus,
+    pub clean_base: bool,
+    pub tasks: Vec<TaskId>,
+    /// Tasks that have not ended and are not blocked.
+    pub open_count: usize,
+    pub completed_count: usize,
+    /// Present once the vault is ready for the plan.
+    pub base: Option<PlanBase>,
+    pub preparing: bool,
+    /// The commit of the integration branch.
+    pub integrated: Option<CommitId>,
+    /// Completed tasks in the order of their integration.
+    pub integrated_tasks: Vec<TaskId>,
+    /// Checks that fail on the base too.
+    pub red_on_base: BTreeSet<String>,
+    /// Collected work that waits to be verified: one at a time, in this order.
+    pub merge_queue: VecDeque<AttemptId>,
+    /// The effect that now verifies or integrates.
+    pub merging: Option<EffectId>,
+    pub landing: LandingStatus,
+    /// What waits for a person on behalf of the plan itself.
+    pub request: Option<RequestId>,
+    /// Checkouts that are being removed after the landing.
+    pub removals_count: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub id: TaskId,
+    pub plan: PlanId,
+    pub spec: Arc<TaskSpec>,
+    /// A small number for the region; 0 for none. Equal numbers, equal regions.
+    pub region_key: u32,
+    pub depends_on: Vec<TaskId>,
+    pub dependents: Vec<TaskId>,
+    pub status: TaskStatus,
+    pub deployed: bool,
+    /// Dependencies that are not completed yet.
+    pub waiting_count: usize,
+    /// Dependencies that ended without being completed, or are blocked themselves.
+    pub blocking_count: usize,
+    pub not_before: Timestamp,
+    pub attempts: Vec<AttemptId>,
+    /// Attempts that people and the plan granted.
+    pub attempts_granted: u32,
+    /// Attempts that count against the grant.
+    pub attempts_spent: u32,
+    pub interruptions_count: u32,
+    /// The next attempt starts from the integration head.
+    pub fresh: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub task: TaskId,
+    pub worker: WorkerId,
+    pub number: u32,
+    pub start: CommitId,
+    pub base: CommitId,
+    pub opened_at: Timestamp,
+    /// Where its checkout is, once made.
+    pub path: Option<String>,
+    pub claim: Option<(Claim, String)>,
+    pub reminded: bool,
+    pub work: Option<Work>,
+    pub merged: Option<(CommitId, CommitId)>,
+    /// The last state of a failed attempt.
+    pub saved: Option<CommitId>,
+    /// The effect that the attempt now waits for. Only its failure is the attempt's.
+    pub step: Option<EffectId>,
+    pub outcome: Option<Outcome>,
+    pub failure: Option<Failure>,
+    /// Its process is gone and its work is saved, or there is none to save.
+    pub put_away: bool,
+    pub checkout: Checkout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkout {
+    /// Asked for, not there yet.
+    Coming,
+    There,
+    Abandoned,
+    Going,
+    /// Removed, or never made.
+    Gone,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    pub id: WorkerId,
+    pub attempt: AttemptId,
+    pub status: WorkerStatus,
+    pub process: Process,
+    /// The prompt that has not come to its end.
+    pub turn: Option<EffectId>,
+    pub turns_count: u32,
+    pub deadline: Option<Timestamp>,
+    /// What is left of the time-out while it is parked.
+    pub left_ms: u64,
+    pub requests: Vec<RequestId>,
+    /// What it gets when it has a slot again.
+    pub comebacks: VecDeque<Comeback>,
+}
+
+/// What a parked worker goes on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comeback {
+    Turn(TurnCause),
+    Permission { request: RequestId, call: String, option: Option<String> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    None,
+    Alive,
+    Stopping,
+    Gone,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub id: RequestId,
+    pub plan: PlanId,
+    pub worker: Option<WorkerId>,
+    pub kind: RequestKind,
+    pub status: RequestStatus,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            seq: Seq(0),
+            agents_max: limits::AGENTS_MAX_DEFAULT,
+            agents_live_max: limits::AGENTS_LIVE_MAX_DEFAULT,
+            plans: Table::default(),
+            tasks: Table::default(),
+            attempts: Table::default(),
+            workers: Table::default(),
+            requests: Table::default(),
+            effects: BTreeSet::new(),
+            agenda: Agenda::default(),
+        }
+    }
+}
+
+impl State {
+    pub fn plan(&self, plan: PlanId) -> Result<&Plan, Rejection> {
+        self.plans.get(plan).ok_or(Rejection::NoSuchPlan { plan })
+    }
+
+    pub fn task(&self, task: TaskId) -> Result<&Task, Rejection> {
+        self.tasks.get(task).ok_or(Rejection::NoSuchTask { task })
+    }
+
+    pub fn attempt(&self, attempt: AttemptId) -> Result<&Attempt, Rejection> {
+        self.attempts.get(attempt).ok_or(Rejection::NoSuchAttempt { attempt })
+    }
+
+    pub fn worker(&self, worker: WorkerId) -> Result<&Worker, Rejection> {
+        self.workers.get(worker).ok_or(Rejection::NoSuchWorker { worker })
+    }
+
+    pub fn request(&self, request: RequestId) -> Result<&Request, Rejection> {
+        self.requests.get(request).ok_or(Rejection::NoSuchRequest { request })
+    }
+
+    /// The workers whose processes may be alive.
+    pub fn live_workers(&self) -> impl Iterator<Item = &Worker> {
+        self.agenda.live.iter().map(|it| &self.workers[*it])
+    }
+
+    /// Whether the worker waits for an answer in words.
+    pub fn has_question(&self, worker: &Worker) -> bool {
+        let kinds = worker.requests.iter().map(|it| &self.requests[*it].kind);
+        kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
+    }
+
+    pub fn plan_of(&self, attempt: &Attempt) -> &Plan {
+        &self.plans[self.tasks[attempt.task].plan]
+    }
+}
+
+impl Task {
+    pub fn last_attempt(&self) -> Option<AttemptId> {
+        self.attempts.last().copied()
+    }
+}
+
+impl Worker {
+    /// What it can go on with now: a call in the middle of a turn before a turn of its own.
+    pub fn next_comeback(&self) -> Option<&Comeback> {
+        let is_call = |it: &&Comeback| matches!(it, Comeback::Permission { .. });
+        let call = self.comebacks.iter().find(is_call);
+        call.or_else(|| self.comebacks.front().filter(|_| self.turn.is_none()))
+    }
+}
+
+impl Attempt {
+    pub fn is_open(&self) -> bool {
+        self.outcome.is_none()
+    }
+}

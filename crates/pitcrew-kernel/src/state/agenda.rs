@@ -1,0 +1,225 @@
+//! What the standing rules have to look at, kept up to date with every change.
+//!
+//! Derived from the rest of the state, so that finding the next thing to do does not depend on how
+//! many tasks there are.
+
+use super::{Comeback, Process, Regions, State, Worker};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use pitcrew_model::{
+    AttemptId, Overlap, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus,
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agenda {
+    due: Vec<Due>,
+    pub to_block: BTreeSet<TaskId>,
+    pub to_unblock: BTreeSet<TaskId>,
+    pub to_queue: BTreeSet<(Timestamp, TaskId)>,
+    /// The oldest queued task of each group, oldest first: the others of its group wait with it.
+    pub to_start: BTreeMap<TaskId, Group>,
+    queued: BTreeMap<Group, BTreeSet<TaskId>>,
+    /// Parked workers that could go on if they had a slot.
+    pub returning: BTreeSet<WorkerId>,
+    /// Running workers with a call that a person has decided.
+    pub answered: BTreeSet<WorkerId>,
+    pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
+    pub to_verify: BTreeSet<PlanId>,
+    pub to_end: BTreeSet<PlanId>,
+    /// Landed plans whose checkouts are all removed.
+    pub to_clean: BTreeSet<PlanId>,
+    /// Workers whose processes may be alive.
+    pub live: BTreeSet<WorkerId>,
+    pub slots_used: u32,
+    /// Processes alive or about to be started.
+    pub processes_count: u32,
+    pub regions: Regions,
+}
+
+/// Tasks of the same region that mind an overlap alike.
+type Group = (u32, Overlap);
+
+/// What a task waits for a standing rule to do with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Due {
+    #[default]
+    Nothing,
+    Block,
+    Unblock,
+    Queue(Timestamp),
+    Start(Group),
+}
+
+impl Agenda {
+    fn set_due(&mut self, task: TaskId, due: Due) {
+        let index = usize::try_from(task.0).expect("ids fit") - 1;
+        if self.due.len() <= index {
+            self.due.resize(index + 1, Due::Nothing);
+        }
+        let before = core::mem::replace(&mut self.due[index], due);
+        if before == due {
+            return;
+        }
+        match before {
+            Due::Nothing => {}
+            Due::Block => drop(self.to_block.remove(&task)),
+            Due::Unblock => drop(self.to_unblock.remove(&task)),
+            Due::Queue(at) => drop(self.to_queue.remove(&(at, task))),
+            Due::Start(group) => self.leave_group(group, task),
+        }
+        match due {
+            Due::Nothing => {}
+            Due::Block => drop(self.to_block.insert(task)),
+            Due::Unblock => drop(self.to_unblock.insert(task)),
+            Due::Queue(at) => drop(self.to_queue.insert((at, task))),
+            Due::Start(group) => self.join_group(group, task),
+        }
+    }
+
+    fn join_group(&mut self, group: Group, task: TaskId) {
+        let tasks = self.queued.entry(group).or_default();
+        let head = tasks.first().copied();
+        tasks.insert(task);
+        if head.is_none_or(|head| task < head) {
+            head.map(|head| self.to_start.remove(&head));
+            self.to_start.insert(task, group);
+        }
+    }
+
+    fn leave_group(&mut self, group: Group, task: TaskId) {
+        let tasks = self.queued.get_mut(&group).expect("it joined the group");
+        tasks.remove(&task);
+        if self.to_start.remove(&task).is_some() {
+            let head = tasks.first().map(|head| (*head, group));
+            self.to_start.extend(head);
+        }
+        if tasks.is_empty() {
+            self.queued.remove(&group);
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn refresh_task(&mut self, task: TaskId) {
+        let due = self.due_of(task);
+        self.agenda.set_due(task, due);
+    }
+
+    fn due_of(&self, task: TaskId) -> Due {
+        let task = &self.tasks[task];
+        let plan = &self.plans[task.plan];
+        let runs = plan.status == PlanStatus::Active && plan.base.is_some();
+        match task.status {
+            TaskStatus::Pending if task.blocking_count > 0 => Due::Block,
+            TaskStatus::Blocked if task.blocking_count == 0 => Due::Unblock,
+            TaskStatus::Pending
+                if runs && task.deployed && task.waiting_count == 0 && self.is_put_away(task) =>
+            {
+                Due::Queue(task.not_before)
+            }
+            TaskStatus::Queued if runs => Due::Start((task.region_key, plan.head.overlap)),
+            TaskStatus::Pending
+            | TaskStatus::Queued
+            | TaskStatus::Blocked
+            | TaskStatus::Starting
+            | TaskStatus::Running
+            | TaskStatus::Verifying
+            | TaskStatus::Integrating
+            | TaskStatus::Completed
+            | TaskStatus::Partial
+            | TaskStatus::Failed
+            | TaskStatus::Cancelled => Due::Nothing,
+        }
+    }
+
+    fn is_put_away(&self, task: &super::Task) -> bool {
+        task.last_attempt().is_none_or(|it| self.attempts[it].put_away)
+    }
+
+    pub(crate) fn refresh_worker(&mut self, worker: WorkerId, before: &Worker) {
+        let now = &self.workers[worker];
+        let (returns, answers) = (self.can_return(now), self.can_be_answered(now));
+        let agenda = &mut self.agenda;
+        match (takes_slot(before.status), takes_slot(now.status)) {
+            (false, true) => agenda.slots_used += 1,
+            (true, false) => agenda.slots_used -= 1,
+            (true, true) | (false, false) => {}
+        }
+        match (counts_as_process(before), counts_as_process(now)) {
+            (false, true) => agenda.processes_count += 1,
+            (true, false) => agenda.processes_count -= 1,
+            (true, true) | (false, false) => {}
+        }
+        if let Some(at) = before.deadline {
+            agenda.deadlines.remove(&(at, worker));
+        }
+        if let Some(at) = now.deadline {
+            agenda.deadlines.insert((at, worker));
+        }
+        set(&mut agenda.live, worker, matches!(now.process, Process::Alive | Process::Stopping));
+        set(&mut agenda.returning, worker, returns);
+        set(&mut agenda.answered, worker, answers);
+    }
+
+    /// It runs, and waits for the answer to a call of its turn.
+    fn can_be_answered(&self, worker: &Worker) -> bool {
+        matches!(worker.next_comeback(), Some(Comeback::Permission { .. }))
+            && self.attempts[worker.attempt].is_open()
+            && worker.status == WorkerStatus::Running
+            && worker.process == Process::Alive
+    }
+
+    fn can_return(&self, worker: &Worker) -> bool {
+        let attempt = &self.attempts[worker.attempt];
+        worker.next_comeback().is_some()
+            && attempt.is_open()
+            && worker.status.is_parked()
+            && worker.process == Process::Alive
+            && self.plan_of(attempt).status == PlanStatus::Active
+    }
+
+    pub(crate) fn refresh_plan(&mut self, plan: PlanId) {
+        let it = &self.plans[plan];
+        let verify = it.merging.is_none() && !it.merge_queue.is_empty();
+        let running = matches!(it.status, PlanStatus::Active | PlanStatus::Paused);
+        let end = running && it.open_count == 0;
+        let clean = it.landing == pitcrew_model::LandingStatus::Merged && it.removals_count == 0;
+        set(&mut self.agenda.to_verify, plan, verify);
+        set(&mut self.agenda.to_end, plan, end);
+        set(&mut self.agenda.to_clean, plan, clean);
+    }
+
+    /// A plan began or ceased to run: everything in it has to be looked at again.
+    pub(crate) fn refresh_plan_wholly(&mut self, plan: PlanId) {
+        self.refresh_plan(plan);
+        for index in 0..self.plans[plan].tasks.len() {
+            let task = self.plans[plan].tasks[index];
+            self.refresh_task(task);
+            let attempt: Option<AttemptId> = self.tasks[task].last_attempt();
+            if let Some(attempt) = attempt {
+                let worker = self.attempts[attempt].worker;
+                let before = self.workers[worker].clone();
+                self.refresh_worker(worker, &before);
+            }
+        }
+    }
+}
+
+fn takes_slot(status: WorkerStatus) -> bool {
+    matches!(status, WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running)
+}
+
+fn counts_as_process(worker: &Worker) -> bool {
+    worker.status == WorkerStatus::Created
+        || matches!(worker.process, Process::Alive | Process::Stopping)
+}
+
+fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, is_member: bool) {
+    if is_member {
+        members.insert(member);
+    } else {
+        members.remove(&member);
+    }
+}

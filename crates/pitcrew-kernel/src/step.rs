@@ -1,0 +1,42 @@
+//! One input, taken all the way.
+
+use crate::{State, decide, evolve, react, settle};
+use alloc::vec::Vec;
+use pitcrew_model::{Effect, EffectId, Entry, Event, Input, Rejection, Timestamp};
+
+/// What one input led to: to be stored as a whole, or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    pub entries: Vec<Entry>,
+    pub effects: Vec<(EffectId, Effect)>,
+}
+
+/// Takes an input all the way: decision, fold, standing rules, effects.
+///
+/// A rejection leaves the state as it was.
+pub fn step(state: &mut State, input: &Input) -> Result<Step, Rejection> {
+    let mut step = Step::default();
+    for event in decide(state, input)? {
+        step.record(state, input.at, event);
+    }
+    loop {
+        let events = settle(state, input.at);
+        if events.is_empty() {
+            return Ok(step);
+        }
+        for event in events {
+            step.record(state, input.at, event);
+        }
+    }
+}
+
+impl Step {
+    fn record(&mut self, state: &mut State, at: Timestamp, event: Event) {
+        let entry = Entry { seq: state.seq.next(), at, event };
+        evolve(state, &entry);
+        if let Some(effect) = react(state, &entry.event) {
+            self.effects.push((EffectId(entry.seq.0), effect));
+        }
+        self.entries.push(entry);
+    }
+}

@@ -1,0 +1,15 @@
+//! Scripts of inputs with the transcript that the kernel answers with. No IO.
+
+mod script;
+mod scheduling;
+mod regions;
+mod plans;
+mod approval;
+mod retries;
+mod timeouts;
+mod workers;
+mod permissions;
+mod pausing;
+mod cancelling;
+mod landing;
+mod prompts;

@@ -1,0 +1,288 @@
+//! A plan holds still, and goes on.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S1-011, S1-057, S1-058, S1-061: paused, interrupted, and back to running.
+#[test]
+fn a_pause_interrupts_the_turns_and_a_resume_goes_on() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            pause plan-1
+            turn worker-1 cancelled
+            tick +1s
+            pause plan-1
+            resume plan-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+              worker-1 running -> paused (the plan is paused)
+              => interrupt worker-1
+            > turn worker-1 cancelled
+              nothing
+            > tick +1s
+              nothing
+            > pause plan-1
+              rejected: plan-1 is paused; only an active plan can be paused
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 paused -> running (a slot is free)
+              => prompt worker-1 (resumed)
+            > resume plan-1
+              rejected: plan-1 is active; only a paused plan can be resumed
+        "#]],
+    );
+}
+
+#[test]
+fn a_resume_before_the_turn_has_ended_waits_for_it() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ pause plan-1
+            resume plan-1
+            turn worker-1 cancelled
+        ",
+        &expect![[r#"
+            > resume plan-1
+              plan-1 paused -> active
+            > turn worker-1 cancelled
+              worker-1 paused -> running (a slot is free)
+              => prompt worker-1 (resumed)
+        "#]],
+    );
+}
+
+#[test]
+fn a_worker_that_becomes_ready_in_a_pause_starts_after_it() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ pause plan-1
+            checkout attempt-1
+            ready worker-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > checkout attempt-1
+              worker-1 created -> starting
+              => start agent worker-1
+            > ready worker-1
+              worker-1 starting -> running
+              task-1 starting -> running
+              worker-1 running -> paused (the plan is paused)
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 paused -> running (a slot is free)
+              => prompt worker-1 (start)
+        "#]],
+    );
+}
+
+#[test]
+fn a_question_asked_before_the_first_turn_does_not_replace_the_task() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            ~ pause plan-1
+            ask attempt-1 which?
+            ~ ready worker-1
+            ~ answer request-1 this
+            resume plan-1
+            turn worker-1 end_turn
+        ",
+        &expect![[r#"
+            > ask attempt-1 which?
+              request-1: "which?"
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 paused -> running (a slot is free)
+              => prompt worker-1 (start)
+            > turn worker-1 end_turn
+              worker-1 running -> waiting_input (it asked a person)
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+        "#]],
+    );
+}
+
+#[test]
+fn a_pause_before_the_plan_is_prepared_holds_everything() {
+    check(
+        "
+            ~ plan demo | a
+            pause plan-1
+            prepared plan-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+            > prepared plan-1
+              nothing
+            > resume plan-1
+              plan-1 paused -> active
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-1 opened: task-1 #1 from base
+              => prepare checkout attempt-1
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_being_verified_is_finished_in_a_pause() {
+    check(
+        "
+            ~ plan demo | a | b after a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ finish task-1
+            pause plan-1
+            collected attempt-1
+            verified attempt-1
+            integrated attempt-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+            > collected attempt-1
+              => verify attempt-1: work-1 onto base
+            > verified attempt-1
+              task-1 verifying -> integrating
+              => integrate attempt-1: base becomes merged-1
+            > integrated attempt-1
+              attempt-1 ended: success
+              task-1 integrating -> completed
+            > resume plan-1
+              plan-1 paused -> active
+              task-2 pending -> queued (dependencies are integrated)
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from merged-1
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn a_worker_that_has_said_it_is_done_is_not_interrupted() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ complete attempt-1 did it
+            pause plan-1
+            turn worker-1 end_turn
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+            > turn worker-1 end_turn
+              => stop worker-1
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_in_a_pause_is_kept() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ ask attempt-1 which?
+            ~ turn worker-1 end_turn
+            ~ pause plan-1
+            answer request-1 this
+            resume plan-1
+        ",
+        &expect![[r#"
+            > answer request-1 this
+              request-1 at_user -> answered (this)
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_is_approved_in_a_pause_is_answered_after_it() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            pause plan-1
+            approve request-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+            > approve request-1
+              request-1 at_user -> approved
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+        "#]],
+    );
+}
+
+#[test]
+fn the_last_task_may_end_in_a_pause() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ finish task-1
+            ~ pause plan-1
+            ~ collected attempt-1
+            ~ verified attempt-1
+            integrated attempt-1
+        ",
+        &expect![[r#"
+            > integrated attempt-1
+              attempt-1 ended: success
+              task-1 integrating -> completed
+              plan-1 paused -> completed (1 of 1 tasks are completed)
+        "#]],
+    );
+}
+
+#[test]
+fn a_plan_that_does_not_run_is_not_paused() {
+    check(
+        "
+            ~ plan demo ask | a
+            pause plan-1
+            resume plan-1
+            pause plan-9
+        ",
+        &expect![[r#"
+            > pause plan-1
+              rejected: plan-1 is awaiting_approval; only an active plan can be paused
+            > resume plan-1
+              rejected: plan-1 is awaiting_approval; only a paused plan can be resumed
+            > pause plan-9
+              rejected: there is no plan-9; `pitcrew status --all` lists the plans
+        "#]],
+    );
+}

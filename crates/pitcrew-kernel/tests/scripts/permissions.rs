@@ -1,0 +1,200 @@
+//! What an agent may do by itself, and what it asks.
+
+use crate::script::check;
+use expect_test::expect;
+
+#[test]
+fn the_matrix_decides_what_it_knows() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 edit src/a
+            permit worker-1 edit /etc/passwd
+            permit worker-1 edit src/a /etc/passwd
+            permit worker-1 read src/a
+            permit worker-1 read /etc/passwd
+            permit worker-1 fetch
+        ",
+        &expect![[r#"
+            > permit worker-1 edit src/a
+              => answer worker-1, call edit src/a: yes
+            > permit worker-1 edit /etc/passwd
+              => answer worker-1, call edit /etc/passwd: no
+            > permit worker-1 edit src/a /etc/passwd
+              => answer worker-1, call edit src/a /etc/passwd: no
+            > permit worker-1 read src/a
+              => answer worker-1, call read src/a: yes
+            > permit worker-1 read /etc/passwd
+              request-1: may it read /etc/passwd?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 fetch
+              request-2: may it fetch?
+        "#]],
+    );
+}
+
+#[test]
+fn a_command_is_asked_and_really_waits() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 execute make
+            approve request-1
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+        "#]],
+    );
+}
+
+#[test]
+fn a_denied_command_is_told_to_the_agent() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            deny request-1 too dangerous
+        ",
+        &expect![[r#"
+            > deny request-1 too dangerous
+              request-1 at_user -> denied (too dangerous)
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: no
+        "#]],
+    );
+}
+
+#[test]
+fn two_calls_at_once_are_both_answered() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute one
+            permit worker-1 execute two
+            approve request-1
+            deny request-2
+        ",
+        &expect![[r#"
+            > permit worker-1 execute two
+              request-2: may it execute two?
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute one: yes
+            > deny request-2
+              request-2 at_user -> denied
+              => answer worker-1, call execute two: no
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_is_answered_although_a_question_was_answered_first() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ ask attempt-1 which?
+            ~ permit worker-1 execute make
+            answer request-1 this
+            approve request-2
+            turn worker-1 end_turn
+        ",
+        &expect![[r#"
+            > answer request-1 this
+              request-1 at_user -> answered (this)
+            > approve request-2
+              request-2 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+            > turn worker-1 end_turn
+              worker-1 running -> waiting_input (it asked a person)
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_waits_is_withdrawn_with_its_turn() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            turn worker-1 cancelled
+            approve request-1
+        ",
+        &expect![[r#"
+            > turn worker-1 cancelled
+              request-1 at_user -> withdrawn
+              worker-1 waiting_permission -> running (a slot is free)
+              => prompt worker-1 (reminder)
+            > approve request-1
+              rejected: request-1 is withdrawn already
+        "#]],
+    );
+}
+
+#[test]
+fn between_turns_nobody_is_asked_for_permission() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ ask attempt-1 which?
+            ~ turn worker-1 end_turn
+            permit worker-1 execute make
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              => answer worker-1, call execute make: cancelled
+        "#]],
+    );
+}
+
+#[test]
+fn requests_are_withdrawn_when_their_worker_ends() {
+    check(
+        "
+            ~ plan demo | a attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            exited worker-1
+            permit worker-1 execute make
+            ask attempt-1 anybody?
+        ",
+        &expect![[r#"
+            > exited worker-1
+              worker-1 exited: exit code 1
+              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
+              request-1 at_user -> withdrawn
+              worker-1 waiting_permission -> failed (the agent ended before its turn: exit code 1)
+              => save work of attempt-1
+              task-1 running -> failed (the agent ended before its turn: exit code 1)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > permit worker-1 execute make
+              => answer worker-1, call execute make: cancelled
+            > ask attempt-1 anybody?
+              rejected: attempt-1 is over: its task went on without it
+        "#]],
+    );
+}

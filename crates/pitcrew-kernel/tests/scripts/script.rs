@@ -1,0 +1,174 @@
+//! A transcript language for the kernel: lines of inputs in, events and effects out. No IO.
+//!
+//! A line beginning with `~` is carried out silently. `start`, `finish` and `work` take the current
+//! attempt of a task along the happy path and tell only what happens to others.
+
+mod input;
+mod plan;
+mod show;
+
+use expect_test::Expect;
+use pitcrew_kernel::{State, Step, step};
+use pitcrew_model::{
+    Actor, AttemptId, Effect, EffectId, Event, Input, InputBody, Rejection, Signal, TaskId,
+    TaskStatus, Timestamp, WorkerId,
+};
+use std::{collections::BTreeMap, fmt::Write};
+
+/// Runs a script and compares its transcript.
+pub fn check(script: &str, expected: &Expect) {
+    expected.assert_eq(&Script::default().run(script));
+}
+
+#[derive(Default)]
+pub struct Script {
+    pub state: State,
+    outbox: BTreeMap<EffectId, Effect>,
+    prompts: BTreeMap<WorkerId, String>,
+    last: Option<(Actor, InputBody)>,
+    now: Timestamp,
+    out: String,
+}
+
+impl Script {
+    /// Runs all lines and gives the transcript.
+    pub fn run(&mut self, script: &str) -> String {
+        for line in script.lines().map(str::trim).filter(|it| !it.is_empty()) {
+            let before = self.out.len();
+            let _ = writeln!(self.out, "> {line}");
+            match line.strip_prefix('~') {
+                Some(line) => {
+                    self.line(line.trim());
+                    let silent = &self.out[before..];
+                    assert!(!silent.contains("rejected:"), "a silent line is rejected: {silent}");
+                    self.out.truncate(before);
+                }
+                None => self.line(line),
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn line(&mut self, line: &str) {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match verb {
+            "start" | "finish" | "work" => self.shortcut(verb, rest),
+            "show" => self.show(rest),
+            "tick" => {
+                self.now = self.now.plus(plan::milliseconds(rest.trim_start_matches('+')));
+                self.give(Actor::Orchestrator, InputBody::Tick);
+            }
+            "repeat" => {
+                let (actor, body) = self.last.clone().expect("something to repeat");
+                self.give(actor, body);
+            }
+            _ => {
+                let (actor, body) = input::parse(self, verb, rest);
+                self.give(actor, body);
+            }
+        }
+    }
+
+    fn give(&mut self, actor: Actor, body: InputBody) {
+        match self.step(actor, body) {
+            Ok(step) => {
+                let shown = show::step(&step);
+                self.out.push_str(if shown.is_empty() { "  nothing\n" } else { &shown });
+            }
+            Err(rejection) => {
+                let _ = writeln!(self.out, "  rejected: {rejection}");
+            }
+        }
+    }
+
+    fn step(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
+        self.last = Some((actor, body.clone()));
+        let step = step(&mut self.state, &Input { at: self.now, actor, body })?;
+        for (id, effect) in &step.effects {
+            if let Effect::Prompt { worker, text } = effect {
+                self.prompts.insert(*worker, text.clone());
+            }
+            self.outbox.insert(*id, effect.clone());
+        }
+        for entry in &step.entries {
+            if let Some(effect) = entry.event.retires() {
+                self.outbox.remove(&effect).expect("an effect ends once");
+            }
+        }
+        Ok(step)
+    }
+
+    /// The newest open effect that `wanted` accepts; an effect that nobody knows where there is none.
+    fn effect(&self, wanted: impl Fn(&Effect) -> bool) -> EffectId {
+        let open = self.outbox.iter().rev().find(|(_, it)| wanted(it));
+        open.map_or(EffectId(0), |(id, _)| *id)
+    }
+
+    fn shortcut(&mut self, verb: &str, task: &str) {
+        let task: TaskId = task.parse().expect("a task");
+        let id = self.state.tasks[task].last_attempt().expect("an attempt");
+        let (attempt, worker) = (id.to_string(), self.state.attempts[id].worker.to_string());
+        let start = [format!("checkout {attempt}"), format!("ready {worker}")];
+        let finish = [
+            format!("complete {attempt} did {}", self.state.tasks[task].spec.key),
+            format!("turn {worker} end_turn"),
+            format!("stopped {worker}"),
+        ];
+        let merge = ["collected", "verified", "integrated"].map(|it| format!("{it} {attempt}"));
+        let started = self.state.tasks[task].status != TaskStatus::Starting;
+        let lines: Vec<String> = match verb {
+            "start" => start.into(),
+            "finish" => finish.into(),
+            _ if started => finish.into_iter().chain(merge).collect(),
+            _ => start.into_iter().chain(finish).chain(merge).collect(),
+        };
+        for line in lines {
+            let (verb, rest) = line.split_once(' ').expect("a verb and its object");
+            let (actor, body) = input::parse(self, verb, rest);
+            let step = self.step(actor, body).unwrap_or_else(|it| panic!("{line}: {it}"));
+            let entries = step.entries.iter().filter(|it| is_news(&it.event, task, id));
+            let shown: String = entries.map(|it| show::event(&it.event)).collect();
+            self.out.push_str(&shown);
+        }
+    }
+
+    fn show(&mut self, what: &str) {
+        match what.split_once(' ') {
+            Some(("prompt", worker)) => {
+                let worker: WorkerId = worker.parse().expect("a worker");
+                for line in self.prompts[&worker].lines() {
+                    let _ = writeln!(self.out, "{}", format!("  | {line}").trim_end());
+                }
+            }
+            _ => {
+                let tasks = self.state.tasks.iter().map(|it| format!("{} {}", it.id, it.status));
+                let tasks: Vec<String> = tasks.collect();
+                let plans = self.state.plans.iter().map(|it| format!("{} {}", it.id, it.status));
+                let plans: Vec<String> = plans.collect();
+                let _ = writeln!(self.out, "  {} | {}", plans.join(", "), tasks.join(", "));
+            }
+        }
+    }
+
+    fn step_of(&self, attempt: AttemptId) -> EffectId {
+        self.state.attempts[attempt].step.expect("the attempt waits for something")
+    }
+
+    fn ended(effect: EffectId, result: pitcrew_model::EffectResult) -> (Actor, InputBody) {
+        let signal = Signal::EffectEnded { effect, result };
+        (Actor::Orchestrator, InputBody::Signal(signal))
+    }
+}
+
+/// What a shortcut tells: the end of its own task, and everything about others.
+///
+/// Worker and attempt are opened together and have the same number.
+fn is_news(event: &Event, task: TaskId, attempt: AttemptId) -> bool {
+    if let Event::TaskMoved { task: moved, to, .. } = event {
+        return *moved != task || *to == TaskStatus::Completed;
+    }
+    let worker = WorkerId(attempt.0);
+    matches!(event, Event::AttemptOpened { attempt: other, .. } if *other != attempt)
+        || matches!(event, Event::WorkerMoved { worker: other, .. } if *other != worker)
+        || matches!(event, Event::PlanMoved { .. })
+}

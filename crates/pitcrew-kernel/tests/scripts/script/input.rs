@@ -1,0 +1,281 @@
+//! One line becomes one input. Results find the effect they belong to among the open ones.
+
+use super::{Script, plan};
+use pitcrew_model::{
+    Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
+    EffectResult, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing, NoteKind,
+    PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind, Signal,
+    StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
+};
+use std::{fmt::Debug, str::FromStr};
+
+pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
+    let (subject, words) = rest.split_once(' ').unwrap_or((rest, ""));
+    if let Some(command) = of_person(verb, rest, subject, words) {
+        return (Actor::Person, InputBody::Command(command));
+    }
+    if let Some(command) = of_worker(verb, subject, words) {
+        return (Actor::Worker(WorkerId(1)), InputBody::Command(command));
+    }
+    if let Some(signal) = of_agent(verb, subject, words) {
+        return (Actor::Orchestrator, InputBody::Signal(signal));
+    }
+    of_driver(script, verb, subject, words).unwrap_or_else(|| panic!("no line begins with {verb}"))
+}
+
+fn id<T: FromStr<Err: Debug>>(text: &str) -> T {
+    text.parse().expect("an id")
+}
+
+fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Command> {
+    let reason = (!words.is_empty()).then(|| words.to_owned());
+    let is_plan = subject.starts_with("plan-");
+    Some(match verb {
+        "plan" => Command::CreatePlan(plan::parse(rest)),
+        "approve" => {
+            let (request, verdict) = (id(subject), Verdict::Approve);
+            Command::DecideRequest { request, verdict, reason }
+        }
+        "deny" => Command::DecideRequest { request: id(subject), verdict: Verdict::Deny, reason },
+        "answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
+        "deploy" => Command::DeployTask { task: id(subject) },
+        "retry" => {
+            let fresh = rest.ends_with(" fresh");
+            let freshness = if fresh { Freshness::Fresh } else { Freshness::Continue };
+            let tasks = rest.trim_end_matches(" fresh").split(' ').map(id).collect();
+            Command::RetryTasks { tasks, freshness }
+        }
+        "accept" => Command::AcceptTask { task: id(subject) },
+        "cancel" if is_plan => Command::CancelPlan { plan: id(subject) },
+        "cancel" => Command::CancelTask { task: id(subject) },
+        "pause" => Command::PausePlan { plan: id(subject) },
+        "resume" => Command::ResumePlan { plan: id(subject) },
+        "abandon" if is_plan => Command::AbandonPlan { plan: id(subject) },
+        "abandon" => Command::AbandonTask { task: id(subject) },
+        "land" => {
+            let approval = if words == "ask" { Approval::Ask } else { Approval::Given };
+            Command::LandPlan { plan: id(subject), approval }
+        }
+        "gc" => Command::CollectGarbage,
+        "slots" => Command::SetAgentsMax { count: subject.parse().expect("a number") },
+        _ => return None,
+    })
+}
+
+fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
+    let note = |kind| Command::Notify { attempt: id(subject), kind, message: words.into() };
+    Some(match verb {
+        "complete" => {
+            let (claim, summary) = match words.split_once(' ').unwrap_or((words, "")) {
+                ("partial", summary) => (Claim::Partial, summary),
+                ("failed", summary) => (Claim::Failed, summary),
+                _ => (Claim::Success, words),
+            };
+            Command::CompleteTask { attempt: id(subject), claim, summary: summary.into() }
+        }
+        "ask" => note(NoteKind::Question),
+        "tell" => note(NoteKind::Status),
+        // What no worker may do.
+        "self-approve" => {
+            Command::DecideRequest { request: id(subject), verdict: Verdict::Approve, reason: None }
+        }
+        "self-answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
+        _ => return None,
+    })
+}
+
+fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
+    Some(match verb {
+        "exited" => Signal::AgentExited { worker: id(subject), exit: exit(words) },
+        "permit" => permission(id(subject), words),
+        "does" => Signal::Activity { worker: id(subject), note: words.into() },
+        _ => return None,
+    })
+}
+
+fn exit(words: &str) -> Exit {
+    let (code, signal) = match words {
+        "lost" => (None, None),
+        "killed" => (None, Some(9)),
+        _ => (Some(1), None),
+    };
+    Exit { code, signal, stderr: String::new() }
+}
+
+/// `edit src/a` inside the checkout, `edit /etc/passwd` outside it, `execute`, `read src/a`.
+fn permission(worker: WorkerId, words: &str) -> Signal {
+    let (kind, path) = words.split_once(' ').unwrap_or((words, ""));
+    let (outside, paths): (Vec<String>, Vec<String>) =
+        path.split_whitespace().map(str::to_owned).partition(|it| it.starts_with('/'));
+    let command = (kind == "execute").then(|| path.to_owned());
+    let tool = ToolUse { title: words.into(), kind: kind.into(), paths, outside, command };
+    let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
+    let options = vec![
+        option("always", PermissionOptionKind::AllowAlways),
+        option("yes", PermissionOptionKind::AllowOnce),
+        option("no", PermissionOptionKind::RejectOnce),
+    ];
+    Signal::PermissionAsked { worker, call: format!("call {words}"), tool, options }
+}
+
+fn of_driver(
+    script: &Script,
+    verb: &str,
+    subject: &str,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    if subject.starts_with("plan-") {
+        return for_plan(script, verb, id(subject), words);
+    }
+    if subject.starts_with("worker-") {
+        return for_worker(script, verb, id(subject), words);
+    }
+    for_attempt(script, verb, id(subject), words)
+}
+
+fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(Actor, InputBody)> {
+    let prepare = |it: &Effect| matches!(it, Effect::PreparePlan { plan: of, .. } if *of == plan);
+    let land = |it: &Effect| matches!(it, Effect::Land { plan: of, .. } if *of == plan);
+    let check = |it: &Effect| matches!(it, Effect::CheckBase { plan: of, .. } if *of == plan);
+    let failure = || failure(words);
+    Some(match verb {
+        "prepared" => {
+            let (tip, start) = (CommitId("base".into()), CommitId("base".into()));
+            let branch = Some("main".into());
+            let base = PlanBase { branch, tip, start, dirty_count: 0, notes: Vec::new() };
+            Script::ended(script.effect(prepare), EffectResult::PlanPrepared { plan, base })
+        }
+        "not-prepared" => {
+            let result = EffectResult::PlanNotPrepared { plan, failure: failure() };
+            Script::ended(script.effect(prepare), result)
+        }
+        "base-red" => {
+            let (command, output) = (words.into(), String::new());
+            let red = CheckResult { command, code: Some(1), output, took_ms: 1 };
+            let result = EffectResult::BaseChecked { plan, checks: vec![red] };
+            Script::ended(script.effect(check), result)
+        }
+        "landed" => {
+            let at = LandedAt::Base { branch: "main".into() };
+            let commit = CommitId("landed".into());
+            let landing = Landing { commit, at, files_count: 1, insertions: 1, deletions: 0 };
+            Script::ended(script.effect(land), EffectResult::Landed { plan, landing })
+        }
+        "not-landed" => {
+            let result = EffectResult::NotLanded { plan, failure: failure() };
+            Script::ended(script.effect(land), result)
+        }
+        _ => return None,
+    })
+}
+
+fn for_worker(
+    script: &Script,
+    verb: &str,
+    worker: WorkerId,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    let start = |it: &Effect| matches!(it, Effect::StartAgent { worker: of, .. } if *of == worker);
+    let prompt = |it: &Effect| matches!(it, Effect::Prompt { worker: of, .. } if *of == worker);
+    let interrupt =
+        |it: &Effect| matches!(it, Effect::InterruptTurn { worker: of } if *of == worker);
+    let stop = |it: &Effect| matches!(it, Effect::StopAgent { worker: of } if *of == worker);
+    // Worker and attempt are opened together and have the same number.
+    let fails =
+        || EffectResult::AttemptFailed { attempt: AttemptId(worker.0), failure: failure(words) };
+    Some(match verb {
+        "ready" => {
+            let (agent, session) = (String::from("agent"), String::from("session"));
+            let result = EffectResult::AgentReady { worker, agent, session };
+            Script::ended(script.effect(start), result)
+        }
+        "turn" => {
+            let stop = match words.split_once(' ').unwrap_or((words, "")) {
+                ("cancelled", _) => StopReason::Cancelled,
+                ("error", message) => StopReason::Error { message: message.into() },
+                _ => StopReason::EndTurn,
+            };
+            let (usage, last_words) = (Usage::default(), String::new());
+            let result = EffectResult::TurnEnded { worker, stop, usage, last_words };
+            Script::ended(script.effect(prompt), result)
+        }
+        "interrupted" => {
+            Script::ended(script.effect(interrupt), EffectResult::TurnInterrupted { worker })
+        }
+        "stopped" => {
+            let exit = Exit { code: Some(0), signal: None, stderr: String::new() };
+            Script::ended(script.effect(stop), EffectResult::AgentStopped { worker, exit })
+        }
+        "fail-start" => Script::ended(script.effect(start), fails()),
+        "fail-turn" => Script::ended(script.effect(prompt), fails()),
+        _ => return None,
+    })
+}
+
+fn for_attempt(
+    script: &Script,
+    verb: &str,
+    attempt: AttemptId,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    let number = attempt.0;
+    let mut effect = script.step_of(attempt);
+    let result = match verb {
+        "checkout" => {
+            EffectResult::CheckoutPrepared { attempt, path: format!("/checkouts/{attempt}") }
+        }
+        "collected" => {
+            let file = |it: &str| FileChange { path: it.into(), change: 'M' };
+            let files: Vec<FileChange> = words.split_whitespace().map(file).collect();
+            let (commit, files_count) = (CommitId(format!("work-{number}")), files.len() as u64);
+            let work = Work { commit, files_count, insertions: 1, deletions: 0, files };
+            EffectResult::WorkCollected { attempt, work }
+        }
+        "saved" => {
+            let commit = Some(CommitId(format!("saved-{number}")));
+            EffectResult::WorkSaved { attempt, commit }
+        }
+        "verified" => {
+            let merged = CommitId(format!("merged-{number}"));
+            EffectResult::Verified { attempt, merged, checks: Vec::new() }
+        }
+        "integrated" => {
+            EffectResult::Integrated { attempt, head: CommitId(format!("merged-{number}")) }
+        }
+        "fail" => EffectResult::AttemptFailed { attempt, failure: failure(words) },
+        "removed" | "kept" => {
+            let of = |it: &Effect| matches!(it, Effect::RemoveCheckout { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            if verb == "removed" {
+                EffectResult::CheckoutRemoved { attempt }
+            } else {
+                EffectResult::CheckoutKept { attempt, reason: words.into() }
+            }
+        }
+        _ => return None,
+    };
+    Some(Script::ended(effect, result))
+}
+
+fn failure(words: &str) -> Failure {
+    let (kind, what) = words.split_once(' ').unwrap_or((words, ""));
+    let what = || String::from(what);
+    match kind {
+        "checks" => {
+            let (command, output) = (what(), "1 test failed".into());
+            let failed = CheckFailure { command, code: Some(1), output, red_on_base: false };
+            Failure::Checks { failed: vec![failed] }
+        }
+        "conflict" => Failure::Conflict { paths: vec![what()], with: Vec::new() },
+        "gate" => {
+            let refusal = Refusal { path: what(), kind: RefusalKind::OutsideZone };
+            Failure::Gate { refusals: vec![refusal], refusals_count: 1 }
+        }
+        "missing" => Failure::AgentMissing { program: what(), message: "not found".into() },
+        "exited" => Failure::AgentExited { exit: "exit code 1".into(), output: what() },
+        "setup" => Failure::Setup { command: what(), code: Some(1), output: String::new() },
+        "protocol" => Failure::Protocol { message: what() },
+        "git" => Failure::Git { message: what() },
+        other => panic!("no failure is called `{other}`"),
+    }
+}

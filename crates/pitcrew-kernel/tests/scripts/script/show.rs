@@ -1,0 +1,156 @@
+//! Events and effects as lines. An event that only asks for an effect is shown as the effect.
+
+use pitcrew_kernel::Step;
+use pitcrew_model::{Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause};
+use std::{collections::BTreeMap, fmt::Write};
+
+pub fn step(step: &Step) -> String {
+    let effects: BTreeMap<EffectId, &Effect> =
+        step.effects.iter().map(|it| (it.0, &it.1)).collect();
+    let mut out = String::new();
+    for entry in &step.entries {
+        out.push_str(&event(&entry.event));
+        if let Some(it) = effects.get(&EffectId(entry.seq.0)) {
+            let _ = writeln!(out, "  => {}", effect(it, &entry.event));
+        }
+    }
+    out
+}
+
+fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(" ({reason})") }
+}
+
+fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::Failure { failure, retry_at: Some(Timestamp(at)) } => {
+            format!(" ({failure}; again at {at} ms)")
+        }
+        Reason::Failure { .. }
+        | Reason::Progress
+        | Reason::DependenciesCompleted
+        | Reason::DependencyEnded { .. }
+        | Reason::Unblocked
+        | Reason::SlotFree
+        | Reason::Retry
+        | Reason::Cancelled
+        | Reason::Accepted
+        | Reason::Paused => because(&reason.to_string()),
+    }
+}
+
+/// The event as lines; empty where the effect says it all.
+pub fn event(event: &Event) -> String {
+    let line = match event {
+        Event::AgentsMaxSet { count } => format!("slots: {count}"),
+        Event::PlanCreated { plan, head, .. } => format!("{plan} = {}", head.name),
+        Event::TaskAdded { task, spec, depends_on, .. } => {
+            let after: Vec<String> = depends_on.iter().map(ToString::to_string).collect();
+            let after = if after.is_empty() {
+                String::new()
+            } else {
+                format!(" after {}", after.join(", "))
+            };
+            format!("{task} = {}{after}", spec.key)
+        }
+        Event::PlanMoved { plan, from, to, reason, .. } => {
+            format!("{plan} {from} -> {to}{}", because(reason))
+        }
+        Event::TaskMoved { task, from, to, reason: why, .. } => {
+            format!("{task} {from} -> {to}{}", reason(why))
+        }
+        Event::TaskDeployed { task, .. } => format!("{task} deployed"),
+        Event::RetryGranted { task, .. } => format!("{task} is granted one more attempt"),
+        Event::AttemptOpened { attempt, task, number, start, base, .. } => {
+            format!("{attempt} opened: {task} #{number} from {start}{}", of_base(start, base))
+        }
+        Event::AttemptEnded { attempt, outcome, failure } => {
+            let failure = failure.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("{attempt} ended: {outcome}{}", because(&failure))
+        }
+        Event::WorkerMoved { worker, from, to, reason } => {
+            format!("{worker} {from} -> {to}{}", because(reason))
+        }
+        Event::AgentExited { worker, exit } => format!("{worker} exited: {exit}"),
+        Event::ActivityNoted { worker, note } => format!("{worker}: {note}"),
+        Event::CompletionClaimed { attempt, claim, summary } => {
+            format!("{attempt} claims {}: {summary}", format!("{claim:?}").to_lowercase())
+        }
+        Event::RequestOpened { request, kind, .. } => format!("{request}: {}", asked(kind)),
+        Event::RequestMoved { request, from, to, text, .. } => {
+            format!("{request} {from} -> {to}{}", because(text.as_deref().unwrap_or_default()))
+        }
+        Event::LandingMoved { plan, from, to, reason, .. } => {
+            format!("{plan} landing {from} -> {to}{}", because(reason))
+        }
+        Event::Abandoned { attempt, .. } => format!("{attempt} abandoned"),
+        Event::PlanOpened { .. }
+        | Event::BaseCheckAsked { .. }
+        | Event::AgentStartAsked { .. }
+        | Event::TurnOpened { .. }
+        | Event::StopAsked { .. }
+        | Event::InterruptAsked { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::VerifyAsked { .. }
+        | Event::IntegrateAsked { .. }
+        | Event::ToolDecided { .. }
+        | Event::ToolAnswered { .. }
+        | Event::RemovalAsked { .. }
+        | Event::EffectEnded { .. } => return String::new(),
+    };
+    format!("  {line}\n")
+}
+
+fn of_base(start: &pitcrew_model::CommitId, base: &pitcrew_model::CommitId) -> String {
+    if start == base { String::new() } else { format!(", judged against {base}") }
+}
+
+fn asked(kind: &RequestKind) -> String {
+    match kind {
+        RequestKind::PlanExecution => "may the plan run?".into(),
+        RequestKind::BranchMerge => "may it be merged?".into(),
+        RequestKind::ToolUse { tool, .. } => format!("may it {}?", tool.title),
+        RequestKind::Question { question } => format!("\"{question}\""),
+    }
+}
+
+fn effect(effect: &Effect, event: &Event) -> String {
+    let list = |items: &[String]| {
+        if items.is_empty() { String::new() } else { format!(" [{}]", items.join(", ")) }
+    };
+    match effect {
+        Effect::PreparePlan { plan, .. } => format!("prepare {plan}"),
+        Effect::CheckBase { plan, commit, checks, .. } => {
+            format!("check base of {plan} at {commit}{}", list(checks))
+        }
+        Effect::PrepareCheckout { attempt, .. } => format!("prepare checkout {attempt}"),
+        Effect::StartAgent { worker, .. } => format!("start agent {worker}"),
+        Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
+        Effect::AnswerPermission { worker, call, option } => {
+            format!("answer {worker}, {call}: {}", option.as_deref().unwrap_or("cancelled"))
+        }
+        Effect::InterruptTurn { worker } => format!("interrupt {worker}"),
+        Effect::StopAgent { worker } => format!("stop {worker}"),
+        Effect::CollectWork { attempt, .. } => format!("collect work of {attempt}"),
+        Effect::SaveWork { attempt, .. } => format!("save work of {attempt}"),
+        Effect::Verify { attempt, onto, work, checks, .. } => {
+            format!("verify {attempt}: {work} onto {onto}{}", list(checks))
+        }
+        Effect::Integrate { attempt, onto, merged, .. } => {
+            format!("integrate {attempt}: {onto} becomes {merged}")
+        }
+        Effect::Land { plan, head, checks, .. } => format!("land {plan}: {head}{}", list(checks)),
+        Effect::RemoveCheckout { attempt, .. } => format!("remove checkout {attempt}"),
+    }
+}
+
+fn cause(event: &Event) -> &'static str {
+    let Event::TurnOpened { cause, .. } = event else { return "?" };
+    match cause {
+        TurnCause::Start => "start",
+        TurnCause::Reminder => "reminder",
+        TurnCause::Answer { .. } => "answer",
+        TurnCause::Resumed => "resumed",
+    }
+}
