@@ -69,6 +69,9 @@ fn order(work: &TaskWork) -> String {
     out
 }
 
+/// Shared paths that a prompt names: tokens are the user's money.
+const SHARED_NAMED_MAX: usize = 6;
+
 const QUESTIONS: &str = "\
 If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: \
 the answer comes as your next message.";
@@ -82,8 +85,12 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
         zone.describe()
     );
     if !zone.region.is_empty() && !zone.shared.is_empty() {
-        let shared = join(zone.shared.iter().map(RepoPath::as_str));
-        line(&mut out, &format!("Shared with other tasks, where you must: {shared}."));
+        let named = join(zone.shared.iter().take(SHARED_NAMED_MAX).map(RepoPath::as_str));
+        let more = match zone.shared.len().saturating_sub(SHARED_NAMED_MAX) {
+            0 => String::new(),
+            count => format!(" and {count} more of this kind"),
+        };
+        line(&mut out, &format!("Shared with other tasks, where you must: {named}{more}."));
     }
     out.push_str(
         "You need not commit: what you leave in the checkout is committed for you when you finish. \

@@ -6,10 +6,12 @@
 mod error;
 mod events;
 mod start;
+mod wait;
 
 pub use error::{ShimError, ShimErrorKind};
 pub use events::{ShimEvent, ShimEvents};
 pub use start::start_shim;
+pub use wait::wait_for_exit;
 
 use crate::shim::{Order, encode};
 use error::Context;

@@ -1,6 +1,7 @@
 //! Which variables a program gets. Secrets, preloads and redirections never pass by accident:
 //! confined programs get an allow-list, trusted ones everything but what could redirect git.
 
+use crate::{Policy, Tier, marker::RUN_MARKER};
 use std::ffi::{OsStr, OsString};
 
 /// Names that every program may see. What is not here has to be given by name.
@@ -17,11 +18,8 @@ const KEPT: &[&str] = &[
     "SHELL",
     "CARGO_HOME",
     "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
 ];
-
-/// Tells the processes of one run apart from all others, also after they left its group and its
-/// session. Never inherited: each run gets its own value.
-pub(crate) const RUN_MARKER: &str = "PITCREW_RUN";
 
 fn is_kept(name: &str) -> bool {
     KEPT.contains(&name) || name.starts_with("LC_")
@@ -37,14 +35,19 @@ pub fn agent_environment(extra: &[(String, String)]) -> Vec<(String, String)> {
     merge(ours.filter(|(name, _)| is_kept(name)), extra.iter().cloned())
 }
 
-/// The environment of a program that is not ours.
+/// The environment of a program that is not ours. Whatever it is given, it has this marker.
 pub(crate) fn confined(
-    policy: &[(String, String)],
+    policy: &Policy,
     extra: Vec<(OsString, OsString)>,
+    marker: &str,
 ) -> Vec<(OsString, OsString)> {
+    match policy.tier {
+        // Nothing of the operating system holds it.
+        Tier::T1 => {}
+    }
     let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_kept));
-    let policy = policy.iter().map(|(name, value)| (name.into(), value.into()));
-    merge(kept, policy.chain(extra))
+    let policy = policy.env.iter().map(|(name, value)| (name.into(), value.into()));
+    merge(kept, policy.chain(extra).chain([(RUN_MARKER.into(), marker.into())]))
 }
 
 /// The environment of our own git calls.

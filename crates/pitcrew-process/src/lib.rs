@@ -1,26 +1,38 @@
 //! Starts programs, owns them while they live, and ends them whole.
 //!
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
-//! `shim` is the process between the orchestrator and an agent, and `client` is the
-//! orchestrator's end of it. Nothing here decides what to run or knows what agents say.
+//! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
+//! agent, and `client` is the orchestrator's end of it. Nothing here decides what to run or knows
+//! what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
 mod policy;
+mod marker;
 mod environment;
 mod cancel;
 mod command;
 mod poll;
 mod tail;
 mod tree;
+mod owned;
 mod run;
+mod piped;
 mod shim;
 mod client;
 mod detached;
+mod attached;
 
+pub use attached::run_attached;
 pub use cancel::Cancel;
-pub use client::{ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, start_shim};
+pub use client::{
+    ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, start_shim, wait_for_exit,
+};
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use environment::agent_environment;
+pub use owned::Owned;
+pub use piped::{Piped, spawn_piped};
 pub use policy::{Policy, Tier};
-pub use run::{Finished, Run, RunError, RunErrorKind, run_confined, run_trusted, shell};
-pub use shim::{ShimSpec, shim_main};
+pub use run::{
+    Finished, Run, RunError, RunErrorKind, Streams, run_confined, run_observed, run_trusted, shell,
+};
+pub use shim::{ShimSpec, SpoolReader, SpoolRecord, shim_main};

@@ -5,9 +5,8 @@
 mod start;
 mod supervise;
 
-use crate::{Cancel, Policy, Tier, environment};
+use crate::{Cancel, Policy, environment, marker};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
-use start::Streams;
 use std::{
     ffi::OsString,
     io,
@@ -23,9 +22,18 @@ pub struct Run {
     /// Added to what the way of running gives.
     pub env: Vec<(OsString, OsString)>,
     pub stdin: Vec<u8>,
+    pub streams: Streams,
     pub timeout: Duration,
     /// How much of the end of each output stream is kept.
     pub output_bytes_max: usize,
+}
+
+/// What becomes of a program's two output streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    Apart,
+    /// Both are in `stdout`, interleaved as they were written.
+    Together,
 }
 
 impl Run {
@@ -35,9 +43,16 @@ impl Run {
             cwd: cwd.into(),
             env: Vec::new(),
             stdin: Vec::new(),
+            streams: Streams::Apart,
             timeout: Duration::from_millis(CHECK_TIMEOUT_MS),
             output_bytes_max: OUTPUT_BYTES_MAX,
         }
+    }
+
+    /// `sh -c COMMAND`, with both output streams together.
+    pub fn shell(command: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        let run = Self::new("sh", cwd).arg("-c").arg(command);
+        Self { streams: Streams::Together, ..run }
     }
 
     #[must_use]
@@ -79,10 +94,6 @@ impl Run {
         self.output_bytes_max = bytes;
         self
     }
-
-    fn program(&self) -> String {
-        self.argv.first().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
-    }
 }
 
 /// How a run ended and what it wrote.
@@ -116,6 +127,13 @@ pub struct RunError {
     pub kind: RunErrorKind,
 }
 
+impl RunError {
+    pub(crate) fn new(argv: &[OsString], cwd: &Path, error: io::Error) -> Self {
+        let program = argv.first().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        Self { kind: RunErrorKind::new(&program, error), program, cwd: cwd.to_owned() }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum RunErrorKind {
     #[error("`{program}` was not found: install it, or put its folder on PATH")]
@@ -142,11 +160,27 @@ impl RunErrorKind {
 /// Runs code of the repository, or git in a tree that an agent has written.
 ///
 /// The environment is an allow-list (`PATH`, `HOME`, `LANG`, `LC_*`, `TERM`, `TZ`, `TMPDIR`,
-/// `USER`, `LOGNAME`, `SHELL`, `CARGO_HOME`, `RUSTUP_HOME`) with what the policy and the run add.
+/// `USER`, `LOGNAME`, `SHELL`, `CARGO_HOME`, `RUSTUP_HOME`, `RUSTUP_TOOLCHAIN`) with what the policy and the run add.
 /// The program gets its own process group. When it ends, at the time-out and at cancel,
 /// everything that it started is killed, also what left the group or the session.
 pub fn run_confined(policy: &Policy, run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
-    confined(policy, run, Streams::Apart, cancel)
+    run_observed(policy, run, cancel, |_| {})
+}
+
+/// Like `run_confined`, and gives every piece of the output to `observe` when it comes, in the
+/// order in which it comes; also what `Finished` will have let go.
+///
+/// Pieces are cut anywhere, also within a character. While the observer works, the program is not
+/// read and its time-out not looked at: it should take note and return.
+pub fn run_observed(
+    policy: &Policy,
+    mut run: Run,
+    cancel: &Cancel,
+    mut observe: impl FnMut(&[u8]),
+) -> Result<Finished, RunError> {
+    let marker = marker::unique();
+    run.env = environment::confined(policy, run.env, &marker);
+    execute(run, Some(marker), cancel, &mut observe)
 }
 
 /// Runs our own git on a repository that only we or the user write.
@@ -155,7 +189,7 @@ pub fn run_confined(policy: &Policy, run: Run, cancel: &Cancel) -> Result<Finish
 /// and what left the process group is killed at the time-out and at cancel only.
 pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run.env = environment::trusted(run.env);
-    execute(run, Streams::Apart, None, cancel)
+    execute(run, None, cancel, &mut |_| {})
 }
 
 /// Runs `sh -c COMMAND` in `cwd`, confined. Both output streams are in `stdout`, interleaved as
@@ -167,47 +201,22 @@ pub fn shell(
     timeout: Duration,
     cancel: &Cancel,
 ) -> Result<Finished, RunError> {
-    let run = Run::new("sh", cwd).args(["-c", command]).timeout(timeout);
-    confined(policy, run, Streams::Together, cancel)
-}
-
-fn confined(
-    policy: &Policy,
-    mut run: Run,
-    streams: Streams,
-    cancel: &Cancel,
-) -> Result<Finished, RunError> {
-    match policy.tier {
-        // Nothing of the operating system holds it.
-        Tier::T1 => {}
-    }
-    let marker = start::unique_marker();
-    run.env = environment::confined(&policy.env, run.env);
-    run.env.push((environment::RUN_MARKER.into(), marker.clone().into()));
-    execute(run, streams, Some(marker), cancel)
+    run_confined(policy, Run::shell(command, cwd).timeout(timeout), cancel)
 }
 
 /// Runs with exactly the environment in `run`.
 fn execute(
     run: Run,
-    streams: Streams,
     marker: Option<String>,
     cancel: &Cancel,
+    observe: &mut dyn FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
     if cancel.is_cancelled() {
         return Ok(Finished { cancelled: true, ..Finished::default() });
     }
-    let (program, cwd) = (run.program(), run.cwd.clone());
-    let failed = |error| RunError {
-        kind: RunErrorKind::new(&program, error),
-        program: program.clone(),
-        cwd: cwd.clone(),
-    };
-    let started = start::start(&run, streams, marker).map_err(failed)?;
-    let broken = |error| RunError {
-        kind: RunErrorKind::Io(error),
-        program: program.clone(),
-        cwd: cwd.clone(),
-    };
-    supervise::supervise(started, run, cancel).map_err(broken)
+    let (argv, cwd) = (run.argv.clone(), run.cwd.clone());
+    let started = start::start(&run, marker).map_err(|it| RunError::new(&argv, &cwd, it))?;
+    let finished = supervise::supervise(started, run, cancel, observe);
+    // Whatever breaks now, it is not that the program is missing.
+    finished.map_err(|it| RunError::new(&argv, &cwd, io::Error::other(it)))
 }

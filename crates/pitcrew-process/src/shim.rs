@@ -17,20 +17,22 @@
 mod wire;
 mod lines;
 mod spool;
+mod record;
 mod stderr;
 mod reaper;
 mod agent;
 mod connection;
 mod exit;
+pub(crate) mod lock;
 mod service;
 
-pub(crate) use exit::read as read_exit;
+pub(crate) use exit::{read as read_exit, remove as remove_exit};
+pub use record::{SpoolReader, SpoolRecord};
 pub(crate) use wire::{MESSAGE_BYTES_MAX, Order, ProcessIds, Report, Start, encode};
 
 use crate::tree;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -56,10 +58,15 @@ impl ShimSpec {
         self.argv.first().cloned().unwrap_or_default()
     }
 
-    /// Marks the agent's processes, see `tree::marked`.
     pub(crate) fn marker(&self) -> String {
-        self.dir.display().to_string()
+        marker(&self.dir)
     }
+}
+
+/// Marks the processes of the agent of an attempt's folder, see `marker`.
+pub(crate) fn marker(dir: &Path) -> String {
+    // Taken apart and put together, a path has no two slashes in a row.
+    dir.components().collect::<PathBuf>().display().to_string()
 }
 
 pub(crate) fn spec_path(dir: &Path) -> PathBuf {
@@ -80,8 +87,14 @@ pub fn shim_main(dir: &Path) -> ExitCode {
         let own = rustix::process::getpid().as_raw_pid();
         tree::end(|| tree::descendants(own), None);
     }
-    tell(&start);
-    match service.map(service::Service::run) {
+    let told = tell(&start);
+    let run = |mut service: service::Service| {
+        if told.is_err() {
+            service.expect_nobody();
+        }
+        service.run()
+    };
+    match service.map(run) {
         Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(error)) => {
             eprintln!("pitcrew shim: {error}");
@@ -98,18 +111,18 @@ fn begin(dir: &Path) -> Result<service::Service, Start> {
     rustix::process::setsid().ok();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| broken(error.into()))?;
-    let lock = File::create(dir.join("lock")).map_err(broken)?;
-    lock.try_lock().map_err(|_| Start::AlreadyRunning)?;
+    let lock = lock::inherit(dir).map_err(broken)?.ok_or(Start::AlreadyRunning)?;
     let bytes = std::fs::read(spec_path(dir)).map_err(broken)?;
     let spec: ShimSpec = serde_json::from_slice(&bytes)
         .map_err(|error| Start::Failed { reason: format!("bad spec.json: {error}") })?;
     service::Service::new(spec, lock)
 }
 
-/// Nobody may be listening any more; then nobody will come, and the lease ends it.
-fn tell(start: &Start) {
+/// Fails when whoever started us is gone or has given up; then nobody will come.
+fn tell(start: &Start) -> io::Result<()> {
     let mut line = serde_json::to_vec(start).expect("a start report is plain data");
     line.push(b'\n');
     let mut stdout = io::stdout().lock();
-    stdout.write_all(&line).and_then(|()| stdout.flush()).ok();
+    stdout.write_all(&line)?;
+    stdout.flush()
 }

@@ -3,7 +3,7 @@
 //! A process is known by its number and its start time, so a number that was given to somebody
 //! else meanwhile is never signalled. Nothing is ever found by its name.
 
-use crate::{environment::RUN_MARKER, poll};
+use crate::{marker, poll};
 use rustix::{
     event::PollFlags,
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
@@ -109,12 +109,11 @@ pub(crate) fn descendants(root: i32) -> BTreeSet<ProcessId> {
     table.iter().filter(|it| !it.ended && family.contains(&it.id.pid)).map(|it| it.id).collect()
 }
 
-/// The living processes whose environment says that they belong to the run `marker`.
+/// The living processes whose environment says that they belong to the run `marker`, or to one
+/// within it.
 pub(crate) fn marked(marker: &str) -> BTreeSet<ProcessId> {
-    let wanted = format!("{RUN_MARKER}={marker}");
     let is_marked = |pid: &i32| {
-        fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|it| it.split(|byte| *byte == 0).any(|it| it == wanted.as_bytes()))
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|it| marker::is_on(&it, marker))
     };
     let entries = numbers().filter(is_marked).filter_map(Entry::read);
     entries.filter(|it| !it.ended).map(|it| it.id).collect()

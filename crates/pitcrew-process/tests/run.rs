@@ -1,7 +1,9 @@
 //! Programs run to their end: real processes, real pipes, real signals.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use pitcrew_process::{Cancel, Policy, Run, RunErrorKind, run_confined, run_trusted, shell};
+use pitcrew_process::{
+    Cancel, Policy, Run, RunErrorKind, run_confined, run_observed, run_trusted, shell,
+};
 use std::{
     fs,
     path::Path,
@@ -78,6 +80,57 @@ fn a_shell_command_keeps_the_order_of_its_streams() {
     let expected = format!("1\n2\n3\n{}\n", dir.path().canonicalize().unwrap().display());
     assert_eq!(String::from_utf8(finished.stdout).unwrap(), expected);
     assert!(finished.stderr.is_empty());
+}
+
+/// The program waits for an answer to what it has written.
+#[test]
+fn output_is_observed_while_the_program_runs() {
+    let dir = TempDir::new().unwrap();
+    assert!(run(Run::new("mkfifo", dir.path()).arg("go")).success());
+    let command = Run::shell("echo one; echo two >&2; cat go; echo end", dir.path()).timeout(LONG);
+    let mut seen = Vec::new();
+    let mut answered = false;
+    let observe = |bytes: &[u8]| {
+        seen.extend_from_slice(bytes);
+        if seen.ends_with(b"two\n") {
+            fs::write(dir.path().join("go"), "three\n").unwrap();
+            answered = true;
+        }
+    };
+    let finished =
+        run_observed(&Policy::unconfined(), command, &Cancel::default(), observe).unwrap();
+    assert!(finished.success() && answered);
+    assert_eq!(seen, b"one\ntwo\nthree\nend\n");
+    assert_eq!(finished.stdout, seen);
+}
+
+#[test]
+fn all_output_is_observed_in_small_pieces_although_only_its_end_is_kept() {
+    let dir = TempDir::new().unwrap();
+    let script = sh("seq 1 200000; seq 1 200000 >&2", dir.path()).output_bytes_max(100);
+    let (mut total, mut largest) = (0, 0);
+    let observe = |bytes: &[u8]| {
+        total += bytes.len();
+        largest = largest.max(bytes.len());
+    };
+    let finished =
+        run_observed(&Policy::unconfined(), script, &Cancel::default(), observe).unwrap();
+    assert!(finished.truncated && finished.stdout.len() == 100);
+    assert_eq!(total, 2 * (1..=200_000).map(|it: u32| it.to_string().len() + 1).sum::<usize>());
+    assert!(largest <= 64 * 1_024, "a piece of {largest} bytes");
+}
+
+#[test]
+fn an_observer_that_panics_leaves_no_process_behind() {
+    let dir = TempDir::new().unwrap();
+    let script = "setsid sh -c 'echo $$ > left; exec sleep 600' &
+        until [ -s left ]; do :; done; echo up; wait";
+    let script = sh(script, dir.path());
+    let run = || {
+        run_observed(&Policy::unconfined(), script, &Cancel::default(), |_| panic!("on purpose"))
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    assert!(!is_alive(dir.path(), "left"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
 use pitcrew_model::Exit;
-use pitcrew_process::{ShimErrorKind, ShimEvent, start_shim};
+use pitcrew_process::{ShimErrorKind, ShimEvent, start_shim, wait_for_exit};
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
@@ -189,12 +189,71 @@ async fn a_shim_that_is_killed_leaves_no_agent_behind() {
     );
     let (handle, mut events) = fixture.start().await;
     assert_eq!(common::line(events.next().await), "up");
-    let shim = rustix::process::Pid::from_raw(handle.pid().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(shim, rustix::process::Signal::KILL).unwrap();
+    common::kill(handle.pid());
     let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
     assert_eq!(exit, Exit { code: None, signal: None, stderr: "why\n".into() });
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
     assert!(matches!(handle.send(1, "x").await.unwrap_err().kind, ShimErrorKind::Gone(_)));
+}
+
+/// Not only what the agent started itself: a run of its own marks its processes anew.
+#[tokio::test]
+async fn what_a_run_within_an_agent_left_ends_too_when_the_shim_was_killed() {
+    let fixture = Fixture::new(
+        "export PITCREW_RUN=$PITCREW_RUN//1-2-0
+         (setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &)
+         until [ -s daemon ]; do :; done; echo up; exec sleep 600",
+    );
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    common::kill(handle.pid());
+    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn the_end_of_an_agent_is_waited_for_without_a_connection() {
+    let fixture = Fixture::new("echo up; exec sleep 600");
+    let never_started = wait_for_exit(fixture.dir(), GRACE).await;
+    assert_eq!(never_started, Some(Exit { code: None, signal: None, stderr: String::new() }));
+
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    assert_eq!(wait_for_exit(fixture.dir(), Duration::from_millis(20)).await, None);
+    drop((handle, events));
+    let exit = wait_for_exit(fixture.dir(), GRACE).await.unwrap();
+    assert_eq!((exit.code, exit.signal), (None, Some(15)));
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn an_agent_whose_shim_was_killed_is_ended_by_whoever_waits_for_it() {
+    let fixture = Fixture::new("echo why >&2; echo up; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(events.next().await), "up");
+    common::kill(handle.pid());
+    drop((handle, events));
+    let exit = wait_for_exit(fixture.dir(), GRACE).await;
+    assert_eq!(exit, Some(Exit { code: None, signal: None, stderr: "why\n".into() }));
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn a_start_that_is_given_up_leaves_no_agent_behind() {
+    let fixture = Fixture::new("exec sleep 600");
+    fs::create_dir(fixture.dir()).unwrap();
+    fs::write(fixture.dir().join("exit.json"), r#"{"code":9,"signal":null,"stderr":""}"#).unwrap();
+    let program = shim_program();
+    tokio::select! {
+        biased;
+        _ = start_shim(&program, &fixture.spec) => panic!("it cannot be there already"),
+        () = std::future::ready(()) => {}
+    }
+    let began = Instant::now();
+    let exit = wait_for_exit(fixture.dir(), GRACE).await.unwrap();
+    assert_eq!((exit.code, exit.signal), (None, Some(15)), "not the end of an earlier agent");
+    assert!(began.elapsed() < Duration::from_secs(8), "it waited for a client that cannot come");
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 
 #[tokio::test]

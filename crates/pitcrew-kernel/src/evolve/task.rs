@@ -51,7 +51,9 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     if let Reason::Failure { failure, retry_at } = reason {
         row.not_before = retry_at.unwrap_or_default();
         row.fresh = failure.wants_fresh_start();
-        count_attempt(row, failure);
+        if from.in_attempt() {
+            count_attempt(row, failure);
+        }
     }
     let (plan, region_key) = (row.plan, row.region_key);
     let last_attempt = row.last_attempt();

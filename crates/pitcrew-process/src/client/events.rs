@@ -2,13 +2,14 @@
 
 use crate::{
     ShimSpec,
-    shim::{MESSAGE_BYTES_MAX, ProcessIds, Report, read_exit},
+    shim::{MESSAGE_BYTES_MAX, ProcessIds, Report, marker, read_exit},
     tail::Tail,
-    tree,
+    tree::{self, ProcessId},
 };
 use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
 use std::{
     io,
+    path::Path,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -80,26 +81,27 @@ impl ShimEvents {
         if let Some(exit) = self.exit.take().or_else(|| read_exit(&self.spec.dir)) {
             return exit;
         }
-        let (spec, ids) = (self.spec.clone(), self.ids);
-        let hunted = tokio::task::spawn_blocking(move || hunt(&spec, ids));
+        let (dir, agent) = (self.spec.dir.clone(), self.ids.agent);
+        let hunted = tokio::task::spawn_blocking(move || hunt(&dir, Some(agent)));
         hunted.await.unwrap_or(Exit { code: None, signal: None, stderr: String::new() })
     }
 }
 
-/// Ends what a killed shim left behind, by the agent's identity and by the mark on its processes.
-fn hunt(spec: &ShimSpec, ids: ProcessIds) -> Exit {
-    let marker = spec.marker();
+/// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
+/// known, by the agent's identity.
+pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
+    let marker = marker(dir);
     let find = || {
         let mut found = tree::marked(&marker);
-        if ids.agent.is_alive() {
-            found.insert(ids.agent);
-            found.extend(tree::descendants(ids.agent.pid));
+        if let Some(agent) = agent.filter(|it| it.is_alive()) {
+            found.insert(agent);
+            found.extend(tree::descendants(agent.pid));
         }
         found
     };
     tree::end(find, Some(Instant::now() + Duration::from_millis(HUNT_MS_MAX)));
     let mut tail = Tail::new(OUTPUT_TAIL_BYTES);
-    tail.push(&std::fs::read(spec.dir.join("stderr.log")).unwrap_or_default());
+    tail.push(&std::fs::read(dir.join("stderr.log")).unwrap_or_default());
     Exit { code: None, signal: None, stderr: tail.text() }
 }
 

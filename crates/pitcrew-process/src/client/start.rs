@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     ShimSpec, command,
-    shim::{Order, ProcessIds, Report, Start, encode, spec_path},
+    shim::{Order, ProcessIds, Report, Start, encode, lock, remove_exit, spec_path},
 };
 use std::{
     collections::VecDeque,
@@ -64,13 +64,12 @@ struct Met {
 }
 
 async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
-    let mut shim = spawn(program, spec).map_err(|error| not_started(error.to_string()))?;
-    match first_words(&mut shim).await {
-        Ok(Start::Ready) => {}
-        Ok(Start::AgentMissing { reason }) => return Err(ShimErrorKind::AgentMissing { reason }),
-        Ok(Start::AlreadyRunning) => return Err(ShimErrorKind::AlreadyRunning),
-        Ok(Start::Failed { reason }) => return Err(not_started(reason)),
-        Err(error) => return Err(not_started(error.to_string())),
+    let spawned = spawn(program, spec).map_err(|error| not_started(error.to_string()))?;
+    let mut shim = spawned.ok_or(ShimErrorKind::AlreadyRunning)?;
+    if let Some(refusal) = refusal(first_words(&mut shim).await) {
+        // It has nothing left to do but to end, and its folder is free again only then.
+        shim.wait().await.map_err(|error| not_started(error.to_string()))?;
+        return Err(refusal);
     }
     let (read, write) =
         UnixStream::connect(&spec.socket).await.map_err(ShimErrorKind::Gone)?.into_split();
@@ -79,16 +78,30 @@ async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
     Ok(Met { shim, ids, stream, outgoing })
 }
 
+/// Why a shim did not start the agent, unless it did.
+fn refusal(words: io::Result<Start>) -> Option<ShimErrorKind> {
+    match words {
+        Ok(Start::Ready) => None,
+        Ok(Start::AgentMissing { reason }) => Some(ShimErrorKind::AgentMissing { reason }),
+        Ok(Start::AlreadyRunning) => Some(ShimErrorKind::AlreadyRunning),
+        Ok(Start::Failed { reason }) => Some(not_started(reason)),
+        Err(error) => Some(not_started(error.to_string())),
+    }
+}
+
 fn not_started(reason: impl Into<String>) -> ShimErrorKind {
     ShimErrorKind::NotStarted { reason: reason.into() }
 }
 
-/// The shim gets no variable of ours: an agent could read them there.
-fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Child> {
+/// Starts the shim, unless another one owns the folder. It gets no variable of ours: an agent
+/// could read them there.
+fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Option<Child>> {
     let mut folders = DirBuilder::new();
     folders.recursive(true).mode(0o700);
     folders.create(&spec.dir)?;
     spec.socket.parent().map_or(Ok(()), |it| folders.create(it))?;
+    let Some(lock) = lock::take(&spec.dir)? else { return Ok(None) };
+    remove_exit(&spec.dir)?;
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = options.open(spec_path(&spec.dir))?;
@@ -97,8 +110,8 @@ fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Child> {
     let log = options.append(true).create(true).mode(0o600).open(spec.dir.join("shim.log"))?;
     let argv = [program.as_os_str(), "shim".as_ref(), spec.dir.as_os_str()];
     let mut command = command::command(&argv, &spec.dir, &[])?;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    Command::from(command).spawn()
+    command.stdin(lock).stdout(Stdio::piped()).stderr(log);
+    Command::from(command).spawn().map(Some)
 }
 
 async fn first_words(shim: &mut Child) -> io::Result<Start> {

@@ -1,18 +1,12 @@
 //! Feeds and drains a started program until it ends or has to be ended.
 
 use super::{Finished, Run, start::Started};
-use crate::{
-    Cancel, poll,
-    poll::Step,
-    tail::Tail,
-    tree::{self, ProcessId},
-};
+use crate::{Cancel, poll, poll::Step, tail::Tail};
 use rustix::{
     event::PollFlags,
-    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
+    process::{PidfdFlags, pidfd_open},
 };
 use std::{
-    collections::BTreeSet,
     io::{self, PipeReader, PipeWriter, Read, Write},
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
@@ -21,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the end of a killed tree, and then of its output, is waited for.
+/// How long the end of the output of a killed tree is waited for.
 const END_MS_MAX: u64 = 2_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,19 +25,29 @@ enum End {
     Cancelled,
 }
 
-pub(super) fn supervise(mut started: Started, run: Run, cancel: &Cancel) -> io::Result<Finished> {
+/// Whatever breaks here, also the observer, the program is dropped and thereby ended.
+pub(super) fn supervise(
+    started: Started,
+    run: Run,
+    cancel: &Cancel,
+    observe: &mut dyn FnMut(&[u8]),
+) -> io::Result<Finished> {
+    let program = started.program;
     let mut flow = Flow {
-        stdin: started.stdin.take().map(|pipe| (pipe, run.stdin, 0)),
-        stdout: (started.stdout.take(), Tail::new(run.output_bytes_max)),
-        stderr: (started.stderr.take(), Tail::new(run.output_bytes_max)),
+        stdin: started.stdin.map(|pipe| (pipe, run.stdin, 0)),
+        stdout: (started.stdout, Tail::new(run.output_bytes_max)),
+        stderr: (started.stderr, Tail::new(run.output_bytes_max)),
+        observe,
     };
-    let group = Pid::from_child(&started.child);
-    let exit = pidfd_open(group, PidfdFlags::empty())?;
+    let exit = pidfd_open(program.pid(), PidfdFlags::empty())?;
     let deadline = started.at.checked_add(run.timeout);
     let end = flow.until_end(&exit, cancel, deadline)?;
-    end_tree(group, end, started.marker.as_deref());
+    match end {
+        End::ByItself => program.end_rest(),
+        End::TimedOut | End::Cancelled => program.end(),
+    }
     flow.drain()?;
-    let status = started.child.wait()?;
+    let status = program.wait()?;
     Ok(Finished {
         code: status.code(),
         signal: status.signal(),
@@ -56,34 +60,15 @@ pub(super) fn supervise(mut started: Started, run: Run, cancel: &Cancel) -> io::
     })
 }
 
-/// Ends what is left. The program itself has not been waited for yet, so its number, which is
-/// also the number of its group, cannot belong to anybody else.
-fn end_tree(group: Pid, end: End, marker: Option<&str>) {
-    let until = Instant::now() + Duration::from_millis(END_MS_MAX);
-    if end != End::ByItself {
-        kill_process_group(group, Signal::STOP).ok();
-        let root = ProcessId::of(group.as_raw_pid());
-        let family = || -> BTreeSet<ProcessId> {
-            let mut family = tree::descendants(group.as_raw_pid());
-            family.extend(root.filter(|it| it.is_alive()));
-            family
-        };
-        tree::end(family, Some(until));
-    }
-    kill_process_group(group, Signal::KILL).ok();
-    if let Some(marker) = marker {
-        tree::end(|| tree::marked(marker), Some(until));
-    }
-}
-
 /// The bytes that go in and come out.
-struct Flow {
+struct Flow<'a> {
     stdin: Option<(PipeWriter, Vec<u8>, usize)>,
     stdout: (Option<PipeReader>, Tail),
     stderr: (Option<PipeReader>, Tail),
+    observe: &'a mut dyn FnMut(&[u8]),
 }
 
-impl Flow {
+impl Flow<'_> {
     fn until_end(
         &mut self,
         exit: &OwnedFd,
@@ -130,8 +115,8 @@ impl Flow {
         }
         let ready = poll::wait(&interests, until)?;
         self.feed();
-        take(&mut self.stdout);
-        take(&mut self.stderr);
+        take(&mut self.stdout, self.observe);
+        take(&mut self.stderr, self.observe);
         Ok(ready)
     }
 
@@ -154,11 +139,14 @@ impl Flow {
 }
 
 /// Takes one bufferful, so that no stream can keep the others waiting.
-fn take((pipe, tail): &mut (Option<PipeReader>, Tail)) {
+fn take((pipe, tail): &mut (Option<PipeReader>, Tail), observe: &mut dyn FnMut(&[u8])) {
     let mut buffer = [0; poll::BUFFER_BYTES];
     let Some(reader) = pipe else { return };
     match Step::of(reader.read(&mut buffer)) {
-        Step::Moved(count) => tail.push(&buffer[..count]),
+        Step::Moved(count) => {
+            tail.push(&buffer[..count]);
+            observe(&buffer[..count]);
+        }
         Step::NotNow => {}
         Step::Closed => *pipe = None,
     }

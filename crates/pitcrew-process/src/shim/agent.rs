@@ -1,7 +1,7 @@
 //! The agent's process and our ends of its pipes.
 
 use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
-use crate::{command, environment::RUN_MARKER, poll, poll::Step, tree::ProcessId};
+use crate::{command, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::io::Errno;
 use std::{

@@ -9,7 +9,7 @@ use std::{
 
 const NAME: &str = "exit.json";
 
-pub(super) fn remove(dir: &Path) -> io::Result<()> {
+pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     match fs::remove_file(dir.join(NAME)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

@@ -118,6 +118,11 @@ impl Service {
         })
     }
 
+    /// Gives up the first client before it came.
+    pub(super) fn expect_nobody(&mut self) {
+        self.lease_ends = Instant::now();
+    }
+
     /// Serves until nothing is left to do. Whatever breaks here, the tree is ended first.
     pub(super) fn run(mut self) -> io::Result<()> {
         while !self.is_done() {

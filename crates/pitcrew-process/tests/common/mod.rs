@@ -5,7 +5,7 @@ use pitcrew_process::{ShimEvent, ShimEvents, ShimHandle, ShimSpec, start_shim};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{CWD, FileType, Mode, OFlags},
-    process::{Pid, PidfdFlags, pidfd_open},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
 use std::{
     fs,
@@ -104,6 +104,10 @@ pub fn peak_bytes(pid: u32) -> usize {
 pub fn watch(pid: u32) -> OwnedFd {
     let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
     pidfd_open(pid, PidfdFlags::empty()).unwrap()
+}
+
+pub fn kill(pid: u32) {
+    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
 }
 
 pub fn await_end(process: &OwnedFd) {

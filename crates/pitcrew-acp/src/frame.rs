@@ -1,0 +1,181 @@
+//! JSON-RPC frames: one line each, read leniently and written strictly.
+
+use pitcrew_model::{EffectId, text};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What one line of an agent says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Incoming {
+    /// The agent asks us. Its id is given back as it came.
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
+    /// The agent answers the request with our number.
+    Answer {
+        id: u64,
+        result: Result<Value, RpcError>,
+    },
+    /// Valid JSON-RPC that has no meaning here: an answer to nobody's request.
+    Stray,
+}
+
+/// An error that the agent answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RpcError {
+    pub code: i64,
+    pub message: String,
+}
+
+impl std::fmt::Display for RpcError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (code {})", self.message, self.code)
+    }
+}
+
+/// The line is no JSON-RPC.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoFrame;
+
+impl Incoming {
+    /// Reads a line. Depth is bounded by the JSON reader, so that no nesting can exhaust the stack.
+    pub fn parse(line: &str) -> Result<Self, NoFrame> {
+        let Ok(Value::Object(mut frame)) = serde_json::from_str(line) else {
+            return Err(NoFrame);
+        };
+        let id = frame.remove("id");
+        let params = frame.remove("params").unwrap_or(Value::Null);
+        match (frame.remove("method"), id) {
+            (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
+                Ok(Self::Request { id, method, params })
+            }
+            (Some(Value::String(method)), None | Some(Value::Null)) => {
+                Ok(Self::Notification { method, params })
+            }
+            (Some(_), _) => Err(NoFrame),
+            (None, id) => {
+                let result = match (frame.remove("result"), frame.remove("error")) {
+                    (_, Some(error)) if !error.is_null() => Err(rpc_error(&error)),
+                    (Some(result), _) => Ok(result),
+                    (None, _) => return Err(NoFrame),
+                };
+                match id.as_ref().and_then(Value::as_u64) {
+                    Some(id) => Ok(Self::Answer { id, result }),
+                    None => Ok(Self::Stray),
+                }
+            }
+        }
+    }
+}
+
+fn rpc_error(error: &Value) -> RpcError {
+    let message = error["message"].as_str().unwrap_or("no message");
+    // Many agents put the telling part into `data`.
+    let data = &error["data"];
+    let told = [data, &data["details"], &data["message"]].into_iter().find_map(Value::as_str);
+    let detail = match told {
+        Some(detail) => format!(": {detail}"),
+        None if data.is_null() => String::new(),
+        None => format!(": {data}"),
+    };
+    let message = crate::plain::one_line(&format!("{message}{detail}"), 1_000);
+    RpcError { code: error["code"].as_i64().unwrap_or(0), message }
+}
+
+/// Numbers of outgoing frames: the shim drops a number that it has sent before, so the same step
+/// of the same effect reaches the agent once, however often the effect is issued.
+pub(crate) mod number {
+    use super::EffectId;
+
+    /// Frames that one effect may cause.
+    const PER_EFFECT: u64 = 4;
+    /// Answers are numbered after the place of the request in the agent's output.
+    const ANSWER: u64 = 1 << 63;
+
+    pub fn initialize(open: EffectId) -> u64 {
+        open.0 * PER_EFFECT
+    }
+    pub fn new_session(open: EffectId) -> u64 {
+        open.0 * PER_EFFECT + 1
+    }
+    pub fn close(open: EffectId) -> u64 {
+        open.0 * PER_EFFECT + 2
+    }
+    pub fn prompt(effect: EffectId) -> u64 {
+        effect.0 * PER_EFFECT
+    }
+    /// A turn is cancelled at most once.
+    pub fn cancel(prompt: EffectId) -> u64 {
+        prompt.0 * PER_EFFECT + 1
+    }
+    pub fn answer(offset: u64) -> u64 {
+        ANSWER | offset
+    }
+}
+
+pub(crate) fn request(id: u64, method: &str, params: &impl Serialize) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+pub(crate) fn notification(method: &str, params: &impl Serialize) -> String {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
+pub(crate) fn answer(id: &Value, result: &impl Serialize) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+}
+
+pub(crate) fn refusal(id: &Value, code: i64, message: &str) -> String {
+    let message = text::cut(message, 500);
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_leniently() {
+        assert_eq!(
+            Incoming::parse(r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#),
+            Ok(Incoming::Request { id: json!("a"), method: "m".into(), params: Value::Null })
+        );
+        assert_eq!(
+            Incoming::parse(r#"{"id":8,"result":null}"#),
+            Ok(Incoming::Answer { id: 8, result: Ok(Value::Null) })
+        );
+        assert_eq!(
+            Incoming::parse(
+                r#"{"id":8,"error":{"code":-1,"message":"no","data":{"details":"why"}}}"#
+            ),
+            Ok(Incoming::Answer {
+                id: 8,
+                result: Err(RpcError { code: -1, message: "no: why".into() })
+            })
+        );
+        assert_eq!(Incoming::parse(r#"{"id":"x","result":1}"#), Ok(Incoming::Stray));
+    }
+
+    #[test]
+    fn what_is_no_frame_is_garbage() {
+        let deep = "[".repeat(100_000);
+        let nested = format!("{{\"method\":\"m\",\"params\":{deep}");
+        for line in ["", "hello", "[]", "{}", "7", r#"{"id":1}"#, r#"{"method":3}"#, &deep, &nested]
+        {
+            assert_eq!(Incoming::parse(line), Err(NoFrame), "{}", text::cut(line, 40));
+        }
+    }
+
+    #[test]
+    fn numbers_of_effects_and_answers_never_meet() {
+        let (first, second) = (EffectId(7), EffectId(8));
+        assert!(number::close(first) < number::prompt(second));
+        assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 8)));
+    }
+}

@@ -1,0 +1,27 @@
+//! Drives one coding agent over the Agent Client Protocol.
+//!
+//! `open` starts an agent behind a shim and agrees on a session, `Session` gives it turns,
+//! `SessionEvents` tells what it wants and does meanwhile. This crate owns the wire: it knows every
+//! frame by the effect that caused it, so that the traffic can be read back from the spool. It
+//! never decides anything: permissions, reminders and retries are other people's business. Nothing
+//! that an agent sends is believed, and nothing that it sends can do more than end its own attempt.
+
+mod schema;
+mod plain;
+mod frame;
+mod error;
+mod tool_use;
+mod usage;
+mod turn;
+mod connection;
+mod events;
+mod open;
+mod session;
+mod transcript;
+
+pub use error::{OpenError, TurnError};
+pub use events::{Event, SessionEvents};
+pub use open::{Launch, McpServer, open};
+pub use plain::plain;
+pub use session::{Session, TurnEnd};
+pub use transcript::{Line, LineKind, Transcript, TranscriptError, transcript};

@@ -1,0 +1,15 @@
+//! The only module that names the protocol library. Its majors come quickly.
+//!
+//! Only the types are used: the library's own connection could not be rebuilt from a spool.
+
+pub(crate) use agent_client_protocol::{
+    schema::ProtocolVersion,
+    v1::schema::{
+        CancelNotification, ClientCapabilities, CloseSessionRequest, ContentBlock, EnvVariable,
+        Implementation, InitializeRequest, InitializeResponse, McpServer, McpServerStdio,
+        NewSessionRequest, NewSessionResponse, PermissionOption, PermissionOptionKind,
+        PromptRequest, RequestPermissionOutcome, RequestPermissionResponse,
+        SelectedPermissionOutcome, SessionId, SessionUpdate, ToolCall, ToolCallContent,
+        ToolCallStatus, ToolCallUpdate, ToolKind, UsageUpdate,
+    },
+};

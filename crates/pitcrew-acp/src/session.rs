@@ -1,0 +1,92 @@
+//! One session with one agent.
+
+use crate::{
+    TurnError,
+    connection::Connection,
+    frame::{self, number},
+    schema::{CancelNotification, CloseSessionRequest, PromptRequest, SessionId},
+};
+use pitcrew_model::{EffectId, Exit, StopReason, Usage};
+use std::{sync::Arc, time::Duration};
+use tokio::{task::JoinHandle, time::timeout};
+
+/// How a turn ended. Not whether the work is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnEnd {
+    pub stop: StopReason,
+    pub usage: Usage,
+    /// The agent's last message of the turn, or its end.
+    pub last_words: String,
+}
+
+/// A session with an agent. Clones are the same session.
+///
+/// When the last clone and the events are dropped, the agent is left alone: its shim goes on until
+/// somebody comes back or the lease ends.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub connection: Arc<Connection>,
+    pub _reader: Reader,
+    pub opened_by: EffectId,
+    pub agent_name: String,
+    pub id: SessionId,
+    pub can_close: bool,
+}
+
+/// The task that reads the agent. Whoever lets it go has lost the agent.
+pub(crate) struct Reader(pub JoinHandle<()>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Session {
+    /// What the agent calls itself, with its version.
+    pub fn agent_name(&self) -> &str {
+        &self.inner.agent_name
+    }
+
+    pub fn id(&self) -> &str {
+        &self.inner.id.0
+    }
+
+    /// Gives the agent a turn and waits for its end.
+    pub async fn prompt(&self, effect: EffectId, text: &str) -> Result<TurnEnd, TurnError> {
+        let prompt = PromptRequest::new(self.inner.id.clone(), vec![text.into()]);
+        let frame = frame::request(number::prompt(effect), "session/prompt", &prompt);
+        self.inner.connection.turn(effect, &frame).await
+    }
+
+    /// Answers a request for permission; without an option as cancelled. Answering twice is harmless.
+    pub async fn answer_permission(&self, call: &str, option: Option<&str>) {
+        self.inner.connection.answer_permission(call, option).await;
+    }
+
+    /// Asks the agent to end the open turn. The turn's end comes from `prompt`, in the agent's time.
+    pub async fn cancel(&self) {
+        let notification = CancelNotification::new(self.inner.id.clone());
+        let frame = || frame::notification("session/cancel", &notification);
+        self.inner.connection.cancel(frame).await;
+    }
+
+    /// Ends the session and the agent, and waits until its whole process tree is gone.
+    pub async fn stop(&self, grace: Duration) -> Exit {
+        let close = async {
+            self.cancel().await;
+            if self.inner.can_close {
+                let close = CloseSessionRequest::new(self.inner.id.clone());
+                let number = number::close(self.inner.opened_by);
+                self.inner.connection.request(number, "session/close", &close).await.ok();
+            }
+        };
+        // An agent that neither reads nor answers is stopped all the same.
+        timeout(grace / 2, close).await.ok();
+        self.inner.connection.stop(grace).await
+    }
+}

@@ -1,0 +1,7 @@
+//! Agents that behave, and agents that do not: real processes behind a real shim.
+
+mod stage;
+mod opening;
+mod turns;
+mod permissions;
+mod activity;

@@ -1,0 +1,117 @@
+//! How a session is opened, and how it is not.
+
+use crate::stage::{END, LONG, Stage, failure, launch, until};
+use pitcrew_acp::open;
+use pitcrew_model::{EffectId, Failure};
+use serde_json::Value;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_told_as_such() {
+    let Failure::AgentMissing { program, message } = failure(&["no-such-agent"], LONG).await else {
+        panic!("another failure");
+    };
+    assert_eq!(program, "no-such-agent");
+    assert!(message.contains("not found"), "{message}");
+}
+
+#[tokio::test]
+async fn an_agent_that_exits_at_once_is_told_with_its_last_words() {
+    let agent = ["sh", "-c", "echo 'no \u{1b}[31mlicence' >&2; exit 3"];
+    let Failure::AgentExited { exit, output } = failure(&agent, LONG).await else {
+        panic!("another failure");
+    };
+    assert_eq!((exit.as_str(), output.trim_end()), ("exit code 3", "no licence"));
+}
+
+#[tokio::test]
+async fn an_agent_that_prints_garbage_is_given_up() {
+    let Failure::Protocol { message } = failure(&["sh", "-c", "yes rubbish"], LONG).await else {
+        panic!("another failure");
+    };
+    assert!(message.contains("more than 100 lines") && message.contains("rubbish"), "{message}");
+}
+
+#[tokio::test]
+async fn an_agent_that_never_answers_is_given_up() {
+    let agent = ["sh", "-c", "trap '' TERM; while :; do read line || sleep 1; done"];
+    let failure = failure(&agent, Duration::from_millis(300)).await;
+    assert_eq!(failure, protocol("no answer to `initialize` within 300 ms"));
+}
+
+#[tokio::test]
+async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
+    let answers = [
+        (
+            r#"{"id":4,"result":{"protocolVersion":2}}"#,
+            "the agent speaks version 2; only version 1 is understood",
+        ),
+        (
+            r#"{"id":4,"error":{"code":-32000,"message":"log in first"}}"#,
+            "`initialize` was refused: log in first (code -32000)",
+        ),
+        (
+            r#"{"id":4,"result":{}}"#,
+            "the answer to `initialize` is unreadable: missing field `protocolVersion`",
+        ),
+    ];
+    for (answer, message) in answers {
+        let script = format!("read line; echo '{answer}'; read line");
+        assert_eq!(failure(&["sh", "-c", &script], LONG).await, protocol(message));
+    }
+}
+
+fn protocol(message: &str) -> Failure {
+    Failure::Protocol { message: message.into() }
+}
+
+/// What the agent is offered: no files and no terminal of ours, and one MCP server.
+#[tokio::test]
+async fn the_session_has_the_checkout_and_the_mcp_server() {
+    let keep = r#"printf '%s\n%s\n%s\n' "$initialize" "$new" "$prompt" > frames"#;
+    let stage = Stage::new(&format!("{keep}{END}")).await;
+    assert_eq!((stage.session.agent_name(), stage.session.id()), ("shelly 1.2", "s1"));
+    stage.session.prompt(EffectId(2), "two\nlines").await.expect("a turn");
+    let cwd = stage.home.path().join("checkout");
+    let frames = std::fs::read_to_string(cwd.join("frames")).expect("frames");
+    let frames: Vec<Value> =
+        frames.lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
+    assert_eq!(
+        (&frames[0]["id"], &frames[1]["id"], &frames[2]["id"]),
+        (&4.into(), &5.into(), &8.into())
+    );
+    assert_eq!(frames[0]["params"]["protocolVersion"], 1);
+    let capabilities = &frames[0]["params"]["clientCapabilities"];
+    assert_eq!(
+        (&capabilities["fs"]["readTextFile"], &capabilities["terminal"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!(frames[1]["params"]["cwd"], cwd.display().to_string());
+    let mcp = &frames[1]["params"]["mcpServers"][0];
+    assert_eq!((&mcp["command"], &mcp["args"][0]), (&"/nowhere/pitcrew".into(), &"mcp".into()));
+    assert_eq!(mcp["env"][0]["name"], "PITCREW_TOKEN");
+    assert_eq!(frames[2]["params"]["prompt"][0]["text"], "two\nlines");
+    stage.session.stop(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn an_opening_that_is_given_up_leaves_no_agent_behind() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut launch = launch(home.path(), &["sh", "-c", "echo started >&2; read line; read line"]);
+    launch.shim.lease_ms = 0;
+    let stderr = home.path().join("attempt/stderr.log");
+    tokio::select! {
+        _ = open(launch) => panic!("it opened"),
+        () = until(|| std::fs::read_to_string(&stderr).is_ok_and(|it| it.contains("started"))) => {}
+    }
+    until(|| home.path().join("attempt/exit.json").exists()).await;
+}
+
+#[tokio::test]
+async fn the_same_attempt_is_not_started_twice() {
+    let stage = Stage::new(END).await;
+    let again = open(launch(stage.home.path(), &["sh", "-c", "read line"])).await;
+    let Err(error) = again else { panic!("it opened") };
+    assert!(error.to_string().contains("another shim already runs"), "{error}");
+    stage.session.stop(Duration::from_millis(100)).await;
+}

@@ -1,0 +1,74 @@
+//! Requests for permission: described, answered, taken back.
+
+use crate::stage::{END, LONG, Stage};
+use pitcrew_acp::Event;
+use pitcrew_model::{EffectId, PermissionOption, PermissionOptionKind, StopReason};
+use std::time::Duration;
+use tokio::time::timeout;
+
+const ASK: &str = r#"
+update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Remove it","kind":"execute","rawInput":{"command":"rm -r build","cwd":"/etc"}}'
+echo '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1"},"options":[{"optionId":"ok","name":"Yes","kind":"allow_once"},{"optionId":"x","name":"?","kind":"allow_forever"},{"optionId":"no","name":"No","kind":"reject_once"}]}}'
+read answer
+[ -n "$cancelling" ] && read answer
+say "$(printf %s "$answer" | tr -d '"')"
+"#;
+
+async fn asked(stage: &mut Stage) -> (String, Vec<PermissionOption>) {
+    loop {
+        let event = timeout(LONG, stage.events.next()).await.expect("in time").expect("an event");
+        let Event::Permission { call, tool, options } = event else { continue };
+        assert_eq!((tool.title.as_str(), tool.kind.as_str()), ("Remove it", "execute"));
+        assert_eq!(tool.command.as_deref(), Some("rm -r build"));
+        assert_eq!((tool.paths.len(), tool.outside), (0, vec!["/etc".to_owned()]));
+        return (call, options);
+    }
+}
+
+#[tokio::test]
+async fn a_choice_reaches_the_agent_once() {
+    let mut stage = Stage::new(&format!("{ASK}{END}")).await;
+    let session = stage.session.clone();
+    let turn = session.prompt(EffectId(2), "go");
+    let decide = async {
+        let (call, options) = asked(&mut stage).await;
+        let kinds: Vec<PermissionOptionKind> = options.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [PermissionOptionKind::AllowOnce, PermissionOptionKind::RejectOnce]);
+        session.answer_permission(&call, Some(&options[1].id)).await;
+        session.answer_permission(&call, Some(&options[0].id)).await;
+        session.answer_permission("ask-of-nobody", None).await;
+    };
+    let (end, ()) = tokio::join!(turn, decide);
+    let words = end.expect("a turn").last_words;
+    assert!(words.contains("outcome:selected") && words.contains("optionId:no"), "{words}");
+    stage.session.stop(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn cancelling_takes_every_request_back() {
+    let mut stage = Stage::new(&format!("cancelling=1{ASK}{END}")).await;
+    let session = stage.session.clone();
+    let turn = session.prompt(EffectId(2), "go");
+    let cancel = async {
+        asked(&mut stage).await;
+        session.cancel().await;
+    };
+    let (end, ()) = tokio::join!(turn, cancel);
+    let end = end.expect("a turn");
+    assert_eq!(end.stop, StopReason::EndTurn, "the agent may end as it likes");
+    assert!(end.last_words.contains("outcome:cancelled"), "{}", end.last_words);
+    stage.session.stop(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn a_request_without_a_tool_call_is_refused() {
+    let ask = r#"
+echo '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{}}'
+read answer
+say "$(printf %s "$answer" | tr -d '"')"
+"#;
+    let stage = Stage::new(&format!("{ask}{END}")).await;
+    let end = stage.session.prompt(EffectId(2), "go").await.expect("a turn");
+    assert!(end.last_words.contains("code:-32602"), "{}", end.last_words);
+    stage.session.stop(Duration::from_millis(100)).await;
+}

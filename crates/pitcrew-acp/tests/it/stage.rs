@@ -1,0 +1,110 @@
+//! Agents written in shell: they say lines and read lines, and know our numbers.
+
+use pitcrew_acp::{Launch, McpServer, OpenError, Session, SessionEvents, open};
+use pitcrew_model::{EffectId, Failure};
+use pitcrew_process::{ShimSpec, agent_environment};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a busy machine.
+pub const LONG: Duration = Duration::from_mins(1);
+
+/// What opens every session: effect 1 has the numbers 4 to 7.
+pub const OPEN: &str = r#"
+read -r initialize
+echo '{"jsonrpc":"2.0","id":4,"result":{"protocolVersion":1,"agentInfo":{"name":"shelly","version":"1.2"}}}'
+read -r new
+echo '{"jsonrpc":"2.0","id":5,"result":{"sessionId":"s1"}}'
+update() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":%s}}\n' "$1"; }
+say() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
+read -r prompt
+"#;
+
+/// The end of the first turn: effect 2 has the number 8.
+pub const END: &str = r#"
+echo '{"jsonrpc":"2.0","id":8,"result":{"stopReason":"end_turn"}}'
+read forever
+"#;
+
+pub struct Stage {
+    pub session: Session,
+    pub events: SessionEvents,
+    pub home: TempDir,
+}
+
+impl Stage {
+    /// An agent that opens a session and does `turn` when it is prompted.
+    pub async fn new(turn: &str) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let script = format!("{OPEN}{turn}");
+        let launch = launch(home.path(), &["sh", "-c", &script]);
+        let (session, events) = open(launch).await.expect("a session");
+        Self { session, events, home }
+    }
+}
+
+pub fn launch(home: &Path, agent: &[&str]) -> Launch {
+    let cwd = home.join("checkout");
+    std::fs::create_dir_all(&cwd).expect("a folder");
+    Launch {
+        shim: ShimSpec {
+            dir: home.join("attempt"),
+            socket: home.join("s"),
+            argv: agent.iter().map(ToString::to_string).collect(),
+            cwd: cwd.clone(),
+            env: agent_environment(&[]),
+            lease_ms: 10_000,
+        },
+        program: shim_host(),
+        cwd,
+        mcp: McpServer {
+            name: "pitcrew".into(),
+            command: "/nowhere/pitcrew".into(),
+            args: vec!["mcp".into()],
+            env: vec![("PITCREW_TOKEN".into(), "secret".into())],
+        },
+        effect: EffectId(1),
+        timeout: LONG,
+    }
+}
+
+/// How the opening of a session with such an agent fails.
+pub async fn failure(agent: &[&str], timeout: Duration) -> Failure {
+    let home = tempfile::tempdir().expect("a folder");
+    let error: OpenError = match open(Launch { timeout, ..launch(home.path(), agent) }).await {
+        Ok(_) => panic!("it opened"),
+        Err(error) => error,
+    };
+    assert!(home.path().join("attempt/exit.json").exists() || is_missing(&error.failure));
+    error.failure
+}
+
+fn is_missing(failure: &Failure) -> bool {
+    matches!(failure, Failure::AgentMissing { .. })
+}
+
+/// Waits for a condition.
+pub async fn until(mut holds: impl FnMut() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, wait).await.expect("it comes true in time");
+}
+
+/// The program that cargo built beside the tests.
+fn shim_host() -> PathBuf {
+    let test = std::env::current_exe().expect("a program");
+    let target = test.parent().and_then(Path::parent).expect("target/debug/deps");
+    let host = target.join("examples/shim_host");
+    assert!(
+        host.exists(),
+        "run `cargo test -p pitcrew-acp` without --test: it builds {}",
+        host.display()
+    );
+    host
+}

@@ -1,0 +1,49 @@
+//! The processes of a real session, in one program: the tests start it as shim, agent and MCP server.
+
+use pitcrew_agent::{Options, agent_main};
+use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve_stdio};
+use serde_json::{Value, json};
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["shim", dir] => pitcrew_process::shim_main(Path::new(dir)),
+        ["agent"] => agent_main(Options::default()).await,
+        ["agent", "--script", file] => match Options::with_script_file(Path::new(file)) {
+            Ok(options) => agent_main(options).await,
+            Err(mistake) => {
+                eprintln!("{mistake}");
+                ExitCode::from(2)
+            }
+        },
+        ["mcp", log] => {
+            serve_stdio(Log(log.into())).await.expect("the session is served");
+            ExitCode::SUCCESS
+        }
+        other => panic!("no such part: {other:?}"),
+    }
+}
+
+/// Writes every call to a file. Takes each but those that say `refuse me`.
+struct Log(PathBuf);
+
+impl Orchestrator for Log {
+    async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
+        let call = ToolCall::parse(tool, &arguments)
+            .map_err(|mistake| ToolRefusal::new(mistake.to_string()))?;
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.0).expect("the log");
+        writeln!(file, "{}", json!({ "tool": tool, "arguments": arguments })).expect("the log");
+        if arguments.to_string().contains("refuse me") {
+            return Err(ToolRefusal::new("attempt-1 is over: its task went on without it"));
+        }
+        Ok(call.acknowledgement())
+    }
+}

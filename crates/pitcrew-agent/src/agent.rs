@@ -1,0 +1,203 @@
+//! The agent's process: answers the client's requests and hands turns to tasks.
+
+use crate::{
+    prompt::Prompt,
+    script::Script,
+    session::Session,
+    tools::{Server, ServerSpec},
+    turn,
+    wire::{
+        self, Agent, CancelNotification, CloseSessionRequest, CloseSessionResponse, Connection,
+        ContentBlock, Error, InitializeRequest, McpServer, NewSessionRequest, NewSessionResponse,
+        PromptRequest, PromptResponse, Responder, SessionId, Stdio, StopReason, Teller,
+        on_receive_notification, on_receive_request,
+    },
+};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How the agent was started.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The text of a script that is run when no prompt brings one.
+    pub script: Option<String>,
+}
+
+impl Options {
+    /// Takes the script from a file; the error says what is wrong with it, for standard error.
+    pub fn with_script_file(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("failed to read the script `{shown}`: {error}"))?;
+        Script::parse(&text).map_err(|error| format!("script `{shown}`: {error}"))?;
+        Ok(Self { script: Some(text) })
+    }
+}
+
+/// Serves ACP on standard input and output until the client closes them.
+pub async fn agent_main(options: Options) -> ExitCode {
+    let house = Arc::new(House { options, sessions: Mutex::default() });
+    let served = serve(&house).await;
+    house.close_all();
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pitcrew agent: the connection broke: {}", error.message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything that is going on in this process.
+struct House {
+    options: Options,
+    sessions: Mutex<Sessions>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    opened_count: u64,
+    by_id: BTreeMap<SessionIdText, Arc<Session>>,
+}
+
+type SessionIdText = Arc<str>;
+
+/// The handlers hold up everything else, so whatever takes time is spawned. A spawned task never
+/// fails: its error would close the connection.
+async fn serve(house: &Arc<House>) -> Result<(), Error> {
+    let (opening, prompting) = (house.clone(), house.clone());
+    let (closing, cancelling) = (house.clone(), house.clone());
+    Agent
+        .v1()
+        .name("pitcrew-agent")
+        .on_receive_request(
+            async move |_: InitializeRequest, responder: Responder<_>, _: Connection| {
+                responder.respond(wire::introduction())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: NewSessionRequest, responder: Responder<_>, cx: Connection| {
+                let house = opening.clone();
+                let connection = cx.clone();
+                cx.spawn(async move {
+                    responder.respond_with_result(house.open(request, connection).await).ok();
+                    Ok(())
+                })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: PromptRequest, responder: Responder<_>, cx: Connection| {
+                let house = prompting.clone();
+                cx.spawn(async move {
+                    responder.respond_with_result(house.prompt(request).await).ok();
+                    Ok(())
+                })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: CloseSessionRequest, responder: Responder<_>, _: Connection| {
+                closing.close(&request.session_id);
+                responder.respond(CloseSessionResponse::new())
+            },
+            on_receive_request!(),
+        )
+        .on_receive_notification(
+            async move |notification: CancelNotification, _: Connection| {
+                if let Ok(session) = cancelling.session(&notification.session_id) {
+                    session.cancel();
+                }
+                Ok(())
+            },
+            on_receive_notification!(),
+        )
+        .connect_to(Stdio::new())
+        .await
+}
+
+impl House {
+    fn sessions(&self) -> std::sync::MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
+        let session = self.sessions().by_id.get(&id.0).cloned();
+        session.ok_or_else(|| wire::invalid(format!("there is no session `{id}`; use session/new")))
+    }
+
+    fn close(&self, id: &SessionId) {
+        if let Some(session) = self.sessions().by_id.remove(&id.0) {
+            session.cancel();
+        }
+    }
+
+    fn close_all(&self) {
+        for session in std::mem::take(&mut self.sessions().by_id).into_values() {
+            session.cancel();
+        }
+    }
+
+    async fn open(
+        &self,
+        request: NewSessionRequest,
+        connection: Connection,
+    ) -> Result<NewSessionResponse, Error> {
+        if !request.cwd.is_dir() {
+            let cwd = request.cwd.display();
+            return Err(wire::invalid(format!("the folder `{cwd}` does not exist")));
+        }
+        let mut servers = Vec::new();
+        for server in request.mcp_servers {
+            let spec = spec(server)?;
+            let started = Server::start(&spec, &request.cwd).await;
+            servers.push(started.map_err(|error| wire::invalid(error.to_string()))?);
+        }
+        let mut sessions = self.sessions();
+        sessions.opened_count += 1;
+        let id = SessionId::new(format!("session-{}", sessions.opened_count));
+        let teller = Teller::new(connection, id.clone());
+        let session = Session::new(request.cwd, servers, teller);
+        sessions.by_id.insert(id.0.clone(), Arc::new(session));
+        Ok(NewSessionResponse::new(id))
+    }
+
+    async fn prompt(&self, request: PromptRequest) -> Result<PromptResponse, Error> {
+        let session = self.session(&request.session_id)?;
+        let Some((mut progress, cancel)) = session.begin_turn() else {
+            return Err(wire::invalid("a turn is going on; cancel it or wait for its end"));
+        };
+        let prompt = Prompt::parse(&text(&request.prompt));
+        let stop = turn::run(&session, &mut progress, prompt, &self.options, &cancel).await;
+        session.end_turn(progress);
+        // The client wants to see its cancellation confirmed, whatever the step made of it.
+        let stop = if cancel.is_cancelled() { StopReason::Cancelled } else { stop };
+        Ok(PromptResponse::new(stop))
+    }
+}
+
+fn spec(server: McpServer) -> Result<ServerSpec, Error> {
+    let McpServer::Stdio(it) = server else {
+        // The capabilities promise no other kind.
+        return Err(wire::invalid("only MCP servers on stdio are supported"));
+    };
+    Ok(ServerSpec {
+        name: it.name,
+        command: it.command,
+        args: it.args,
+        env: it.env.into_iter().map(|it| (it.name, it.value)).collect(),
+    })
+}
+
+/// The words of a prompt. Without a model there is nothing to do with a picture.
+fn text(prompt: &[ContentBlock]) -> String {
+    let texts = prompt.iter().filter_map(|block| {
+        if let ContentBlock::Text(text) = block { Some(text.text.as_str()) } else { None }
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

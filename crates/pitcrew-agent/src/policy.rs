@@ -1,0 +1,11 @@
+//! What the programs that the agent starts may do: as much as the agent itself.
+
+use pitcrew_process::{Policy, Tier};
+
+/// The agent's own confinement and environment, with `extra`. Variables that are not UTF-8 are
+/// left out.
+pub(crate) fn own(extra: &[(String, String)]) -> Policy {
+    let ours = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Policy { tier: Tier::T1, env: ours.chain(extra.iter().cloned()).collect() }
+}

@@ -1,0 +1,73 @@
+//! Scripts: the steps that the built-in agent can do, and how they are written.
+//!
+//! Reading a script finds every mistake before the first step is done. The README of this crate
+//! describes the language for people.
+
+mod parse;
+
+use std::time::Duration;
+
+/// A script that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The first line of the step in the script, from 1.
+    pub line: usize,
+    pub condition: Condition,
+    pub action: Action,
+}
+
+/// Whether a step is done. Looks at the words of the latest prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Always,
+    When(String),
+    Unless(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Read { path: String },
+    Write { path: String, text: String },
+    Append { path: String, text: String },
+    Edit { path: String, old: String, new: String },
+    Delete { path: String },
+    Run { command: String },
+    Ask { question: String },
+    Permit { title: String },
+    Sleep { duration: Duration },
+    Say { text: String },
+    Complete { summary: String },
+    Partial { summary: String },
+    Fail { reason: String },
+    Exit { code: i32 },
+}
+
+/// A script that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}; {remedy}")]
+pub struct ScriptError {
+    pub line: usize,
+    pub reason: String,
+    pub remedy: String,
+}
+
+impl Script {
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        parse::parse(text)
+    }
+}
+
+impl Condition {
+    pub fn holds(&self, words: &str) -> bool {
+        match self {
+            Self::Always => true,
+            Self::When(text) => words.contains(text),
+            Self::Unless(text) => !words.contains(text),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Reads a script, line by line.
+
+use super::{Action, Condition, Script, ScriptError, Step};
+use pitcrew_model::RepoPath;
+use std::{iter::Enumerate, str::Lines, time::Duration};
+
+const STEPS: &str = "read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit";
+
+pub(super) fn parse(text: &str) -> Result<Script, ScriptError> {
+    let mut reader = Reader { lines: text.lines().enumerate() };
+    let mut steps = Vec::new();
+    while let Some((index, line)) = reader.lines.next() {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            steps.push(reader.step(index + 1, line)?);
+        }
+    }
+    if steps.is_empty() {
+        return Err(mistake(1, "the script has no steps", "write at least `complete SUMMARY`"));
+    }
+    Ok(Script { steps })
+}
+
+struct Reader<'a> {
+    lines: Enumerate<Lines<'a>>,
+}
+
+fn mistake(line: usize, reason: impl Into<String>, remedy: impl Into<String>) -> ScriptError {
+    ScriptError { line, reason: reason.into(), remedy: remedy.into() }
+}
+
+/// A text and the number of its line.
+type At<'a> = (usize, &'a str);
+
+impl<'a> Reader<'a> {
+    fn step(&mut self, line: usize, text: &str) -> Result<Step, ScriptError> {
+        let (word, rest) = split_word(text);
+        let (condition, word, rest) = match word {
+            "when" | "unless" => {
+                let remedy = format!("write `{word} \"TEXT\" STEP`");
+                let Some((needle, rest)) = quoted(rest).filter(|(it, _)| !it.is_empty()) else {
+                    return Err(mistake(line, format!("`{word}` needs a text in quotes"), remedy));
+                };
+                let make = if word == "when" { Condition::When } else { Condition::Unless };
+                let (next, rest) = split_word(rest);
+                if next.is_empty() {
+                    return Err(mistake(
+                        line,
+                        format!("`{word}` needs a step after its text"),
+                        remedy,
+                    ));
+                }
+                (make(needle.to_owned()), next, rest)
+            }
+            _ => (Condition::Always, word, rest),
+        };
+        let action = self.action(line, word, rest)?;
+        Ok(Step { line, condition, action })
+    }
+
+    fn action(&mut self, line: usize, word: &str, rest: &str) -> Result<Action, ScriptError> {
+        Ok(match word {
+            "read" => Action::Read { path: only_path(line, word, rest)? },
+            "delete" => Action::Delete { path: only_path(line, word, rest)? },
+            "write" => {
+                let (path, text) = self.path_and_body(line, word, rest)?;
+                Action::Write { path, text }
+            }
+            "append" => {
+                let (path, text) = self.path_and_body(line, word, rest)?;
+                Action::Append { path, text }
+            }
+            "edit" => self.edit(line, rest)?,
+            "run" => Action::Run { command: self.text(line, word, rest)? },
+            "ask" => Action::Ask { question: self.text(line, word, rest)? },
+            "permit" => Action::Permit { title: self.text(line, word, rest)? },
+            "say" => Action::Say { text: self.text(line, word, rest)? },
+            "complete" => Action::Complete { summary: self.text(line, word, rest)? },
+            "partial" => Action::Partial { summary: self.text(line, word, rest)? },
+            "fail" => Action::Fail { reason: self.text(line, word, rest)? },
+            "sleep" => Action::Sleep { duration: duration(line, rest)? },
+            "exit" => Action::Exit { code: exit_code(line, rest)? },
+            _ => {
+                let reason = format!("there is no step `{word}`");
+                return Err(mistake(line, reason, format!("the steps are: {STEPS}")));
+            }
+        })
+    }
+
+    /// The rest of the line, or a body.
+    fn text(&mut self, line: usize, word: &str, rest: &str) -> Result<String, ScriptError> {
+        let text = match rest.strip_prefix("<<") {
+            Some(end) => self.body(line, &body_word(line, end)?)?.trim_end().to_owned(),
+            None => rest.to_owned(),
+        };
+        if text.is_empty() {
+            let reason = format!("`{word}` needs a text");
+            return Err(mistake(line, reason, format!("write `{word} TEXT` or `{word} <<END`")));
+        }
+        Ok(text)
+    }
+
+    fn path_and_body(
+        &mut self,
+        line: usize,
+        word: &str,
+        rest: &str,
+    ) -> Result<(String, String), ScriptError> {
+        let (path, rest) = leading_path(line, word, rest)?;
+        let Some(end) = rest.strip_prefix("<<") else {
+            let reason = format!("`{word}` needs a body");
+            let remedy = format!(
+                "write `{word} PATH <<END`, the lines, and then `END` on a line of its own"
+            );
+            return Err(mistake(line, reason, remedy));
+        };
+        Ok((path, self.body(line, &body_word(line, end)?)?))
+    }
+
+    fn edit(&mut self, line: usize, rest: &str) -> Result<Action, ScriptError> {
+        let remedy = "write `edit PATH <<OLD`, the old lines, `OLD`, `<<NEW`, the new lines, `NEW`";
+        let (path, rest) = leading_path(line, "edit", rest)?;
+        let Some(words) = rest.strip_prefix("<<") else {
+            return Err(mistake(line, "`edit` needs the text to replace", remedy));
+        };
+        // Both words on the first line, as a shell takes two bodies, or one after the other.
+        let (old_word, new_word) = match words.split_once("<<") {
+            Some((old, new)) => (body_word(line, old)?, Some(body_word(line, new)?)),
+            None => (body_word(line, words)?, None),
+        };
+        let (old, after) = self.body_and_rest(line, &old_word)?;
+        if old.trim().is_empty() {
+            return Err(mistake(line, "the text to replace is empty", remedy));
+        }
+        let new_word = match new_word {
+            Some(word) => word,
+            None => self.later_word(after, remedy)?,
+        };
+        let new = self.body(line, &new_word)?;
+        Ok(Action::Edit { path, old, new })
+    }
+
+    /// The word of a second body, which begins on the line that closed the first or on the next.
+    fn later_word(&mut self, after: At<'a>, remedy: &str) -> Result<String, ScriptError> {
+        let (line, text) = match after {
+            (line, "") => self.lines.next().map_or((line, ""), |(it, text)| (it + 1, text)),
+            after => after,
+        };
+        match text.trim().strip_prefix("<<") {
+            Some(word) => body_word(line, word),
+            None => Err(mistake(line, "the new text is missing", remedy)),
+        }
+    }
+
+    /// The lines up to the one that is `word`, each with its line feed.
+    fn body(&mut self, line: usize, word: &str) -> Result<String, ScriptError> {
+        match self.body_and_rest(line, word)? {
+            (body, (_, "")) => Ok(body),
+            (_, (at, rest)) => {
+                let reason = format!("`{word}` is followed by `{rest}`");
+                Err(mistake(at, reason, format!("write `{word}` on a line of its own")))
+            }
+        }
+    }
+
+    /// Also what follows the word: nothing, or the opening of another body.
+    fn body_and_rest(&mut self, line: usize, word: &str) -> Result<(String, At<'a>), ScriptError> {
+        let mut body = String::new();
+        for (index, next) in self.lines.by_ref() {
+            let rest = next.trim().strip_prefix(word).map(str::trim);
+            if let Some(rest) = rest.filter(|it| it.is_empty() || it.starts_with("<<")) {
+                return Ok((body, (index + 1, rest)));
+            }
+            body.push_str(next);
+            body.push('\n');
+        }
+        let reason = format!("the body that begins with `<<{word}` has no end");
+        Err(mistake(line, reason, format!("write `{word}` on a line of its own after it")))
+    }
+}
+
+fn body_word(line: usize, text: &str) -> Result<String, ScriptError> {
+    let word = text.trim();
+    let is_word = |it: char| it.is_alphanumeric() || it == '_' || it == '-';
+    if word.is_empty() || !word.chars().all(is_word) {
+        let reason = format!("`<<{word}` names no word that ends the body");
+        return Err(mistake(line, reason, "write one word after `<<`, such as `<<END`"));
+    }
+    Ok(word.to_owned())
+}
+
+fn only_path(line: usize, word: &str, rest: &str) -> Result<String, ScriptError> {
+    let (path, rest) = leading_path(line, word, rest)?;
+    if rest.is_empty() {
+        return Ok(path);
+    }
+    let reason = format!("`{word} {path}` is followed by `{rest}`");
+    Err(mistake(line, reason, "put a path with spaces in double quotes"))
+}
+
+fn leading_path<'a>(
+    line: usize,
+    word: &str,
+    rest: &'a str,
+) -> Result<(String, &'a str), ScriptError> {
+    let (path, rest) = quoted(rest).unwrap_or_else(|| split_word(rest));
+    if path.is_empty() || path.starts_with("<<") {
+        let reason = format!("`{word}` needs a path");
+        return Err(mistake(
+            line,
+            reason,
+            format!("write `{word} PATH`, such as `{word} src/a.txt`"),
+        ));
+    }
+    match RepoPath::parse(path) {
+        Ok(parsed) if !parsed.is_root() => Ok((parsed.as_str().to_owned(), rest)),
+        Ok(_) => Err(mistake(line, format!("`{path}` is the folder itself"), "name a path in it")),
+        Err(error) => {
+            let remedy = "write a path inside the session's folder, or use `run` for anything else";
+            Err(mistake(line, format!("`{path}` cannot be used: {error}"), remedy))
+        }
+    }
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    match text.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim()),
+        None => (text, ""),
+    }
+}
+
+/// A text in double quotes, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let (inside, rest) = text.trim_start().strip_prefix('"')?.split_once('"')?;
+    Some((inside, rest.trim()))
+}
+
+fn duration(line: usize, text: &str) -> Result<Duration, ScriptError> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim() {
+        "ms" => Some(1),
+        "s" => Some(1_000),
+        "m" => Some(60_000),
+        _ => None,
+    };
+    let milliseconds = number.parse::<u64>().ok().zip(factor).and_then(|(a, b)| a.checked_mul(b));
+    milliseconds.map(Duration::from_millis).ok_or_else(|| {
+        mistake(line, format!("`{text}` is no duration"), "write it like `200ms`, `2s` or `1m`")
+    })
+}
+
+fn exit_code(line: usize, text: &str) -> Result<i32, ScriptError> {
+    text.parse::<u8>().map(i32::from).map_err(|_| {
+        mistake(line, format!("`{text}` is no exit code"), "write a number from 0 to 255")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn every_step_is_read() {
+        let script = Script::parse(
+            "# a comment\n\n  read src/a.rs\nwrite \"b c.txt\" <<END\none\n  two\nEND\nappend d <<X\nX\nedit e <<OLD\na\nOLD\n<<NEW\nb\nNEW\nedit f <<OLD <<NEW\na\nOLD\nb\nNEW\nedit h <<OLD\na\nOLD <<NEW\nb\nNEW\ndelete g\nrun make test\nrun <<END\ncd x\nmake\nEND\nask which port?\npermit deploy it\nsleep 200ms\nsay hello there\nwhen \"the check\" fail no\nunless \"x y\" partial some\ncomplete all of it\nexit 3",
+        );
+        let steps = script.expect("a script").steps;
+        let told: Vec<String> = steps
+            .iter()
+            .map(|it| format!("{} {:?} {:?}\n", it.line, it.condition, it.action))
+            .collect();
+        expect![[r#"
+                3 Always Read { path: "src/a.rs" }
+                4 Always Write { path: "b c.txt", text: "one\n  two\n" }
+                8 Always Append { path: "d", text: "" }
+                10 Always Edit { path: "e", old: "a\n", new: "b\n" }
+                16 Always Edit { path: "f", old: "a\n", new: "b\n" }
+                21 Always Edit { path: "h", old: "a\n", new: "b\n" }
+                26 Always Delete { path: "g" }
+                27 Always Run { command: "make test" }
+                28 Always Run { command: "cd x\nmake" }
+                32 Always Ask { question: "which port?" }
+                33 Always Permit { title: "deploy it" }
+                34 Always Sleep { duration: 200ms }
+                35 Always Say { text: "hello there" }
+                36 When("the check") Fail { reason: "no" }
+                37 Unless("x y") Partial { summary: "some" }
+                38 Always Complete { summary: "all of it" }
+                39 Always Exit { code: 3 }
+            "#]]
+        .assert_eq(&told.concat());
+    }
+
+    #[test]
+    fn a_mistake_names_line_reason_and_remedy() {
+        let scripts = [
+            "",
+            "say hi\nfly away",
+            "write a.txt",
+            "write a.txt <<END\nx",
+            "write ../a <<END\nEND",
+            "write a <<END\nEND <<MORE",
+            "write a << b c",
+            "read .git/config",
+            "read a b",
+            "read",
+            "edit a <<OLD\nx\nOLD\nsay hi",
+            "edit a <<OLD\nOLD\n<<NEW\nNEW",
+            "say",
+            "sleep long",
+            "exit 300",
+            "when x say y",
+            "when \"x\"",
+        ];
+        let mistakes = scripts.map(|it| format!("{}\n", Script::parse(it).expect_err(it)));
+        expect![[r#"
+            line 1: the script has no steps; write at least `complete SUMMARY`
+            line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit
+            line 1: `write` needs a body; write `write PATH <<END`, the lines, and then `END` on a line of its own
+            line 1: the body that begins with `<<END` has no end; write `END` on a line of its own after it
+            line 1: `../a` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else
+            line 2: `END` is followed by `<<MORE`; write `END` on a line of its own
+            line 1: `<<b c` names no word that ends the body; write one word after `<<`, such as `<<END`
+            line 1: `.git/config` cannot be used: it is inside `.git`; write a path inside the session's folder, or use `run` for anything else
+            line 1: `read a` is followed by `b`; put a path with spaces in double quotes
+            line 1: `read` needs a path; write `read PATH`, such as `read src/a.txt`
+            line 4: the new text is missing; write `edit PATH <<OLD`, the old lines, `OLD`, `<<NEW`, the new lines, `NEW`
+            line 1: the text to replace is empty; write `edit PATH <<OLD`, the old lines, `OLD`, `<<NEW`, the new lines, `NEW`
+            line 1: `say` needs a text; write `say TEXT` or `say <<END`
+            line 1: `long` is no duration; write it like `200ms`, `2s` or `1m`
+            line 1: `300` is no exit code; write a number from 0 to 255
+            line 1: `when` needs a text in quotes; write `when "TEXT" STEP`
+            line 1: `when` needs a step after its text; write `when "TEXT" STEP`
+        "#]].assert_eq(&mistakes.concat());
+    }
+
+    #[test]
+    fn conditions_look_at_the_words() {
+        assert!(Condition::When("red".into()).holds("it is red"));
+        assert!(!Condition::Unless("red".into()).holds("it is red"));
+        assert!(Condition::Always.holds(""));
+    }
+}

@@ -1,0 +1,109 @@
+//! One session: its folder, its tools, and how far its script has come.
+
+use crate::{
+    script::{Script, ScriptError, Step},
+    tools::Server,
+    wire::Teller,
+};
+use serde_json::{Map, Value};
+use std::{path::PathBuf, sync::Mutex};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Session {
+    pub cwd: PathBuf,
+    pub servers: Vec<Server>,
+    pub teller: Teller,
+    /// Absent while a turn has it.
+    progress: Mutex<Option<Progress>>,
+    /// Cancels the turn that is going on.
+    cancel: Mutex<CancellationToken>,
+}
+
+/// What outlives a turn.
+#[derive(Default)]
+pub(crate) struct Progress {
+    script: Option<Running>,
+    /// The words of the latest prompt.
+    pub words: String,
+    /// A script from a file has been taken: it is run once.
+    pub took_file: bool,
+}
+
+struct Running {
+    source: String,
+    script: Script,
+    next: usize,
+}
+
+impl Session {
+    pub fn new(cwd: PathBuf, servers: Vec<Server>, teller: Teller) -> Self {
+        Self {
+            cwd,
+            servers,
+            teller,
+            progress: Mutex::new(Some(Progress::default())),
+            cancel: Mutex::default(),
+        }
+    }
+
+    /// Takes the right to run a turn; nothing while one is going on.
+    pub fn begin_turn(&self) -> Option<(Progress, CancellationToken)> {
+        let progress = self.progress.lock().expect("no turn panics under the lock").take()?;
+        let token = CancellationToken::new();
+        *self.cancel.lock().expect("nobody panics under the lock") = token.clone();
+        Some((progress, token))
+    }
+
+    pub fn end_turn(&self, progress: Progress) {
+        *self.progress.lock().expect("no turn panics under the lock") = Some(progress);
+    }
+
+    pub fn cancel(&self) {
+        self.cancel.lock().expect("nobody panics under the lock").cancel();
+    }
+
+    /// Calls a tool of the session's MCP servers.
+    pub async fn call(
+        &self,
+        tool: &'static str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, String> {
+        match self.servers.iter().find(|it| it.has(tool)) {
+            Some(server) => server.call(tool, arguments).await,
+            None => Err(format!(
+                "the session has no tool `{tool}`: its client injected no MCP server that offers it"
+            )),
+        }
+    }
+}
+
+impl Progress {
+    /// Begins a script; one that is under way and the same goes on.
+    pub fn begin(&mut self, source: &str) -> Result<(), ScriptError> {
+        if self.script.as_ref().is_none_or(|it| it.source != source) {
+            self.script = None;
+            let script = Script::parse(source)?;
+            self.script = Some(Running { source: source.to_owned(), script, next: 0 });
+        }
+        Ok(())
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        self.script.is_some()
+    }
+
+    pub fn step(&self) -> Option<&Step> {
+        let running = self.script.as_ref()?;
+        running.script.steps.get(running.next)
+    }
+
+    pub fn advance(&mut self) {
+        if let Some(running) = &mut self.script {
+            running.next += 1;
+        }
+    }
+
+    pub fn finish(&mut self) {
+        self.script = None;
+    }
+}

@@ -1,0 +1,77 @@
+//! The MCP servers that a session brings: the only way to report, and the only place that names
+//! the MCP library.
+
+use crate::policy;
+use pitcrew_process::{Owned, Piped, spawn_piped};
+use rmcp::{
+    RoleClient, ServiceExt,
+    model::{CallToolRequestParams, ContentBlock},
+    service::RunningService,
+};
+use serde_json::{Map, Value};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// An MCP server that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to start MCP server `{name}` (`{command}`): {reason}")]
+pub(crate) struct StartError {
+    pub name: String,
+    pub command: String,
+    pub reason: String,
+}
+
+/// How an MCP server is started.
+pub(crate) struct ServerSpec {
+    pub name: String,
+    pub command: PathBuf,
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+}
+
+/// A running MCP server with the names of its tools.
+pub(crate) struct Server {
+    service: RunningService<RoleClient, ()>,
+    tools: Vec<String>,
+    /// Ended when the session is dropped.
+    _program: Owned,
+}
+
+impl Server {
+    pub async fn start(spec: &ServerSpec, cwd: &Path) -> Result<Self, StartError> {
+        let failed = |reason: String| StartError {
+            name: spec.name.clone(),
+            command: spec.command.display().to_string(),
+            reason,
+        };
+        let mut argv: Vec<OsString> = vec![spec.command.clone().into()];
+        argv.extend(spec.args.iter().map(OsString::from));
+        let Piped { stdin, stdout, program } = spawn_piped(&policy::own(&spec.env), &argv, cwd)
+            .map_err(|it| failed(it.kind.to_string()))?;
+        let service = ().serve((stdout, stdin)).await.map_err(|it| failed(it.to_string()))?;
+        let tools = service.list_all_tools().await.map_err(|it| failed(it.to_string()))?;
+        let tools = tools.into_iter().map(|it| it.name.into_owned()).collect();
+        Ok(Self { service, tools, _program: program })
+    }
+
+    pub fn has(&self, tool: &str) -> bool {
+        self.tools.iter().any(|it| it == tool)
+    }
+
+    /// Calls a tool: what it says, or why it refused.
+    pub async fn call(
+        &self,
+        tool: &'static str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, String> {
+        let params = CallToolRequestParams::new(tool).with_arguments(arguments);
+        let result = self.service.call_tool(params).await.map_err(|it| it.to_string())?;
+        let texts = result.content.iter().filter_map(|it| {
+            if let ContentBlock::Text(text) = it { Some(text.text.as_str()) } else { None }
+        });
+        let text = texts.collect::<Vec<_>>().join("\n");
+        if result.is_error == Some(true) { Err(text) } else { Ok(text) }
+    }
+}

@@ -1,0 +1,103 @@
+//! One turn: does what the prompt orders and tells the client about it.
+
+mod command;
+mod files;
+mod output;
+mod report;
+mod step;
+
+use crate::{
+    agent::Options,
+    prompt::{Order, Prompt},
+    session::{Progress, Session},
+    wire::StopReason,
+};
+use pitcrew_model::Claim;
+use step::{After, Stop};
+use tokio_util::sync::CancellationToken;
+
+const NO_MODEL: &str = "This agent has no model: it cannot work from words alone. Give the task a \
+    `script` or a `command`, or choose another agent for it with `agent = \"...\"`.";
+const NO_REPORT: &str =
+    "The script has ended and reported nothing: it has no `complete`, `partial` or `fail`.";
+
+/// Runs a turn to its end, or to where it is cancelled. What is left to do stays in `progress`.
+pub(crate) async fn run(
+    session: &Session,
+    progress: &mut Progress,
+    prompt: Prompt,
+    options: &Options,
+    cancel: &CancellationToken,
+) -> StopReason {
+    progress.words = prompt.words;
+    let begun = match prompt.order {
+        Order::Command(command) => {
+            progress.finish();
+            return command::task(session, &command, cancel).await;
+        }
+        Order::Script(source) => progress.begin(&source),
+        Order::GoOn => match &options.script {
+            Some(source) if !progress.took_file => {
+                progress.took_file = true;
+                progress.begin(source)
+            }
+            Some(_) | None => Ok(()),
+        },
+    };
+    if let Err(mistake) = begun {
+        report::fail(session, &format!("the script cannot be run: {mistake}")).await;
+        return StopReason::EndTurn;
+    }
+    if !progress.is_under_way() {
+        session.teller.say(NO_MODEL);
+        return StopReason::EndTurn;
+    }
+    go_on(session, progress, cancel).await
+}
+
+async fn go_on(
+    session: &Session,
+    progress: &mut Progress,
+    cancel: &CancellationToken,
+) -> StopReason {
+    while let Some(step) = progress.step() {
+        if cancel.is_cancelled() {
+            return StopReason::Cancelled;
+        }
+        if !step.condition.holds(&progress.words) {
+            progress.advance();
+            continue;
+        }
+        match step::perform(session, &step.action, cancel).await {
+            Ok(After::NextStep) => progress.advance(),
+            Ok(After::NextPrompt) => {
+                progress.advance();
+                return StopReason::EndTurn;
+            }
+            Ok(After::NotReported) => return StopReason::EndTurn,
+            Ok(After::Over) => {
+                progress.finish();
+                return StopReason::EndTurn;
+            }
+            Err(Stop::Cancelled) => return StopReason::Cancelled,
+            Err(Stop::Failed(reason)) => {
+                let reason = format!("line {}: {reason}", step.line);
+                progress.finish();
+                report::fail(session, &reason).await;
+                return StopReason::EndTurn;
+            }
+        }
+    }
+    progress.finish();
+    session.teller.say(NO_REPORT);
+    StopReason::EndTurn
+}
+
+/// The word that the completion tool uses.
+fn outcome(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Success => "success",
+        Claim::Partial => "partial",
+        Claim::Failed => "failed",
+    }
+}

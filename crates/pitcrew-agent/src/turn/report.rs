@@ -1,0 +1,61 @@
+//! Reporting to the orchestrator, through the tools of the session.
+
+use super::outcome;
+use crate::{session::Session, wire::ToolKind};
+use pitcrew_model::Claim;
+use serde_json::{Map, Value, json};
+
+/// The tools are known by name only, as to any other agent.
+const COMPLETE_TASK: &str = "orchestrator_complete_task";
+const NOTIFY: &str = "a2a_notify_orchestrator";
+
+/// Reports how the task ended; false when nobody took the report.
+pub(super) async fn complete(session: &Session, claim: Claim, summary: &str) -> bool {
+    let arguments = json!({ "summary": summary, "outcome": outcome(claim) });
+    let title = format!("report {}: {}", outcome(claim), first_line(summary));
+    call(session, COMPLETE_TASK, &title, arguments, summary).await
+}
+
+pub(super) async fn fail(session: &Session, reason: &str) -> bool {
+    complete(session, Claim::Failed, reason).await
+}
+
+/// Asks a person; false when nobody took the question.
+pub(super) async fn ask(session: &Session, question: &str) -> bool {
+    let arguments = json!({ "kind": "question", "message": question });
+    let title = format!("ask: {}", first_line(question));
+    call(session, NOTIFY, &title, arguments, question).await
+}
+
+/// Calls a tool; `words` are said when it was taken.
+async fn call(
+    session: &Session,
+    tool: &'static str,
+    title: &str,
+    arguments: Value,
+    words: &str,
+) -> bool {
+    let doing = session.teller.begin(ToolKind::Other, title, None, arguments.clone());
+    let arguments = match arguments {
+        Value::Object(arguments) => arguments,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    };
+    match session.call(tool, arguments).await {
+        Ok(answer) => {
+            session.teller.done(&doing, &answer);
+            session.teller.say(words);
+            true
+        }
+        Err(reason) => {
+            session.teller.failed(&doing, &reason);
+            session.teller.say(&format!("`{tool}` was refused: {reason}\n\n{words}"));
+            false
+        }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! Does one step of a script.
+
+use super::{command, files, report};
+use crate::{
+    script::Action,
+    session::Session,
+    wire::{ToolKind, Verdict},
+};
+use pitcrew_model::Claim;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// What comes after a step that was done.
+pub(super) enum After {
+    NextStep,
+    /// The turn ends and the next prompt goes on.
+    NextPrompt,
+    /// Nobody took the report: the turn ends, and the next prompt tries again.
+    NotReported,
+    /// The script is over.
+    Over,
+}
+
+/// Why a step was not done.
+pub(super) enum Stop {
+    Cancelled,
+    Failed(String),
+}
+
+pub(super) async fn perform(
+    session: &Session,
+    action: &Action,
+    cancel: &CancellationToken,
+) -> Result<After, Stop> {
+    let next = |()| After::NextStep;
+    match action {
+        Action::Read { path } => files::read(session, path).map(next).map_err(Stop::Failed),
+        Action::Write { path, text } => {
+            files::write(session, path, text).map(next).map_err(Stop::Failed)
+        }
+        Action::Append { path, text } => {
+            files::append(session, path, text).map(next).map_err(Stop::Failed)
+        }
+        Action::Edit { path, old, new } => {
+            files::edit(session, path, old, new).map(next).map_err(Stop::Failed)
+        }
+        Action::Delete { path } => files::delete(session, path).map(next).map_err(Stop::Failed),
+        Action::Run { command } => {
+            command::run(session, command, cancel).await.map(|_| After::NextStep)
+        }
+        Action::Ask { question } => {
+            let taken = report::ask(session, question).await;
+            Ok(if taken { After::NextPrompt } else { After::NotReported })
+        }
+        Action::Permit { title } => permit(session, title, cancel).await,
+        Action::Sleep { duration } => sleep(session, *duration, cancel).await,
+        Action::Say { text } => {
+            session.teller.say(text);
+            Ok(After::NextStep)
+        }
+        Action::Complete { summary } => complete(session, Claim::Success, summary).await,
+        Action::Partial { summary } => complete(session, Claim::Partial, summary).await,
+        Action::Fail { reason } => complete(session, Claim::Failed, reason).await,
+        Action::Exit { code } => std::process::exit(*code),
+    }
+}
+
+async fn complete(session: &Session, claim: Claim, summary: &str) -> Result<After, Stop> {
+    let taken = report::complete(session, claim, summary).await;
+    Ok(if taken { After::Over } else { After::NotReported })
+}
+
+async fn permit(session: &Session, title: &str, cancel: &CancellationToken) -> Result<After, Stop> {
+    let doing = session.teller.begin(ToolKind::Execute, title, None, json!({ "command": title }));
+    let verdict = tokio::select! {
+        verdict = session.teller.permission(&doing) => verdict,
+        () = cancel.cancelled() => Ok(Verdict::Cancelled),
+    };
+    match verdict {
+        Ok(Verdict::Allowed) => {
+            session.teller.done(&doing, "allowed");
+            Ok(After::NextStep)
+        }
+        Ok(Verdict::Rejected) => {
+            session.teller.failed(&doing, "refused");
+            Err(Stop::Failed(format!(
+                "permission for `{title}` was refused; approve it, or do without it"
+            )))
+        }
+        Ok(Verdict::Cancelled) => {
+            session.teller.failed(&doing, "cancelled");
+            Err(Stop::Cancelled)
+        }
+        Err(error) => {
+            session.teller.failed(&doing, &error.message);
+            let reason = &error.message;
+            Err(Stop::Failed(format!("permission for `{title}` could not be asked: {reason}")))
+        }
+    }
+}
+
+async fn sleep(
+    session: &Session,
+    duration: Duration,
+    cancel: &CancellationToken,
+) -> Result<After, Stop> {
+    let title = format!("sleep {} ms", duration.as_millis());
+    let doing = session.teller.begin(ToolKind::Other, &title, None, Value::Null);
+    tokio::select! {
+        () = tokio::time::sleep(duration) => {
+            session.teller.done(&doing, "");
+            Ok(After::NextStep)
+        }
+        () = cancel.cancelled() => {
+            session.teller.failed(&doing, "cancelled");
+            Err(Stop::Cancelled)
+        }
+    }
+}

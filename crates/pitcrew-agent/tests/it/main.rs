@@ -1,0 +1,6 @@
+//! The built-in agent as a real process: driven over ACP through a real shim, with a real MCP server.
+
+mod stage;
+mod steps;
+mod turns;
+mod commands;

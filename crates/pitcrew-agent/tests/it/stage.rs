@@ -1,0 +1,169 @@
+//! A session with the built-in agent in a folder of its own.
+
+use pitcrew_acp::{
+    Event, Launch, LineKind, McpServer, OpenError, Session, SessionEvents, TurnEnd, open,
+    transcript,
+};
+use pitcrew_model::{EffectId, Exit, StopReason};
+use pitcrew_process::{ShimSpec, SpoolReader, SpoolRecord, agent_environment};
+use serde_json::Value;
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+pub struct Stage {
+    pub session: Session,
+    pub events: SessionEvents,
+    pub cwd: PathBuf,
+    home: TempDir,
+    effect: Cell<u64>,
+}
+
+/// Longer than anything here takes on a busy machine.
+pub const LONG: Duration = Duration::from_mins(1);
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with_args(&["agent"]).await.expect("a session")
+    }
+
+    pub async fn with_args(words: &[&str]) -> Result<Self, OpenError> {
+        let home = tempfile::tempdir().expect("a folder");
+        let cast = cast();
+        let cwd = home.path().join("checkout");
+        std::fs::create_dir(&cwd).expect("a folder");
+        let mut argv = vec![cast.display().to_string()];
+        argv.extend(words.iter().map(ToString::to_string));
+        let home_variable = ("HOME".to_owned(), home.path().display().to_string());
+        let launch = Launch {
+            shim: ShimSpec {
+                dir: home.path().join("attempt"),
+                socket: home.path().join("s"),
+                argv,
+                cwd: cwd.clone(),
+                env: agent_environment(&[home_variable, ("GIVEN".into(), "to the agent".into())]),
+                lease_ms: 10_000,
+            },
+            program: cast.clone(),
+            cwd: cwd.clone(),
+            mcp: McpServer {
+                name: "pitcrew".into(),
+                command: cast,
+                args: vec!["mcp".into(), home.path().join("calls").display().to_string()],
+                env: Vec::new(),
+            },
+            effect: EffectId(1),
+            timeout: LONG,
+        };
+        let (session, events) = open(launch).await?;
+        Ok(Self { session, events, cwd, home, effect: Cell::new(1) })
+    }
+
+    /// Gives a turn with a script.
+    pub async fn script(&self, script: &str) -> TurnEnd {
+        self.prompt(&format!("Do this:\n```pitcrew-script\n{script}\n```\n")).await
+    }
+
+    pub async fn prompt(&self, text: &str) -> TurnEnd {
+        self.effect.set(self.effect.get() + 1);
+        let turn = self.session.prompt(EffectId(self.effect.get()), text);
+        tokio::time::timeout(LONG, turn).await.expect("an end").expect("a turn")
+    }
+
+    /// Every call of a tool, as `tool arguments`, with the keys in order.
+    pub fn calls(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.home.path().join("calls")).unwrap_or_default();
+        log.lines()
+            .map(|line| {
+                let mut call: BTreeMap<String, Value> = serde_json::from_str(line).expect("a call");
+                let arguments = call.remove("arguments").expect("arguments");
+                let arguments: BTreeMap<String, Value> =
+                    serde_json::from_value(arguments).expect("an object");
+                let arguments = serde_json::to_string(&arguments).expect("it was JSON");
+                format!("{} {arguments}", call["tool"].as_str().expect("a name"))
+            })
+            .collect()
+    }
+
+    pub fn file(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.cwd.join(path)).ok()
+    }
+
+    /// The conversation as people read it, without the prompts.
+    pub fn transcript(&self) -> String {
+        let spool = self.home.path().join("attempt/spool.ndjson");
+        let lines = transcript(&spool, 0).expect("a transcript");
+        let lines = lines.iter().filter(|it| it.kind != LineKind::Prompt);
+        let lines: Vec<String> = lines.map(|it| format!("{:?}: {}\n", it.kind, it.text)).collect();
+        lines.concat()
+    }
+
+    /// What was told of running commands so far, in order.
+    pub fn output_so_far(&self) -> Vec<String> {
+        let mut spool =
+            SpoolReader::open(&self.home.path().join("attempt/spool.ndjson")).expect("a spool");
+        let mut told = Vec::new();
+        while let Some(record) = spool.read().expect("records") {
+            let SpoolRecord::Output { line, .. } = record else { continue };
+            let frame: Value = serde_json::from_str(&line).expect("a frame");
+            let update = &frame["params"]["update"];
+            if update["sessionUpdate"] == "tool_call_update" && update["status"].is_null() {
+                let text = update["content"][0]["content"]["text"].as_str();
+                told.push(text.expect("a text").to_owned());
+            }
+        }
+        told
+    }
+
+    pub async fn next_event(&mut self) -> Event {
+        let next = tokio::time::timeout(LONG, self.events.next()).await;
+        next.expect("an event in time").expect("an event")
+    }
+
+    /// Waits until the agent has said that it does this.
+    pub async fn activity(&mut self, wanted: &str) {
+        loop {
+            match self.next_event().await {
+                Event::Activity { note } if note.contains(wanted) => return,
+                Event::Activity { .. } | Event::Permission { .. } => {}
+                Event::Exited(exit) => panic!("the agent ended: {exit}"),
+            }
+        }
+    }
+
+    pub async fn stop(&self) -> Exit {
+        self.session.stop(Duration::from_secs(2)).await
+    }
+}
+
+#[track_caller]
+pub fn assert_ended(end: &TurnEnd) {
+    assert_eq!(end.stop, StopReason::EndTurn, "{end:?}");
+}
+
+/// Waits for a condition.
+pub async fn until(mut holds: impl FnMut() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, wait).await.expect("it comes true in time");
+}
+
+/// The program that cargo built beside the tests.
+fn cast() -> PathBuf {
+    let test = std::env::current_exe().expect("a program");
+    let target = test.parent().and_then(Path::parent).expect("target/debug/deps");
+    let cast = target.join("examples/cast");
+    assert!(
+        cast.exists(),
+        "run `cargo test -p pitcrew-agent` without --test: it builds {}",
+        cast.display()
+    );
+    cast
+}

@@ -1,0 +1,158 @@
+//! Each step of a script, done by the real agent.
+
+use crate::stage::{Stage, assert_ended};
+use expect_test::expect;
+use pitcrew_acp::Event;
+use pitcrew_model::{PermissionOptionKind, StopReason};
+
+/// S1-063: one turn does everything that there is to do.
+#[tokio::test]
+async fn a_script_works_on_files_and_completes() {
+    let stage = Stage::new().await;
+    let end = stage
+        .script(
+            "write core/a.txt <<END\none\ntwo\nEND\nappend core/a.txt <<END\nthree\nEND\nedit core/a.txt <<OLD\ntwo\nOLD\n<<NEW\n2\n2.5\nNEW\nread core/a.txt\nwrite gone.txt <<END\nEND\ndelete gone.txt\nrun test -f core/a.txt && echo \"$GIVEN\" > given.txt\nsay nearly there\ncomplete wrote the core",
+        )
+        .await;
+    assert_ended(&end);
+    assert_eq!(end.last_words, "wrote the core");
+    assert_eq!(stage.file("core/a.txt").as_deref(), Some("one\n2\n2.5\nthree\n"));
+    assert_eq!(stage.file("gone.txt"), None);
+    assert_eq!(stage.file("given.txt").as_deref(), Some("to the agent\n"));
+    assert_eq!(
+        stage.calls(),
+        [r#"orchestrator_complete_task {"outcome":"success","summary":"wrote the core"}"#]
+    );
+    expect![[r#"
+        ToolStarted: write core/a.txt
+        ToolDone: write core/a.txt
+        ToolStarted: append core/a.txt
+        ToolDone: append core/a.txt
+        ToolStarted: edit core/a.txt
+        ToolDone: edit core/a.txt
+        ToolStarted: read core/a.txt
+        ToolDone: read core/a.txt
+        Output: one
+        2
+        2.5
+        three
+        ToolStarted: write gone.txt
+        ToolDone: write gone.txt
+        ToolStarted: delete gone.txt
+        ToolDone: delete gone.txt
+        ToolStarted: run test -f core/a.txt && echo "$GIVEN" > given.txt
+        ToolDone: run test -f core/a.txt && echo "$GIVEN" > given.txt
+        Said: nearly there
+        ToolStarted: report success: wrote the core
+        ToolDone: report success: wrote the core
+        Output: Recorded as done. Your work is now checked and integrated for you. Make no further changes and end your turn.
+        Said: wrote the core
+        TurnEnded: end_turn
+    "#]].assert_eq(&stage.transcript());
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
+    for (script, reason) in [
+        (
+            "say hi\nread no.txt",
+            "line 2: `read no.txt`: No such file or directory (os error 2); write the file first, or correct the path",
+        ),
+        (
+            "write a <<E\nx\nE\nedit a <<OLD\ny\nOLD <<NEW\nz\nNEW",
+            "line 4: `edit a`: the text to replace does not stand in the file; it must be the same to the last space",
+        ),
+        (
+            "edit no <<OLD\ny\nOLD <<NEW\nz\nNEW",
+            "line 1: `edit no`: there is no such file; write it first, or correct the path",
+        ),
+        (
+            "delete no",
+            "line 1: `delete no`: No such file or directory (os error 2); correct the path",
+        ),
+        (
+            "run echo broken; exit 3",
+            "line 1: `echo broken; exit 3` failed with exit code 3\n\nbroken",
+        ),
+        (
+            "fly",
+            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit",
+        ),
+        ("fail cannot be done", "cannot be done"),
+    ] {
+        let stage = Stage::new().await;
+        let end = stage.script(script).await;
+        assert_ended(&end);
+        let call = serde_json::json!({ "outcome": "failed", "summary": reason });
+        assert_eq!(stage.calls(), [format!("orchestrator_complete_task {call}")]);
+        stage.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_partial_result_is_reported_as_such() {
+    let stage = Stage::new().await;
+    assert_ended(&stage.script("partial half of it").await);
+    assert_eq!(
+        stage.calls(),
+        [r#"orchestrator_complete_task {"outcome":"partial","summary":"half of it"}"#]
+    );
+    stage.stop().await;
+}
+
+/// The script's own text is not part of what its conditions look at.
+#[tokio::test]
+async fn conditions_look_at_the_latest_prompt() {
+    let script = "when \"exit code 1\" write fixed <<E\nE\nunless \"exit code 1\" write first <<E\nE\ncomplete done";
+    let stage = Stage::new().await;
+    stage.script(script).await;
+    assert!(stage.file("first").is_some() && stage.file("fixed").is_none());
+    let retry = format!("The check failed with exit code 1.\n```pitcrew-script\n{script}\n```");
+    let second = Stage::new().await;
+    second.prompt(&retry).await;
+    assert!(second.file("first").is_none() && second.file("fixed").is_some());
+    stage.stop().await;
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn permission_is_asked_for_and_waited_for() {
+    for (kind, completed) in
+        [(PermissionOptionKind::AllowOnce, true), (PermissionOptionKind::RejectOnce, false)]
+    {
+        let mut stage = Stage::new().await;
+        let session = stage.session.clone();
+        let decide = async {
+            loop {
+                let event = stage.events.next().await.expect("an event");
+                let Event::Permission { call, tool, options } = event else { continue };
+                assert_eq!(
+                    (tool.kind.as_str(), tool.command.as_deref()),
+                    ("execute", Some("deploy it"))
+                );
+                let option = options.iter().find(|it| it.kind == kind).expect("the option");
+                session.answer_permission(&call, Some(&option.id)).await;
+                return;
+            }
+        };
+        let prompt = "```pitcrew-script\npermit deploy it\ncomplete deployed\n```";
+        let turn = session.prompt(pitcrew_model::EffectId(2), prompt);
+        let (end, ()) = tokio::join!(turn, decide);
+        assert_eq!(end.expect("a turn").stop, StopReason::EndTurn);
+        let call = stage.calls().concat();
+        assert_eq!(call.contains("deployed"), completed, "{call}");
+        assert_eq!(call.contains("permission for `deploy it` was refused"), !completed, "{call}");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_process_can_be_made_to_exit() {
+    let stage = Stage::new().await;
+    let turn = stage.session.prompt(pitcrew_model::EffectId(2), "```pitcrew-script\nexit 7\n```");
+    let pitcrew_acp::TurnError::Exited(exit) = turn.await.expect_err("no end") else {
+        panic!("an exit");
+    };
+    assert_eq!(exit.code, Some(7));
+}

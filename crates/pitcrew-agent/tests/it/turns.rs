@@ -1,0 +1,129 @@
+//! What happens between turns: questions, reminders, interruptions.
+
+use crate::stage::{Stage, assert_ended, until};
+use pitcrew_model::{EffectId, StopReason};
+use std::path::Path;
+
+/// S1-062: after a turn the agent is idle and waits; the next prompt goes on where it was.
+#[tokio::test]
+async fn an_answer_goes_on_with_the_script() {
+    let stage = Stage::new().await;
+    let end = stage
+        .script("ask which port?\nwhen \"8080\" write port <<E\n8080\nE\ncomplete port is set")
+        .await;
+    assert_ended(&end);
+    assert_eq!(
+        stage.calls(),
+        [r#"a2a_notify_orchestrator {"kind":"question","message":"which port?"}"#]
+    );
+    assert_eq!(stage.file("port"), None);
+    assert_ended(&stage.prompt("The answer to your question is: 8080").await);
+    assert_eq!(stage.file("port").as_deref(), Some("8080\n"));
+    assert_eq!(stage.calls().len(), 2);
+    stage.stop().await;
+}
+
+/// S1-064: the end of a turn is no completion, and an agent may forget it.
+#[tokio::test]
+async fn a_script_without_completion_reports_nothing() {
+    let stage = Stage::new().await;
+    let end = stage.script("say I forget").await;
+    assert_ended(&end);
+    assert!(end.last_words.contains("reported nothing"), "{end:?}");
+    assert!(stage.calls().is_empty());
+    let end = stage.prompt("You have not completed your task.").await;
+    assert_ended(&end);
+    assert!(end.last_words.contains("no model"), "{end:?}");
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn words_alone_are_answered_with_what_to_do() {
+    let stage = Stage::new().await;
+    let end = stage.prompt("Please add a parser.").await;
+    assert_ended(&end);
+    assert!(end.last_words.contains("`script` or a `command`"), "{end:?}");
+    stage.stop().await;
+}
+
+/// S1-061: an interrupted agent is idle, and goes on when it is prompted again.
+#[tokio::test]
+async fn a_cancelled_turn_is_taken_up_again() {
+    let mut stage = Stage::new().await;
+    let session = stage.session.clone();
+    let script =
+        "```pitcrew-script\nwrite one <<E\nE\nsleep 10m\nwrite two <<E\nE\ncomplete both\n```";
+    let turn = session.prompt(EffectId(2), script);
+    let interrupt = async {
+        stage.activity("sleep").await;
+        session.cancel().await;
+    };
+    let (end, ()) = tokio::join!(turn, interrupt);
+    assert_eq!(end.expect("a turn").stop, StopReason::Cancelled);
+    assert!(stage.file("one").is_some() && stage.file("two").is_none());
+    let turn = session.prompt(EffectId(3), "go on");
+    let interrupt = async {
+        stage.activity("sleep").await;
+        session.cancel().await;
+    };
+    let (end, ()) = tokio::join!(turn, interrupt);
+    assert_eq!(end.expect("a turn").stop, StopReason::Cancelled, "it went on with the same step");
+    assert!(stage.calls().is_empty());
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_permission_leaves_the_script_where_it_was() {
+    let mut stage = Stage::new().await;
+    let session = stage.session.clone();
+    let turn = session.prompt(EffectId(2), "```pitcrew-script\npermit it\ncomplete yes\n```");
+    let interrupt = async {
+        stage.activity("it").await;
+        session.cancel().await;
+    };
+    let (end, ()) = tokio::join!(turn, interrupt);
+    assert_eq!(end.expect("a turn").stop, StopReason::Cancelled);
+    assert!(stage.calls().is_empty());
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_refused_report_is_tried_again_at_the_next_prompt() {
+    let stage = Stage::new().await;
+    let end = stage.script("complete refuse me").await;
+    assert_ended(&end);
+    assert!(end.last_words.contains("attempt-1 is over"), "{end:?}");
+    stage.prompt("You have not completed your task.").await;
+    assert_eq!(stage.calls().len(), 2);
+    stage.stop().await;
+}
+
+#[tokio::test]
+async fn a_script_comes_from_a_file_when_no_prompt_brings_one() {
+    let script = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(&script, "complete from the file").expect("a script");
+    let path = script.path().display().to_string();
+    let stage = Stage::with_args(&["agent", "--script", &path]).await.expect("a session");
+    assert_ended(&stage.prompt("Do your work.").await);
+    assert!(stage.calls().concat().contains("from the file"));
+    stage.stop().await;
+}
+
+/// S0-007: an agent is spawned, prompted and ended over stdio, and nothing of it is left.
+#[tokio::test]
+async fn nothing_is_left_of_an_agent_that_was_stopped() {
+    let mut stage = Stage::new().await;
+    let session = stage.session.clone();
+    let script = "```pitcrew-script\nrun setsid sleep 600 & echo $! > pid; sleep 600\n```";
+    let turn = session.prompt(EffectId(2), script);
+    let stop = async {
+        stage.activity("run").await;
+        until(|| stage.file("pid").is_some_and(|it| it.ends_with('\n'))).await;
+        let pid = stage.file("pid").expect("it is there");
+        let exit = stage.stop().await;
+        (pid, exit)
+    };
+    let (end, (pid, _exit)) = tokio::join!(turn, stop);
+    drop(end);
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} is still there");
+}

@@ -1,0 +1,79 @@
+//! The tools over MCP, with the official client on the other end of a pipe.
+
+use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve};
+use rmcp::{
+    ClientLifecycleMode, ClientServiceExt, RoleClient,
+    model::{CallToolRequestParams, ProtocolVersion},
+    service::RunningService,
+};
+use serde_json::{Value, json};
+
+/// Takes what can be read.
+struct Reads;
+
+impl Orchestrator for Reads {
+    async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
+        match ToolCall::parse(tool, &arguments) {
+            Ok(call) => Ok(call.acknowledgement()),
+            Err(mistake) => Err(ToolRefusal::new(mistake.to_string())),
+        }
+    }
+}
+
+async fn client(lifecycle: ClientLifecycleMode) -> RunningService<RoleClient, ()> {
+    let (ours, theirs) = tokio::io::duplex(64 * 1_024);
+    let (reader, writer) = tokio::io::split(ours);
+    tokio::spawn(serve(Reads, reader, writer));
+    ().serve_with_lifecycle(theirs, lifecycle).await.expect("a session")
+}
+
+/// Both eras: with a handshake, and without one.
+fn lifecycles() -> [ClientLifecycleMode; 2] {
+    let preferred_versions = vec![ProtocolVersion::LATEST];
+    [ClientLifecycleMode::Initialize, ClientLifecycleMode::Discover { preferred_versions }]
+}
+
+async fn call(
+    client: &RunningService<RoleClient, ()>,
+    tool: &'static str,
+    arguments: Value,
+) -> (bool, Value, Option<Value>) {
+    let arguments = arguments.as_object().cloned().expect("an object");
+    let params = CallToolRequestParams::new(tool).with_arguments(arguments);
+    let result = client.call_tool(params).await.expect("a result");
+    let content = serde_json::to_value(&result.content).expect("content");
+    (result.is_error == Some(true), content[0]["text"].clone(), result.structured_content)
+}
+
+/// S1-067: what an agent is told about completion, and that it can do it.
+#[tokio::test]
+async fn both_eras_can_complete_and_ask() {
+    for lifecycle in lifecycles() {
+        let client = client(lifecycle.clone()).await;
+        let tools = client.list_all_tools().await.expect("tools");
+        let names: Vec<&str> = tools.iter().map(|it| it.name.as_ref()).collect();
+        assert_eq!(names, ["orchestrator_complete_task", "a2a_notify_orchestrator"]);
+        assert!(tools.iter().all(|it| it.description.is_some()), "{lifecycle:?}");
+
+        let (refused, text, structured) =
+            call(&client, "orchestrator_complete_task", json!({ "summary": "done" })).await;
+        assert!(!refused && text.as_str().is_some_and(|it| it.contains("end your turn")), "{text}");
+        assert_eq!(structured, Some(json!({ "accepted": true, "next": "end_turn" })));
+    }
+}
+
+#[tokio::test]
+async fn other_spellings_are_taken_silently() {
+    let client = client(ClientLifecycleMode::Initialize).await;
+    let (refused, ..) = call(&client, "orchestrator_completeTask", json!({ "summary": "x" })).await;
+    assert!(!refused);
+}
+
+#[tokio::test]
+async fn a_bad_call_reaches_the_model_as_words() {
+    let client = client(ClientLifecycleMode::Initialize).await;
+    let (refused, text, _) = call(&client, "orchestrator_complete_task", json!({})).await;
+    assert!(refused && text.as_str().is_some_and(|it| it.contains("needs `summary`")), "{text}");
+    let (refused, text, _) = call(&client, "levitate", json!({})).await;
+    assert!(refused && text.as_str().is_some_and(|it| it.contains("no tool `levitate`")), "{text}");
+}

@@ -1,0 +1,55 @@
+//! The mark on the processes of one run, which tells them apart from all others also after they
+//! left its group and its session. It is a variable, because nothing else is always inherited.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The variable that holds the mark.
+pub(crate) const RUN_MARKER: &str = "PITCREW_RUN";
+
+/// Between a mark and those of the runs within its run. No mark contains it by itself.
+const WITHIN: &str = "//";
+
+/// A mark that no other run has, in this process or another. It says also within which run it is,
+/// so whoever ends that one finds this one too.
+pub(crate) fn unique() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let since_epoch = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let own = format!("{}-{}-{number}", std::process::id(), since_epoch.as_nanos());
+    match std::env::var(RUN_MARKER) {
+        Ok(outer) => format!("{outer}{WITHIN}{own}"),
+        Err(_) => own,
+    }
+}
+
+/// Whether a process with this environment, as the system shows it, belongs to the run `marker`.
+pub(crate) fn is_on(environment: &[u8], marker: &str) -> bool {
+    let value = |entry| str::from_utf8(entry).ok()?.strip_prefix(RUN_MARKER)?.strip_prefix('=');
+    let belongs = |value: &str| {
+        let rest = value.strip_prefix(marker);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(WITHIN))
+    };
+    environment.split(|byte| *byte == 0).filter_map(value).any(belongs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_within_a_run_belongs_to_both_and_a_neighbour_to_none() {
+        let environment = b"HOME=/root\0PITCREW_RUN=/attempts/1//7-8-0\0A=1\0";
+        assert!(is_on(environment, "/attempts/1"));
+        assert!(is_on(environment, "/attempts/1//7-8-0"));
+        for other in ["/attempts", "/attempts/1//7-8-00", "/attempts/2", "7-8-0"] {
+            assert!(!is_on(environment, other), "{other}");
+        }
+        assert!(!is_on(b"PITCREW_RUN=/attempts/10\0", "/attempts/1"));
+        assert!(!is_on(b"XPITCREW_RUN=1\0", "1"));
+    }
+
+    #[test]
+    fn no_two_runs_have_the_same_mark() {
+        assert_ne!(unique(), unique());
+    }
+}

@@ -1,0 +1,79 @@
+//! A started program with everything that it starts: ended whole, at the latest when it is
+//! dropped. Nobody else may wait for it.
+
+use crate::tree::{self, ProcessId};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    collections::BTreeSet,
+    io,
+    process::{Child, ExitStatus},
+    time::{Duration, Instant},
+};
+
+/// How long the end of a killed tree is waited for.
+const END_MS_MAX: u64 = 2_000;
+
+/// A running program that is ours. When this is dropped, it and everything that it started is
+/// killed, also what left its group or its session; that takes milliseconds.
+#[derive(Debug)]
+pub struct Owned {
+    /// Leads a group of its own.
+    child: Child,
+    /// On all of its processes, see `marker`.
+    marker: Option<String>,
+    waited_for: bool,
+}
+
+impl Owned {
+    pub(crate) fn new(child: Child, marker: Option<String>) -> Self {
+        Self { child, marker, waited_for: false }
+    }
+
+    /// Its number, which is also the number of its group. It cannot belong to anybody else before
+    /// the program was waited for.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Ends everything.
+    pub(crate) fn end(&self) {
+        let group = self.pid();
+        kill_process_group(group, Signal::STOP).ok();
+        let root = ProcessId::of(group.as_raw_pid());
+        let family = || -> BTreeSet<ProcessId> {
+            let mut family = tree::descendants(group.as_raw_pid());
+            family.extend(root.filter(|it| it.is_alive()));
+            family
+        };
+        tree::end(family, Some(until()));
+        self.end_rest();
+    }
+
+    /// Ends what the program, which has ended, left behind.
+    pub(crate) fn end_rest(&self) {
+        kill_process_group(self.pid(), Signal::KILL).ok();
+        if let Some(marker) = &self.marker {
+            tree::end(|| tree::marked(marker), Some(until()));
+        }
+    }
+
+    /// Waits for the end of the program itself and says how it ended.
+    pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait()?;
+        self.waited_for = true;
+        Ok(status)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if !self.waited_for {
+            self.end();
+            self.child.wait().ok();
+        }
+    }
+}
+
+fn until() -> Instant {
+    Instant::now() + Duration::from_millis(END_MS_MAX)
+}

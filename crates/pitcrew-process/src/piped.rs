@@ -1,0 +1,42 @@
+//! Starts a program that is talked to while it runs.
+
+use crate::{Owned, Policy, RunError, command, environment, marker};
+use std::{
+    ffi::OsString,
+    io,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Stdio},
+};
+use tokio::process::{ChildStdin, ChildStdout};
+
+/// A program that runs, and our ends of its pipes.
+#[derive(Debug)]
+pub struct Piped {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub program: Owned,
+}
+
+/// Starts `argv` in `cwd`, confined like `run_confined`, to be talked to over its standard input
+/// and output. Its complaints go where ours go.
+///
+/// Has to be called within a runtime.
+pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Piped, RunError> {
+    spawn(policy, argv, cwd).map_err(|error| RunError::new(argv, cwd, error))
+}
+
+fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
+    let marker = marker::unique();
+    let env = environment::confined(policy, Vec::new(), &marker);
+    let mut command = command::command(argv, cwd, &env)?;
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child: Child = command.spawn()?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let program = Owned::new(child, Some(marker));
+    Ok(Piped {
+        stdin: ChildStdin::from_std(stdin.expect("it is a pipe"))?,
+        stdout: ChildStdout::from_std(stdout.expect("it is a pipe"))?,
+        program,
+    })
+}
