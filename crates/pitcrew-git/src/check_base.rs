@@ -1,0 +1,33 @@
+//! Runs the checks of a plan on what it starts from, so that "already red" is known.
+
+use crate::{Vault, scratch::Trial};
+use pitcrew_model::{CheckResult, CommitId, Failure, PlanId};
+use pitcrew_process::{Cancel, Policy};
+
+impl Vault {
+    /// Runs the checks on the base. Never a failure: a base that cannot be tried has no results.
+    pub fn check_base(
+        &self,
+        plan: PlanId,
+        commit: &CommitId,
+        setup: &[String],
+        checks: &[String],
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Vec<CheckResult> {
+        let trial = Trial { name: format!("{plan}-base"), commit, setup, checks };
+        match self.try_out(&trial, policy, cancel) {
+            Ok(results) => results,
+            Err(Failure::Setup { command, code, output }) => checks
+                .iter()
+                .map(|check| CheckResult {
+                    command: check.clone(),
+                    code,
+                    output: format!("setup `{command}` failed before it:\n{output}"),
+                    took_ms: 0,
+                })
+                .collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Brings the work of an attempt into the vault, judged.
+
+use crate::{
+    AttemptName, Vault,
+    changes::Counted,
+    error::{GitError, GitErrorKind, VaultError},
+    files,
+    gate::Verdict,
+    import::{Checking, ImportError},
+    names,
+    snapshot::{Nested, Snapshot, Source},
+};
+use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone};
+use pitcrew_process::{Cancel, Policy};
+use std::path::PathBuf;
+
+#[derive(Clone, Debug)]
+pub struct CollectWork {
+    pub name: AttemptName,
+    pub path: PathBuf,
+    /// What the attempt started from.
+    pub start: CommitId,
+    /// What the gate compares with.
+    pub base: CommitId,
+    pub zone: Zone,
+    /// For the commit of what the agent left uncommitted.
+    pub message: String,
+}
+
+impl Vault {
+    /// Commits what was left, takes the work into the vault and through the gate.
+    pub fn collect(
+        &self,
+        order: &CollectWork,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Work, Failure> {
+        if !files::is_folder(&order.path) {
+            let message = format!("`{}` is gone", order.path.display());
+            return Err(Failure::Checkout { message });
+        }
+        let source = Source {
+            attempt: order.name.attempt,
+            path: &order.path,
+            start: &order.start,
+            message: &order.message,
+            nested: Nested::Listed,
+        };
+        let mut snapshot = self.snapshot(source, policy, cancel)?;
+        let quarantine = names::quarantine_ref(order.name.attempt);
+        let mut verdict = Verdict::default();
+        for path in &snapshot.left_out {
+            verdict.refuse(path, RefusalKind::Gitlink);
+        }
+        let imported = import_sound(&mut snapshot, &quarantine, &mut verdict)?;
+        let commit = snapshot.commit.clone();
+        drop(snapshot);
+        if !imported {
+            verdict.into_result()?;
+            unreachable!("what was not imported was refused");
+        }
+        let end = self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel);
+        let end = end.or_else(|error| too_many(error, &mut verdict))?;
+        let judged = verdict.into_result();
+        if judged.is_ok() {
+            self.set_ref(&order.name.work_ref(), &commit, cancel)?;
+        }
+        self.delete_ref(&quarantine, cancel)?;
+        judged?;
+        Ok(end.expect("what was judged was counted").into_work(commit))
+    }
+}
+
+/// Imports the snapshot, or says why it was refused and answers `false`.
+///
+/// The agent's own commits are left behind where their objects are missing.
+fn import_sound(
+    snapshot: &mut Snapshot<'_>,
+    to: &str,
+    verdict: &mut Verdict,
+) -> Result<bool, VaultError> {
+    let mut result = snapshot.import(to, Checking::Strict);
+    if matches!(result, Err(ImportError::Broken(_))) {
+        snapshot.squash()?;
+        result = snapshot.import(to, Checking::Strict);
+    }
+    match result {
+        Ok(()) => Ok(true),
+        Err(ImportError::Refused(refusals)) => {
+            for it in refusals {
+                verdict.refuse(it.path, it.kind);
+            }
+            Ok(false)
+        }
+        Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
+        Err(ImportError::File(error)) => Err(error.into()),
+    }
+}
+
+/// Changes that are too many to be listed are too many.
+fn too_many(error: GitError, verdict: &mut Verdict) -> Result<Option<Counted>, GitError> {
+    let GitErrorKind::TooLong { bytes_max } = error.kind else { return Err(error) };
+    let listing = format!("a list of changes of more than {bytes_max} bytes");
+    verdict.refuse(listing, RefusalKind::TooMany);
+    Ok(None)
+}

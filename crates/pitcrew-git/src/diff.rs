@@ -1,0 +1,77 @@
+//! Shows what changed, from the vault only.
+
+use crate::{Vault, error::VaultError};
+use pitcrew_model::{AttemptId, CommitId, FileChange, RepoPath};
+use pitcrew_process::{Cancel, Policy};
+use std::path::PathBuf;
+
+/// How much differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffStat {
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+    /// The first of the changed files.
+    pub files: Vec<FileStat>,
+}
+
+/// How much of one file differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStat {
+    pub file: FileChange,
+    /// Lines that were added and removed; absent for a binary file.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// A checkout that may be worked in right now.
+#[derive(Clone, Debug)]
+pub struct LiveCheckout {
+    pub attempt: AttemptId,
+    pub path: PathBuf,
+    /// What the attempt started from.
+    pub start: CommitId,
+}
+
+impl Vault {
+    /// The differences as a patch. `paths` empty: all of them.
+    pub fn diff(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        paths: &[RepoPath],
+        cancel: &Cancel,
+    ) -> Result<String, VaultError> {
+        let output = self
+            .call("diff")
+            .args(["--no-color", "--no-ext-diff", "--no-textconv", &from.0, &to.0, "--"])
+            .args(paths.iter().map(|it| format!(":(top,literal){}", it.as_str())))
+            .output(cancel)?;
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+
+    pub fn diff_stat(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<DiffStat, VaultError> {
+        let counted = self.count_changes(from, to, cancel)?;
+        let files = counted.listed().into_iter().zip(&counted.lines);
+        Ok(DiffStat {
+            files_count: counted.changes.len() as u64,
+            insertions: counted.insertions,
+            deletions: counted.deletions,
+            files: files.map(|(file, lines)| FileStat { file, lines: *lines }).collect(),
+        })
+    }
+
+    /// Saves the state of a checkout as it is now, so that it can be compared.
+    pub fn save_live(
+        &self,
+        checkout: &LiveCheckout,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<CommitId, VaultError> {
+        self.save_tree(checkout.attempt, &checkout.path, &checkout.start, policy, cancel)
+    }
+}

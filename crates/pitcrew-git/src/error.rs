@@ -1,0 +1,102 @@
+//! What can go wrong, and how it reads as the failure of an attempt.
+
+use pitcrew_model::Failure;
+use pitcrew_process::RunError;
+use std::{error::Error, io, path::PathBuf};
+
+/// A git command of ours did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[error("git {command} failed in `{}`", place.display())]
+pub struct GitError {
+    pub command: &'static str,
+    pub place: PathBuf,
+    #[source]
+    pub kind: GitErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum GitErrorKind {
+    #[error("git could not be started")]
+    NotStarted(#[source] RunError),
+    #[error("{}", describe_exit(*code, stderr))]
+    Exit { code: Option<i32>, stderr: String },
+    #[error("it did not end within {seconds} s")]
+    TimedOut { seconds: u64 },
+    #[error("it was cancelled")]
+    Cancelled,
+    #[error("its answer is longer than {bytes_max} bytes")]
+    TooLong { bytes_max: usize },
+    #[error("its answer cannot be read: {reason}")]
+    Unreadable { reason: String },
+}
+
+fn describe_exit(code: Option<i32>, stderr: &str) -> String {
+    let end = code.map_or_else(|| "killed by a signal".into(), |it| format!("exit code {it}"));
+    let words = stderr.trim();
+    if words.is_empty() { end } else { format!("{end}: {words}") }
+}
+
+/// A file or folder could not be made, read or removed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {attempted} `{}`", path.display())]
+pub struct FileError {
+    pub attempted: &'static str,
+    pub path: PathBuf,
+    #[source]
+    pub source: io::Error,
+}
+
+/// An operation of the vault failed for reasons that lie outside the work it handles.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        match &error.kind {
+            GitErrorKind::Cancelled => Self::Interrupted,
+            GitErrorKind::Exit { stderr, .. } if stderr.contains("No space left on device") => {
+                Self::DiskLow { path: error.place.display().to_string(), free_bytes: 0 }
+            }
+            GitErrorKind::NotStarted(_)
+            | GitErrorKind::Exit { .. }
+            | GitErrorKind::TimedOut { .. }
+            | GitErrorKind::TooLong { .. }
+            | GitErrorKind::Unreadable { .. } => Self::Git { message: chain(&error) },
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        if error.source.kind() == io::ErrorKind::StorageFull {
+            return Self::DiskLow { path: error.path.display().to_string(), free_bytes: 0 };
+        }
+        Self::Git { message: chain(&error) }
+    }
+}
+
+impl From<VaultError> for Failure {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Git(error) => error.into(),
+            VaultError::File(error) => error.into(),
+        }
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,238 @@
+//! Starts git and reads its answer. Knows no repository.
+
+use crate::error::{GitError, GitErrorKind};
+use pitcrew_model::CommitId;
+use pitcrew_process::{Cancel, Finished, Policy, Run, run_confined, run_trusted};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+const TIMEOUT: Duration = Duration::from_mins(10);
+/// What one call may answer. A longer answer is an error, never a cut one.
+const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+/// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
+const ALWAYS: [&str; 4] =
+    ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
+
+/// How git is started.
+#[derive(Clone, Debug, Default)]
+pub struct Git {
+    home: Option<PathBuf>,
+}
+
+/// Who wrote the repository or the tree that git is started on.
+#[derive(Clone, Copy)]
+pub(crate) enum Trust<'a> {
+    /// Only we or the user.
+    Ours,
+    /// An agent may have written to it.
+    Confined(&'a Policy),
+}
+
+/// One git command, built and then run.
+pub(crate) struct Call<'a> {
+    command: &'static str,
+    trust: Trust<'a>,
+    options: Vec<OsString>,
+    run: Run,
+}
+
+impl Git {
+    /// A git that takes the settings of its user from `home` and none from the machine.
+    pub fn at_home(home: impl Into<PathBuf>) -> Self {
+        Self { home: Some(home.into()) }
+    }
+
+    /// Where the user's own settings of git may be, best first.
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
+        match &self.home {
+            Some(home) => Some(home.join(".config")),
+            None => std::env::var_os("XDG_CONFIG_HOME")
+                .map(PathBuf::from)
+                .filter(|it| it.is_absolute())
+                .or_else(|| self.home().map(|it| it.join(".config"))),
+        }
+    }
+
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.home.clone().or_else(|| std::env::var_os("HOME").map(PathBuf::from))
+    }
+
+    /// A command in `place`, which only we or the user write.
+    pub(crate) fn ours(&self, place: &Path, command: &'static str) -> Call<'static> {
+        self.call(Trust::Ours, place, command)
+    }
+
+    /// A command in `place`, which an agent may have written to.
+    pub(crate) fn confined<'a>(
+        &self,
+        policy: &'a Policy,
+        place: &Path,
+        command: &'static str,
+    ) -> Call<'a> {
+        // Without a remote nothing could be downloaded; pointers are right, if small.
+        self.call(Trust::Confined(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
+    }
+
+    fn call<'a>(&self, trust: Trust<'a>, place: &Path, command: &'static str) -> Call<'a> {
+        let mut run = Run::new("git", place)
+            .timeout(TIMEOUT)
+            .output_bytes_max(OUTPUT_BYTES_MAX)
+            .env("LC_ALL", "C.UTF-8")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0");
+        if let Some(home) = &self.home {
+            run = run
+                .env("HOME", home)
+                .env("XDG_CONFIG_HOME", home.join(".config"))
+                .env("GIT_CONFIG_NOSYSTEM", "1");
+        }
+        let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
+        Call { command, trust, options, run }
+    }
+}
+
+impl Call<'_> {
+    /// An option of git itself, before the command.
+    #[must_use]
+    pub(crate) fn option(mut self, option: impl Into<OsString>) -> Self {
+        self.options.push(option.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn config(self, setting: &str) -> Self {
+        self.option("-c").option(setting)
+    }
+
+    #[must_use]
+    pub(crate) fn git_dir(self, path: &Path) -> Self {
+        self.option("--git-dir").option(path)
+    }
+
+    #[must_use]
+    pub(crate) fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.run = self.run.arg(arg);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn args<I>(mut self, args: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        self.run = self.run.args(args);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.run = self.run.env(name, value);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.run = self.run.stdin(bytes);
+        self
+    }
+
+    /// Runs it; every exit code is an answer.
+    pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
+        let Self { command, trust, options, mut run } = self;
+        let place = run.cwd.clone();
+        let seconds = run.timeout.as_secs();
+        let mut argv = vec![OsString::from("git")];
+        argv.extend(options);
+        argv.push(command.into());
+        argv.extend(run.argv.drain(1..));
+        run.argv = argv;
+        let finished = match trust {
+            Trust::Ours => run_trusted(run, cancel),
+            Trust::Confined(policy) => run_confined(policy, run, cancel),
+        };
+        let failed = |kind| GitError { command, place: place.clone(), kind };
+        let finished = finished.map_err(|error| failed(GitErrorKind::NotStarted(error)))?;
+        if finished.cancelled {
+            return Err(failed(GitErrorKind::Cancelled));
+        }
+        if finished.timed_out {
+            return Err(failed(GitErrorKind::TimedOut { seconds }));
+        }
+        if finished.truncated {
+            return Err(failed(GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX }));
+        }
+        Ok(Answer { command, place, finished })
+    }
+
+    /// Runs it and expects exit code 0.
+    pub(crate) fn output(self, cancel: &Cancel) -> Result<Vec<u8>, GitError> {
+        let answer = self.finish(cancel)?;
+        if answer.finished.success() { Ok(answer.finished.stdout) } else { Err(answer.error()) }
+    }
+
+    pub(crate) fn done(self, cancel: &Cancel) -> Result<(), GitError> {
+        self.output(cancel).map(drop)
+    }
+
+    /// Runs it and expects exit code 0 and one line of text.
+    pub(crate) fn line(self, cancel: &Cancel) -> Result<String, GitError> {
+        let answer = self.finish(cancel)?;
+        if answer.finished.success() { answer.line() } else { Err(answer.error()) }
+    }
+
+    /// Runs it and expects the name of an object.
+    pub(crate) fn object(self, cancel: &Cancel) -> Result<CommitId, GitError> {
+        self.line(cancel).map(CommitId)
+    }
+
+    /// The answer with exit code 0; nothing with exit code 1, by which git says "there is none".
+    pub(crate) fn maybe(self, cancel: &Cancel) -> Result<Option<String>, GitError> {
+        let answer = self.finish(cancel)?;
+        match answer.finished.code {
+            Some(0) => answer.line().map(Some),
+            Some(1) => Ok(None),
+            _ => Err(answer.error()),
+        }
+    }
+
+    /// Whether it ends with exit code 0 rather than 1.
+    pub(crate) fn yes(self, cancel: &Cancel) -> Result<bool, GitError> {
+        self.maybe(cancel).map(|it| it.is_some())
+    }
+}
+
+/// What git answered, whatever its exit code.
+pub(crate) struct Answer {
+    command: &'static str,
+    place: PathBuf,
+    pub(crate) finished: Finished,
+}
+
+impl Answer {
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.finished.stderr).into_owned()
+    }
+
+    /// The answer as the error that it is.
+    pub(crate) fn error(&self) -> GitError {
+        self.failed(GitErrorKind::Exit { code: self.finished.code, stderr: self.stderr() })
+    }
+
+    pub(crate) fn unreadable(&self, reason: impl Into<String>) -> GitError {
+        self.failed(GitErrorKind::Unreadable { reason: reason.into() })
+    }
+
+    fn failed(&self, kind: GitErrorKind) -> GitError {
+        GitError { command: self.command, place: self.place.clone(), kind }
+    }
+
+    fn line(&self) -> Result<String, GitError> {
+        let text = std::str::from_utf8(&self.finished.stdout)
+            .map_err(|_| self.unreadable("it is not UTF-8"))?;
+        Ok(text.strip_suffix('\n').unwrap_or(text).to_owned())
+    }
+}

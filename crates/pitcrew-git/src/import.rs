@@ -1,0 +1,114 @@
+//! Takes a snapshot out of the agent's reach: a bundle, made confined, fetched into the vault
+//! with every object checked.
+
+use crate::{
+    error::{FileError, GitError, GitErrorKind},
+    files,
+    snapshot::{BRANCH, Snapshot},
+};
+use pitcrew_model::{Refusal, RefusalKind};
+
+/// Oddities of objects that git only warns of. None of them is made by an honest git.
+const STRICT: [&str; 12] = [
+    "badFilemode",
+    "zeroPaddedFilemode",
+    "hasDot",
+    "hasDotdot",
+    "hasDotgit",
+    "fullPathname",
+    "emptyName",
+    "nullSha1",
+    "largePathname",
+    "gitmodulesSymlink",
+    "gitattributesSymlink",
+    "gitignoreSymlink",
+];
+
+/// Whether objects are checked on their way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checking {
+    Strict,
+    Off,
+}
+
+/// Why a snapshot could not be taken into the vault.
+#[derive(Debug)]
+pub(crate) enum ImportError {
+    /// It cannot be bundled: objects of the agent's commits are missing or broken.
+    Broken(GitError),
+    /// Objects are malformed.
+    Refused(Vec<Refusal>),
+    Git(GitError),
+    File(FileError),
+}
+
+impl From<GitError> for ImportError {
+    fn from(error: GitError) -> Self {
+        Self::Git(error)
+    }
+}
+
+impl Snapshot<'_> {
+    /// Brings the snapshot into the vault, under `to`.
+    pub(crate) fn import(&self, to: &str, checking: Checking) -> Result<(), ImportError> {
+        let vault = self.vault;
+        if vault.resolve(&self.commit.0, self.cancel).is_ok_and(|it| it.is_some()) {
+            return Ok(vault.set_ref(to, &self.commit, self.cancel)?);
+        }
+        let branch = self.git_dir().join("refs/heads").join(BRANCH);
+        files::write(&branch, format!("{}\n", self.commit)).map_err(ImportError::File)?;
+        let bundle = self.folder.path().join("bundle");
+        let answer = self
+            .call("bundle")
+            .args(["create", "--quiet"])
+            .arg(&bundle)
+            .arg(format!("refs/heads/{BRANCH}"))
+            .arg(format!("^{}", self.source.start))
+            .finish(self.cancel)?;
+        if !answer.finished.success() {
+            return Err(ImportError::Broken(answer.error()));
+        }
+        let mut fetch = vault.call("fetch").config("fetch.unpackLimit=1");
+        match checking {
+            Checking::Strict => {
+                fetch = fetch.config("transfer.fsckObjects=true");
+                for name in STRICT {
+                    fetch = fetch.config(&format!("fetch.fsck.{name}=error"));
+                }
+            }
+            Checking::Off => fetch = fetch.config("transfer.fsckObjects=false"),
+        }
+        let result = fetch
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .arg("--no-recurse-submodules")
+            .arg(&bundle)
+            .arg(format!("+refs/heads/{BRANCH}:{to}"))
+            .done(self.cancel);
+        result.map_err(|error| match refusals(&error) {
+            refusals if refusals.is_empty() => ImportError::Git(error),
+            refusals => ImportError::Refused(refusals),
+        })
+    }
+}
+
+/// What fsck found wrong, as the gate would say it.
+fn refusals(error: &GitError) -> Vec<Refusal> {
+    let GitErrorKind::Exit { stderr, .. } = &error.kind else { return Vec::new() };
+    stderr.lines().filter_map(refusal).collect()
+}
+
+/// Reads a line such as `error: object 1234: hasDotgit: contains '.git'`.
+fn refusal(line: &str) -> Option<Refusal> {
+    let (_, rest) = line.split_once("object ")?;
+    let (object, rest) = rest.split_once(": ")?;
+    let (name, words) = rest.split_once(": ")?;
+    let kind = match name {
+        "hasDotgit" => RefusalKind::GitDir,
+        "badFilemode" | "zeroPaddedFilemode" => RefusalKind::BadMode,
+        it if it.starts_with("gitmodules") || it.starts_with("gitattributes") => {
+            RefusalKind::Executes
+        }
+        _ => RefusalKind::BadName,
+    };
+    Some(Refusal { path: format!("object {}: {words}", object.get(..10).unwrap_or(object)), kind })
+}

@@ -1,0 +1,209 @@
+//! Lands a plan: one commit on the base branch with everything the plan integrated.
+//!
+//! The user's uncommitted work, which the plan may have started from, is the merge base: it cancels
+//! out, and no commit of it becomes part of the user's history.
+
+use crate::{
+    Vault,
+    error::{GitError, VaultError},
+    git_dir::{Identity, PITCREW},
+    merge::Merge,
+    names,
+    scratch::{Trial, require_passed},
+    user_branch::Moved,
+};
+use pitcrew_model::{CommitId, Failure, LandedAt, Landing, PlanId};
+use pitcrew_process::{Cancel, Policy};
+
+/// How often a branch may move under us before we give up on it.
+const TRIES_MAX: usize = 3;
+
+#[derive(Clone, Debug)]
+pub struct LandPlan {
+    pub plan: PlanId,
+    pub slug: String,
+    pub title: String,
+    /// The branch to land on; absent when the plan started on none.
+    pub branch: Option<String>,
+    /// What the tasks started from.
+    pub start: CommitId,
+    /// The commit the user had then.
+    pub tip: CommitId,
+    /// The integration head.
+    pub head: CommitId,
+    pub setup: Vec<String>,
+    pub checks: Vec<String>,
+}
+
+impl Vault {
+    /// Makes the landing commit and moves the base branch to it, or puts it at a branch of its own.
+    pub fn land(
+        &self,
+        order: &LandPlan,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Landing, Failure> {
+        let mut reason = String::new();
+        for _ in 0..TRIES_MAX {
+            let (tip, has_branch) = self.current_tip(order, cancel)?;
+            let commit = self.landing_commit(order, &tip, policy, cancel)?;
+            let _exchange = self.exchange.lock().expect("no holder of the lock panics");
+            self.give_to_user(order, &commit, cancel)?;
+            let moved = match &order.branch {
+                None => Moved::No("the plan started from no branch".into()),
+                Some(branch) if !has_branch => Moved::No(format!("the branch {branch} is gone")),
+                Some(_) if commit == tip => Moved::Yes,
+                Some(branch) => self.move_user_branch(branch, &tip, &commit, cancel)?,
+            };
+            reason = match (moved, &order.branch) {
+                (Moved::Yes, Some(branch)) => {
+                    let at = LandedAt::Base { branch: branch.clone() };
+                    return self.finish_landing(order, &tip, commit, at, cancel);
+                }
+                (Moved::Yes, None) => unreachable!("no branch was moved"),
+                (Moved::No(reason), _) => reason,
+            };
+            if has_branch && self.current_tip(order, cancel)?.0 != tip {
+                continue;
+            }
+            let wanted = format!("pitcrew/{}-{}", order.plan, order.slug);
+            let branch = self.set_side_branch(&wanted, &commit, cancel)?;
+            let at = LandedAt::Side { branch, reason };
+            return self.finish_landing(order, &tip, commit, at, cancel);
+        }
+        Err(Failure::Git { message: format!("the base branch keeps moving: {reason}") })
+    }
+
+    /// Where the base branch is now, and whether it is there at all.
+    fn current_tip(&self, order: &LandPlan, cancel: &Cancel) -> Result<(CommitId, bool), GitError> {
+        let now = match &order.branch {
+            Some(branch) => self.user.resolve(&format!("refs/heads/{branch}"), cancel)?,
+            None => None,
+        };
+        Ok(now.map_or_else(|| (order.tip.clone(), false), |it| (it, true)))
+    }
+
+    /// The commit to land on `tip`; `tip` itself where there is nothing to add.
+    ///
+    /// After a crash it is the same commit again, also when the branch is already there.
+    fn landing_commit(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<CommitId, Failure> {
+        self.bring(tip, &names::user_ref(order.plan), cancel)?;
+        let made = landing_ref(order);
+        if let Some(commit) = self.resolve(&made, cancel)? {
+            if self.is_ancestor(&commit, tip, cancel)? {
+                return Ok(tip.clone());
+            }
+            let parent = self.resolve(&format!("{made}^"), cancel)?;
+            if parent.as_ref() == Some(tip) {
+                return Ok(commit);
+            }
+        }
+        let tree = self.landing_tree(order, tip, cancel)?;
+        if tree == self.tree(tip, cancel)? {
+            return Ok(tip.clone());
+        }
+        let identity = self.user_identity(cancel)?;
+        let identity = identity.as_ref().map_or(PITCREW, |(name, email)| Identity { name, email });
+        // With the user's uncommitted work below it, the head must not become part of the history.
+        let mut parents = vec![tip];
+        if order.start == order.tip {
+            parents.push(&order.head);
+        }
+        let message = format!("{}\n\nPitcrew-Plan: {}", order.title.trim(), order.plan);
+        let commit = self.commit_tree(&tree, &parents, &message, identity, cancel)?;
+        if tree != self.tree(&order.head, cancel)? {
+            let (setup, checks) = (&order.setup, &order.checks);
+            let name = format!("{}-landing", order.plan);
+            let trial = Trial { name, commit: &commit, setup, checks };
+            require_passed(&self.try_out(&trial, policy, cancel)?)?;
+        }
+        self.set_ref(&made, &commit, cancel)?;
+        Ok(commit)
+    }
+
+    fn landing_tree(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<String, Failure> {
+        // Without uncommitted work the histories know their common base, also of a second landing.
+        let base = (order.start != order.tip).then_some(&order.start);
+        match self.merge(tip, &order.head, base, cancel)? {
+            Merge::Clean(tree) => Ok(tree),
+            Merge::Conflict(paths) => Err(Failure::Conflict { paths, with: Vec::new() }),
+        }
+    }
+
+    /// Copies the landing commit into the user's repository.
+    fn give_to_user(
+        &self,
+        order: &LandPlan,
+        commit: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<(), VaultError> {
+        let name = exchange_ref(order.plan);
+        self.user
+            .call("fetch")
+            .config("protocol.version=2")
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--update-shallow"])
+            .arg(&self.layout.vault)
+            .arg(format!("+{commit}:{name}"))
+            .done(cancel)?;
+        Ok(())
+    }
+
+    fn finish_landing(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        commit: CommitId,
+        at: LandedAt,
+        cancel: &Cancel,
+    ) -> Result<Landing, Failure> {
+        self.user.call("update-ref").args(["-d", &exchange_ref(order.plan)]).done(cancel)?;
+        // Where the branch was already there, it is compared with what it stood on before.
+        let landed = self.resolve(&landing_ref(order), cancel)?;
+        let (from, commit) = match landed {
+            Some(landed) if commit == *tip => {
+                let before = self.resolve(&format!("{landed}^"), cancel)?;
+                (before.unwrap_or_else(|| tip.clone()), landed)
+            }
+            Some(_) | None => (tip.clone(), commit),
+        };
+        let counted = self.count_changes(&from, &commit, cancel)?;
+        Ok(Landing {
+            commit,
+            at,
+            files_count: counted.changes.len() as u64,
+            insertions: counted.insertions,
+            deletions: counted.deletions,
+        })
+    }
+
+    /// Who the user is to git, if they told it.
+    fn user_identity(&self, cancel: &Cancel) -> Result<Option<(String, String)>, GitError> {
+        let get = |key| self.user.call("config").args(["--get", key]).maybe(cancel);
+        Ok(match (get("user.name")?, get("user.email")?) {
+            (Some(name), Some(email)) if !name.trim().is_empty() => Some((name, email)),
+            _ => None,
+        })
+    }
+}
+
+/// The landing commit of a head: what a repetition finds again.
+fn landing_ref(order: &LandPlan) -> String {
+    format!("refs/pitcrew/landings/{}/{}", order.plan, order.head)
+}
+
+/// Keeps the commit in the user's repository until a branch does.
+fn exchange_ref(plan: PlanId) -> String {
+    format!("refs/pitcrew/land/{plan}")
+}

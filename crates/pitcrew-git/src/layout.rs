@@ -1,0 +1,26 @@
+//! Where things are kept.
+
+use crate::Repository;
+use std::path::{Path, PathBuf};
+
+/// Where the vault, the checkouts and short-lived things are kept.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Our bare repository. Only we write to it.
+    pub vault: PathBuf,
+    /// The folder of the agents' checkouts.
+    pub checkouts: PathBuf,
+    /// For what lives no longer than an operation. Emptied when the vault is opened.
+    pub scratch: PathBuf,
+}
+
+impl Layout {
+    /// The usual places: checkouts beside the repository, everything else in the workspace's state folder.
+    pub fn beside(user: &Repository, state: &Path) -> Self {
+        let checkouts = match (user.root().parent(), user.root().file_name()) {
+            (Some(parent), Some(name)) => parent.join(".worktrees").join(name),
+            _ => state.join("checkouts"),
+        };
+        Self { vault: state.join("vault.git"), checkouts, scratch: state.join("scratch") }
+    }
+}

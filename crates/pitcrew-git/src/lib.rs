@@ -1,0 +1,55 @@
+//! Everything that Pitcrew does with git.
+//!
+//! The vault is our own bare repository beside the user's; agents work in checkouts of the vault,
+//! and what they did comes back through the import gate. One file per operation. All of it
+//! blocks; nothing here decides what is done next, and the user's index, tree and HEAD are never
+//! touched but by the fast-forward of a landing.
+
+mod error;
+mod git;
+mod repository;
+mod layout;
+mod names;
+mod files;
+mod records;
+mod settings;
+mod git_dir;
+mod vault;
+mod user_snapshot;
+mod prepare_plan;
+mod bootstrap;
+mod submodules;
+mod commands;
+mod working_tree;
+mod prepare_checkout;
+mod snapshot;
+mod nested;
+mod import;
+mod changes;
+mod gate;
+mod collect;
+mod save;
+mod merge;
+mod scratch;
+mod verify;
+mod check_base;
+mod integrate;
+mod user_branch;
+mod land;
+mod remove_checkout;
+mod diff;
+
+pub use collect::CollectWork;
+pub use diff::{DiffStat, FileStat, LiveCheckout};
+pub use error::{FileError, GitError, GitErrorKind, VaultError};
+pub use git::Git;
+pub use land::LandPlan;
+pub use layout::Layout;
+pub use names::AttemptName;
+pub use prepare_checkout::{Checkout, PrepareCheckout};
+pub use prepare_plan::PreparePlan;
+pub use remove_checkout::Removal;
+pub use repository::{DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository};
+pub use save::SaveWork;
+pub use vault::Vault;
+pub use verify::{Verified, Verify};

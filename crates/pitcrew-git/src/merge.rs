@@ -1,0 +1,67 @@
+//! Merges commits of the vault without a working tree.
+
+use crate::{Vault, error::GitError, git_dir::Identity};
+use pitcrew_model::CommitId;
+use pitcrew_process::Cancel;
+
+/// How two commits go together.
+pub(crate) enum Merge {
+    /// The tree of both.
+    Clean(String),
+    Conflict(Vec<String>),
+}
+
+impl Vault {
+    /// Merges `theirs` into `ours`. `base` absent: what their histories have in common.
+    pub(crate) fn merge(
+        &self,
+        ours: &CommitId,
+        theirs: &CommitId,
+        base: Option<&CommitId>,
+        cancel: &Cancel,
+    ) -> Result<Merge, GitError> {
+        let mut call = self
+            .call("merge-tree")
+            // A bare repository knows no attributes by itself, such as `merge=union`.
+            .option(format!("--attr-source={ours}"))
+            .args(["--write-tree", "-z", "--no-messages", "--name-only"]);
+        if let Some(base) = base {
+            call = call.arg(format!("--merge-base={base}"));
+        } else {
+            call = call.arg("--allow-unrelated-histories");
+        }
+        let answer = call.args([&ours.0, &theirs.0]).finish(cancel)?;
+        let mut fields = answer.finished.stdout.split(|it| *it == 0);
+        let tree = String::from_utf8_lossy(fields.next().unwrap_or_default()).trim().to_owned();
+        match answer.finished.code {
+            Some(0) if !tree.is_empty() => Ok(Merge::Clean(tree)),
+            Some(1) => {
+                let mut paths: Vec<String> = fields
+                    .filter(|it| !it.is_empty())
+                    .map(|it| String::from_utf8_lossy(it).into_owned())
+                    .collect();
+                paths.dedup();
+                Ok(Merge::Conflict(paths))
+            }
+            _ => Err(answer.error()),
+        }
+    }
+
+    pub(crate) fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&CommitId],
+        message: &str,
+        identity: Identity<'_>,
+        cancel: &Cancel,
+    ) -> Result<CommitId, GitError> {
+        let mut call = self.call("commit-tree").arg(tree);
+        for parent in parents {
+            call = call.args(["-p", &parent.0]);
+        }
+        for (name, value) in identity.env() {
+            call = call.env(name, value);
+        }
+        call.stdin(format!("{}\n", message.replace('\0', " ").trim())).object(cancel)
+    }
+}

@@ -1,0 +1,60 @@
+//! What branches, refs and folders are called.
+
+use pitcrew_model::{AttemptId, PlanId, TaskId};
+
+/// What names everything that belongs to one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptName {
+    pub attempt: AttemptId,
+    pub plan: PlanId,
+    pub task: TaskId,
+    /// The first attempt of a task is number 1.
+    pub number: u32,
+    /// A few plain letters that say what the task is.
+    pub slug: String,
+}
+
+impl AttemptName {
+    /// The branch that the worker is on, in its checkout.
+    pub fn branch(&self) -> String {
+        format!("pitcrew/{}/{}-{}/a{}", self.plan, self.task, self.slug, self.number)
+    }
+
+    /// Where the work is in the vault once it came through the gate.
+    pub fn work_ref(&self) -> String {
+        format!("refs/pitcrew/plans/{}/{}-{}/a{}", self.plan, self.task, self.slug, self.number)
+    }
+
+    /// The folder of the checkout.
+    pub(crate) fn folder(&self) -> String {
+        match self.number {
+            0 | 1 => format!("{}-{}", self.task, self.slug),
+            number => format!("{}-{}-a{number}", self.task, self.slug),
+        }
+    }
+}
+
+/// The integration branch of a plan.
+pub(crate) fn head_ref(plan: PlanId) -> String {
+    format!("refs/pitcrew/plans/{plan}/head")
+}
+
+/// What a plan started from.
+pub(crate) fn start_ref(plan: PlanId) -> String {
+    format!("refs/pitcrew/plans/{plan}/start")
+}
+
+/// Keeps a commit of the user's repository that we need.
+pub(crate) fn user_ref(plan: PlanId) -> String {
+    format!("refs/pitcrew/user/{plan}")
+}
+
+/// Where work is until it was judged.
+pub(crate) fn quarantine_ref(attempt: AttemptId) -> String {
+    format!("refs/pitcrew/quarantine/{attempt}")
+}
+
+/// The last saved state of an attempt's checkout.
+pub(crate) fn saved_ref(attempt: AttemptId) -> String {
+    format!("refs/pitcrew/saved/{attempt}")
+}

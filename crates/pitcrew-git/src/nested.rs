@@ -1,0 +1,81 @@
+//! Takes the files of nested repositories into a snapshot.
+//!
+//! git records a repository inside the tree as a bare commit name. What is in it would be lost
+//! with the checkout, so each one is read as a tree of its own and put in its place.
+
+use crate::{
+    changes::{Change, PLAIN_DIFF, parse_raw},
+    error::{GitError, VaultError},
+    files,
+    snapshot::Snapshot,
+};
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+const NESTED_MAX: usize = 1_000;
+
+impl Snapshot<'_> {
+    pub(crate) fn flatten_nested(&mut self) -> Result<(), VaultError> {
+        let output = self
+            .call("diff-index")
+            .args(["--cached", "--raw"])
+            .args(&PLAIN_DIFF[1..])
+            .args([&self.source.start.0, "--"])
+            .output(self.cancel)?;
+        let mut open: Vec<PathBuf> = parse_raw(&output)
+            .iter()
+            .filter(|it| it.embeds_repository())
+            .map(|it: &Change| PathBuf::from(OsStr::from_bytes(&it.path)))
+            .chain(self.left_out.drain(..).map(PathBuf::from))
+            .collect();
+        let mut taken = 0;
+        while let Some(path) = open.pop() {
+            taken += 1;
+            if taken > NESTED_MAX || !files::is_folder(&self.source.path.join(&path)) {
+                self.left_out.push(path.to_string_lossy().into_owned());
+                continue;
+            }
+            open.extend(self.flatten(&path)?);
+        }
+        Ok(())
+    }
+
+    /// Puts the files of one repository in its place; returns the repositories inside it.
+    fn flatten(&self, path: &Path) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.source.path.join(path);
+        let index = self.folder.path().join("nested-index");
+        let call = |command| self.call_in(&place, command).env("GIT_INDEX_FILE", &index);
+        std::fs::remove_file(&index).ok();
+        let added =
+            call("add").args(["--all", "--ignore-errors", "--", "."]).finish(self.cancel)?;
+        if !matches!(added.finished.code, Some(0 | 1)) {
+            return Err(added.error());
+        }
+        let staged = call("ls-files").args(["-z", "--stage"]).output(self.cancel)?;
+        let mut inner = Vec::new();
+        let mut entries = Vec::new();
+        let mut zero = vec![b'0'; self.source.start.0.len()];
+        zero.push(b'\t');
+        // The bare commit name gives way to the files below it.
+        entries.extend_from_slice(b"0 ");
+        entries.extend_from_slice(&zero);
+        entries.extend_from_slice(path.as_os_str().as_bytes());
+        entries.push(0);
+        for entry in staged.split(|it| *it == 0).filter(|it| !it.is_empty()) {
+            let Some(tab) = entry.iter().position(|it| *it == b'\t') else { continue };
+            let full = path.join(OsStr::from_bytes(&entry[tab + 1..]));
+            if entry.starts_with(b"160000") {
+                inner.push(full);
+                continue;
+            }
+            entries.extend_from_slice(&entry[..=tab]);
+            entries.extend_from_slice(full.as_os_str().as_bytes());
+            entries.push(0);
+        }
+        self.call("update-index").args(["-z", "--index-info"]).stdin(entries).done(self.cancel)?;
+        Ok(inner)
+    }
+}

@@ -1,0 +1,164 @@
+//! Makes the checkout that a worker works in.
+
+use crate::{
+    AttemptName, Vault,
+    commands::run_setup,
+    error::{FileError, GitError},
+    files::{self, failed, require_free_space},
+    git_dir::exclude_line,
+    records::{CheckoutRecord, CheckoutState},
+};
+use pitcrew_model::{CommitId, Failure};
+use pitcrew_process::{Cancel, Policy};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Files that setup made and nobody ignores; more than this is no setup but a build.
+const SETUP_FILES_MAX: usize = 1_000;
+/// Names that are tried where a folder of somebody else is in the way.
+const FOLDERS_TRIED_MAX: u32 = 100;
+
+#[derive(Clone, Debug)]
+pub struct PrepareCheckout {
+    pub name: AttemptName,
+    pub start: CommitId,
+    /// Commands that make a fresh checkout usable.
+    pub setup: Vec<String>,
+}
+
+/// A checkout that an agent may start in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    pub path: PathBuf,
+    /// Things a person should know: submodules left empty.
+    pub notes: Vec<String>,
+}
+
+impl Vault {
+    /// Makes the checkout of an attempt, or finds the one that is there already.
+    ///
+    /// A checkout that was not finished before a crash is removed and made again; one that a
+    /// worker may have been in is never removed here.
+    pub fn prepare_checkout(
+        &self,
+        order: &PrepareCheckout,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Checkout, Failure> {
+        let attempt = order.name.attempt;
+        if let Some(record) = self.records().checkout(attempt)? {
+            let path = PathBuf::from(&record.path);
+            match record.state {
+                CheckoutState::Ready if files::is_folder(&path) => {
+                    return Ok(Checkout { path, notes: record.notes });
+                }
+                CheckoutState::Making => files::remove_folder(&path)?,
+                CheckoutState::Ready => {}
+            }
+        }
+        files::create_folder(&self.layout.checkouts)?;
+        require_free_space(&self.layout.checkouts)?;
+        let mut record = self.claim_folder(order)?;
+        let path = PathBuf::from(&record.path);
+        let made = self.make_checkout(order, &path, &mut record, policy, cancel);
+        if let Err(failure) = made {
+            // Nobody has been in it. What cannot be removed now is removed at the next try.
+            files::remove_folder(&path).ok();
+            return Err(as_checkout_failure(failure));
+        }
+        record.state = CheckoutState::Ready;
+        self.records().set_checkout(attempt, &record)?;
+        Ok(Checkout { path, notes: record.notes })
+    }
+
+    /// Makes an empty folder that is surely ours and notes that it is being filled.
+    fn claim_folder(&self, order: &PrepareCheckout) -> Result<CheckoutRecord, Failure> {
+        let folder = order.name.folder();
+        for number in 1..=FOLDERS_TRIED_MAX {
+            let name = if number == 1 { folder.clone() } else { format!("{folder}-{number}") };
+            let path = self.layout.checkouts.join(name);
+            if files::is_there(&path) {
+                continue;
+            }
+            let text = path.to_str().ok_or_else(|| Failure::Checkout {
+                message: format!("`{}` is not UTF-8: move the repository", path.display()),
+            })?;
+            let record = CheckoutRecord {
+                state: CheckoutState::Making,
+                path: text.to_owned(),
+                plan: order.name.plan,
+                task: order.name.task,
+                number: order.name.number,
+                slug: order.name.slug.clone(),
+                start: order.start.clone(),
+                submodules: Vec::new(),
+                notes: Vec::new(),
+            };
+            self.records().set_checkout(order.name.attempt, &record)?;
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(record),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed("create the folder", &path)(error).into()),
+            }
+        }
+        let message = format!(
+            "`{}` and its like are taken: remove old folders in `{}`",
+            folder,
+            self.layout.checkouts.display()
+        );
+        Err(Failure::Checkout { message })
+    }
+
+    fn make_checkout(
+        &self,
+        order: &PrepareCheckout,
+        path: &Path,
+        record: &mut CheckoutRecord,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
+        let attempt = order.name.attempt;
+        let mut tree = self.make_tree(path, &order.name.branch(), &order.start, policy, cancel)?;
+        files::copy_with_times(&path.join(".git/index"), &self.records().index(attempt))?;
+        if !order.setup.is_empty() {
+            run_setup(policy, &order.setup, path, cancel)?;
+            tree.exclude.extend(self.made_by_setup(path, policy, cancel)?);
+            write_exclude(path, &tree.exclude)?;
+        }
+        files::write(&self.records().exclude(attempt), &tree.exclude)?;
+        record.submodules = tree.submodules.filled;
+        record.notes = tree.submodules.notes;
+        Ok(())
+    }
+
+    /// Excludes for what setup left behind: it is no work of the agent's.
+    fn made_by_setup(
+        &self,
+        path: &Path,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Vec<u8>, GitError> {
+        let output = self
+            .git
+            .confined(policy, path, "ls-files")
+            .args(["-z", "--others", "--exclude-standard"])
+            .output(cancel)?;
+        Ok(output
+            .split(|it| *it == 0)
+            .filter(|it| !it.is_empty())
+            .take(SETUP_FILES_MAX)
+            .flat_map(exclude_line)
+            .collect())
+    }
+}
+
+fn write_exclude(path: &Path, exclude: &[u8]) -> Result<(), FileError> {
+    files::write(&path.join(".git/info/exclude"), exclude)
+}
+
+/// What went wrong in git or in the file system went wrong with the checkout.
+fn as_checkout_failure(failure: Failure) -> Failure {
+    if let Failure::Git { message } = failure { Failure::Checkout { message } } else { failure }
+}

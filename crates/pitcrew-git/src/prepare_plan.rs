@@ -1,0 +1,117 @@
+//! Finds what a plan starts from and makes its integration branch.
+
+use crate::{
+    Vault,
+    changes::Change,
+    names,
+    records::{self, Durability},
+    user_snapshot::listed,
+};
+use pitcrew_model::{CommitId, Failure, PlanBase, PlanId};
+use pitcrew_process::Cancel;
+
+#[derive(Clone, Debug)]
+pub struct PreparePlan {
+    pub plan: PlanId,
+    /// A branch or commit; the current branch when absent.
+    pub base: Option<String>,
+    /// Refuse uncommitted changes instead of taking them in.
+    pub clean_base: bool,
+}
+
+/// What the user asked to start from.
+struct Base {
+    branch: Option<String>,
+    tip: CommitId,
+    /// The user's working tree belongs to it.
+    has_tree: bool,
+}
+
+impl Vault {
+    /// Brings the base into the vault and opens the plan's integration branch on it.
+    ///
+    /// The same plan gets the same base however often it is asked for.
+    pub fn prepare_plan(&self, order: &PreparePlan, cancel: &Cancel) -> Result<PlanBase, Failure> {
+        let record = self.records().plan(order.plan);
+        if let Some(base) = records::read::<PlanBase>(&record)? {
+            return Ok(base);
+        }
+        let _exchange = self.exchange.lock().expect("no holder of the lock panics");
+        let Base { branch, tip, has_tree } = self.find_base(order.base.as_deref(), cancel)?;
+        self.bring(&tip, &names::user_ref(order.plan), cancel)?;
+        let snapshot = if has_tree { self.snapshot_user(&tip, cancel)? } else { None };
+        let mut notes = self.source_notes();
+        let (start, dirty_count) = match snapshot {
+            None => (tip.clone(), 0),
+            Some(snapshot) if order.clean_base => return Err(dirty(&snapshot.changes)),
+            Some(snapshot) => {
+                notes.extend(snapshot.notes);
+                (snapshot.commit, snapshot.changes.len() as u64)
+            }
+        };
+        self.set_ref(&names::start_ref(order.plan), &start, cancel)?;
+        self.set_ref(&names::head_ref(order.plan), &start, cancel)?;
+        let base = PlanBase { branch, tip, start, dirty_count, notes };
+        records::write(&record, &base, Durability::PowerLoss)?;
+        Ok(base)
+    }
+
+    fn find_base(&self, base: Option<&str>, cancel: &Cancel) -> Result<Base, Failure> {
+        let current =
+            self.user.call("symbolic-ref").args(["--quiet", "--short", "HEAD"]).maybe(cancel)?;
+        let Some(name) = base.filter(|it| *it != "HEAD") else {
+            let tip = self.user.resolve("HEAD", cancel)?.ok_or_else(|| Failure::Git {
+                message: "the current branch has no commit yet: make the first one".into(),
+            })?;
+            return Ok(Base { branch: current, tip, has_tree: true });
+        };
+        let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+        if let Some(tip) = self.user.resolve(&format!("refs/heads/{branch}"), cancel)? {
+            let has_tree = current.as_deref() == Some(branch);
+            return Ok(Base { branch: Some(branch.to_owned()), tip, has_tree });
+        }
+        match self.user.resolve(name, cancel)? {
+            Some(tip) => Ok(Base { branch: None, tip, has_tree: false }),
+            None => Err(Failure::Git {
+                message: format!(
+                    "base `{name}` is neither a branch nor a commit of {}: see `git branch --all`",
+                    self.user.root().display()
+                ),
+            }),
+        }
+    }
+
+    /// What a person should know of the repository.
+    fn source_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.user.is_shallow() {
+            notes.push(
+                "the repository is a shallow clone: history before its edge is not in the vault"
+                    .into(),
+            );
+        }
+        if self.settings.is_partial {
+            notes.push(
+                "the repository is a partial clone: files that git never downloaded are missing \
+                 in checkouts; `git fetch --refetch --no-filter` gets them"
+                    .into(),
+            );
+        }
+        let attributes = std::fs::read_to_string(self.user.root().join(".gitattributes"));
+        if attributes.is_ok_and(|it| it.contains("filter=lfs")) {
+            notes.push("files in git LFS are pointers in checkouts".into());
+        }
+        notes
+    }
+}
+
+fn dirty(changes: &[Change]) -> Failure {
+    let paths: Vec<String> = changes.iter().map(Change::path_text).collect();
+    Failure::Git {
+        message: format!(
+            "the working tree has uncommitted changes: {}; commit or stash them, or leave out \
+             `--base HEAD` to start from a snapshot of them",
+            listed(&paths)
+        ),
+    }
+}

@@ -1,0 +1,137 @@
+//! Small notes of ours beside the vault's objects: what was prepared for a plan or an attempt.
+//!
+//! They make operations repeatable. What was acknowledged is in the journal; a note that was lost
+//! costs time, never work.
+
+use crate::{
+    AttemptName,
+    error::FileError,
+    files::{self, failed},
+};
+use pitcrew_model::{AttemptId, CommitId, PlanId, TaskId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The folder of our notes in the vault.
+pub(crate) struct Records {
+    root: PathBuf,
+}
+
+/// What is known of an attempt's checkout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CheckoutRecord {
+    pub(crate) state: CheckoutState,
+    pub(crate) path: String,
+    pub(crate) plan: PlanId,
+    pub(crate) task: TaskId,
+    pub(crate) number: u32,
+    pub(crate) slug: String,
+    pub(crate) start: CommitId,
+    pub(crate) submodules: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CheckoutState {
+    /// Nobody has worked in it: it may be removed and made again.
+    Making,
+    /// An agent may have worked in it.
+    Ready,
+}
+
+impl CheckoutRecord {
+    pub(crate) fn name(&self, attempt: AttemptId) -> AttemptName {
+        AttemptName {
+            attempt,
+            plan: self.plan,
+            task: self.task,
+            number: self.number,
+            slug: self.slug.clone(),
+        }
+    }
+}
+
+impl Records {
+    pub(crate) fn new(vault: &Path) -> Self {
+        Self { root: vault.join("pitcrew") }
+    }
+
+    pub(crate) fn plan(&self, plan: PlanId) -> PathBuf {
+        self.root.join("plans").join(format!("{plan}.json"))
+    }
+
+    /// The folder with the notes of one attempt.
+    pub(crate) fn attempt(&self, attempt: AttemptId) -> PathBuf {
+        self.root.join("attempts").join(attempt.to_string())
+    }
+
+    /// The vaults of the user's submodules.
+    pub(crate) fn modules(&self) -> PathBuf {
+        self.root.join("modules")
+    }
+
+    pub(crate) fn checkout(&self, attempt: AttemptId) -> Result<Option<CheckoutRecord>, FileError> {
+        read(&self.attempt(attempt).join("checkout.json"))
+    }
+
+    pub(crate) fn set_checkout(
+        &self,
+        attempt: AttemptId,
+        record: &CheckoutRecord,
+    ) -> Result<(), FileError> {
+        write(&self.attempt(attempt).join("checkout.json"), record, Durability::Process)
+    }
+
+    /// The index as git left it in the fresh checkout: says which files nobody touched since.
+    pub(crate) fn index(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("index")
+    }
+
+    /// The excludes of the checkout, out of the agent's reach.
+    pub(crate) fn exclude(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("exclude")
+    }
+}
+
+/// What a note survives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    Process,
+    PowerLoss,
+}
+
+/// Reads a note; a torn one is as good as none.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
+    let bytes = files::read_if_there(path)?;
+    Ok(bytes.and_then(|it| serde_json::from_slice(&it).ok()))
+}
+
+/// Writes a note whole or not at all.
+pub(crate) fn write<T: Serialize>(
+    path: &Path,
+    value: &T,
+    durability: Durability,
+) -> Result<(), FileError> {
+    let folder = path.parent().expect("a note is in a folder");
+    files::create_folder(folder)?;
+    let bytes = serde_json::to_vec(value).expect("a note is plain data");
+    let temporary = path.with_extension("new");
+    let store = || {
+        let mut file = fs::File::create(&temporary)?;
+        file.write_all(&bytes)?;
+        if durability == Durability::PowerLoss {
+            file.sync_all()?;
+        }
+        fs::rename(&temporary, path)?;
+        if durability == Durability::PowerLoss {
+            fs::File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    };
+    store().map_err(failed("write", path))
+}

@@ -1,0 +1,135 @@
+//! Removes a checkout whose work is in the vault.
+
+use crate::{Vault, error::VaultError, files, names, records::CheckoutRecord};
+use pitcrew_model::{AttemptId, CommitId, Failure};
+use pitcrew_process::{Cancel, Policy};
+use std::{fs, path::Path};
+
+/// What became of a checkout that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    Removed,
+    Kept { reason: String },
+}
+
+impl Vault {
+    /// Removes the checkout if its state is what was saved of it and no process is in it.
+    ///
+    /// Whatever is found in it is saved first. A changed checkout is kept, so that a person can
+    /// look; asked again, it is removed, because by then that state is the saved one.
+    pub fn remove_checkout(
+        &self,
+        attempt: AttemptId,
+        path: &Path,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Removal, Failure> {
+        if !files::is_there(path) {
+            return Ok(Removal::Removed);
+        }
+        let kept = |reason: String| Ok(Removal::Kept { reason });
+        let Some(record) = self.records().checkout(attempt)? else {
+            return kept("nothing is known of it: look into it and remove it by hand".into());
+        };
+        if Path::new(&record.path) != path || !files::is_folder(path) {
+            return kept(format!("the checkout of {attempt} was {}", record.path));
+        }
+        if let Some(process) = process_in(path) {
+            return kept(format!("process {process} works in it"));
+        }
+        for module in &record.submodules {
+            if self.is_changed(&path.join(module), policy, cancel)? {
+                return kept(format!("the submodule {module} has changes, which are not saved"));
+            }
+        }
+        let known = self.known_trees(attempt, &record, cancel)?;
+        let saved = self.save_tree(attempt, path, &record.start, policy, cancel)?;
+        self.save_branches(attempt, path, &record.start, policy, cancel)?;
+        if !known.contains(&self.tree(&saved, cancel)?) {
+            return kept(format!(
+                "it changed after its work was saved; the change is saved as {}",
+                saved.short()
+            ));
+        }
+        files::remove_folder(path)?;
+        files::remove_folder(&self.records().attempt(attempt))?;
+        Ok(Removal::Removed)
+    }
+
+    /// The trees that were saved or collected of an attempt, and what it started from.
+    fn known_trees(
+        &self,
+        attempt: AttemptId,
+        record: &CheckoutRecord,
+        cancel: &Cancel,
+    ) -> Result<Vec<String>, VaultError> {
+        let mut commits = vec![record.start.clone()];
+        commits.extend(self.resolve(&names::saved_ref(attempt), cancel)?);
+        commits.extend(self.resolve(&record.name(attempt).work_ref(), cancel)?);
+        commits.iter().map(|it| Ok(self.tree(it, cancel)?)).collect()
+    }
+
+    /// Saves what else the agent committed: other branches, stashes, tags.
+    fn save_branches(
+        &self,
+        attempt: AttemptId,
+        path: &Path,
+        start: &CommitId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<(), VaultError> {
+        let git_dir = path.join(".git");
+        if !files::is_folder(&git_dir) {
+            return Ok(());
+        }
+        let folder = files::TemporaryFolder::new(&self.layout.scratch, &attempt.to_string())?;
+        let bundle = folder.path().join("bundle");
+        let answer = self
+            .git
+            .confined(policy, path, "bundle")
+            .git_dir(&git_dir)
+            .args(["create", "--quiet"])
+            .arg(&bundle)
+            .args(["--all", &format!("^{start}")])
+            .finish(cancel)?;
+        // Nothing new is an error to git. A broken repository has lost its commits before; its
+        // tree is saved.
+        if !answer.finished.success() {
+            return Ok(());
+        }
+        self.call("fetch")
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .arg("--no-recurse-submodules")
+            .arg(&bundle)
+            .arg(format!("+refs/*:refs/pitcrew/saved-refs/{attempt}/*"))
+            .finish(cancel)?;
+        Ok(())
+    }
+
+    fn is_changed(
+        &self,
+        module: &Path,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<bool, VaultError> {
+        if !files::is_folder(&module.join(".git")) {
+            return Ok(false);
+        }
+        let status = self
+            .git
+            .confined(policy, module, "status")
+            .args(["--porcelain", "-z", "--ignore-submodules=all"])
+            .finish(cancel)?;
+        Ok(!status.finished.success() || !status.finished.stdout.is_empty())
+    }
+}
+
+/// A process whose working folder is in the checkout.
+fn process_in(path: &Path) -> Option<u32> {
+    let own = std::process::id();
+    fs::read_dir("/proc").into_iter().flatten().flatten().find_map(|entry| {
+        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let folder = fs::read_link(entry.path().join("cwd")).ok()?;
+        (number != own && folder.starts_with(path)).then_some(number)
+    })
+}

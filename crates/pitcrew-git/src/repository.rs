@@ -1,0 +1,185 @@
+//! The user's repository: found, understood, and refused in words where we cannot work with it.
+
+use crate::{
+    Git,
+    error::{GitError, GitErrorKind},
+    git::Call,
+};
+use pitcrew_model::CommitId;
+use pitcrew_process::Cancel;
+use std::path::{Path, PathBuf};
+
+/// The oldest git that can do what we ask: `--attr-source` came with it.
+pub const GIT_VERSION_MIN: (u32, u32) = (2, 41);
+
+/// The user's repository. Everything we ever run in it is read-only, but for a landing.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    git: Git,
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    root_commit: CommitId,
+    is_shallow: bool,
+}
+
+/// Why there is no repository to work on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot work on `{}`", path.display())]
+pub struct DiscoverError {
+    pub path: PathBuf,
+    #[source]
+    pub kind: DiscoverErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverErrorKind {
+    #[error("it is not inside a git repository; go to one, or make one with `git init`")]
+    NotARepository,
+    #[error("it is a bare repository, without files to work on; go to a clone of it")]
+    Bare,
+    #[error("its branch has no commit yet; make the first one: `git add -A && git commit`")]
+    NoCommits,
+    #[error(
+        "it belongs to another user; trust it with `git config --global --add safe.directory PATH`"
+    )]
+    UnsafeOwnership,
+    #[error("git is {found}, at least {}.{} is needed; update git", GIT_VERSION_MIN.0, GIT_VERSION_MIN.1)]
+    TooOld { found: String },
+    #[error("git could not tell")]
+    Git(#[source] Box<GitError>),
+}
+
+impl Repository {
+    /// Finds the repository that `path` is in.
+    pub fn discover(git: &Git, path: &Path, cancel: &Cancel) -> Result<Self, DiscoverError> {
+        Self::find(git, path, cancel).map_err(|kind| DiscoverError { path: path.to_owned(), kind })
+    }
+
+    fn find(git: &Git, path: &Path, cancel: &Cancel) -> Result<Self, DiscoverErrorKind> {
+        require_version(git, path, cancel)?;
+        let flags = ["--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository"];
+        let places = ["--path-format=absolute", "--git-dir", "--git-common-dir"];
+        let answer =
+            git.ours(path, "rev-parse").args(flags).args(places).line(cancel).map_err(refusal)?;
+        let lines: Vec<&str> = answer.lines().collect();
+        let [bare, inside, shallow, git_dir, common_dir] = lines[..] else {
+            return Err(DiscoverErrorKind::NotARepository);
+        };
+        if bare == "true" {
+            return Err(DiscoverErrorKind::Bare);
+        }
+        if inside != "true" {
+            return Err(DiscoverErrorKind::NotARepository);
+        }
+        let root = git.ours(path, "rev-parse").arg("--show-toplevel").line(cancel);
+        let root = PathBuf::from(root.map_err(refusal)?);
+        let oldest = git
+            .ours(&root, "rev-list")
+            .args(["--max-parents=0", "--first-parent", "HEAD", "--"])
+            .line(cancel)
+            .map_err(refusal)?;
+        let canonical = |it: &Path| it.canonicalize().unwrap_or_else(|_| it.to_owned());
+        Ok(Self {
+            git: git.clone(),
+            root: canonical(&root),
+            git_dir: canonical(Path::new(git_dir)),
+            common_dir: canonical(Path::new(common_dir)),
+            root_commit: CommitId(oldest.lines().last().unwrap_or_default().to_owned()),
+            is_shallow: shallow == "true",
+        })
+    }
+
+    /// The top of the working tree, without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The git folder that all worktrees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// The oldest commit. With the path it says which repository this is.
+    pub fn root_commit(&self) -> &CommitId {
+        &self.root_commit
+    }
+
+    pub fn is_shallow(&self) -> bool {
+        self.is_shallow
+    }
+
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(crate) fn call(&self, command: &'static str) -> Call<'static> {
+        self.git.ours(&self.root, command)
+    }
+
+    /// The commit that a name stands for.
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<CommitId>, GitError> {
+        let commit = self
+            .call("rev-parse")
+            .args(["--verify", "--quiet", "--end-of-options"])
+            .arg(format!("{name}^{{commit}}"))
+            .maybe(cancel);
+        match commit {
+            Ok(commit) => Ok(commit.map(CommitId)),
+            // git is not quiet about a name that is malformed.
+            Err(GitError { kind: GitErrorKind::Exit { code: Some(128), .. }, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn require_version(git: &Git, path: &Path, cancel: &Cancel) -> Result<(), DiscoverErrorKind> {
+    let answer = git.ours(path, "version").line(cancel).map_err(refusal)?;
+    let found = answer.trim_start_matches("git version ").to_owned();
+    if parse_version(&found).is_some_and(|it| it >= GIT_VERSION_MIN) {
+        Ok(())
+    } else {
+        Err(DiscoverErrorKind::TooOld { found })
+    }
+}
+
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split(|it: char| !it.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+fn refusal(error: GitError) -> DiscoverErrorKind {
+    let GitErrorKind::Exit { stderr, .. } = &error.kind else {
+        return DiscoverErrorKind::Git(error.into());
+    };
+    if stderr.contains("dubious ownership") {
+        DiscoverErrorKind::UnsafeOwnership
+    } else if stderr.contains("not a git repository") {
+        DiscoverErrorKind::NotARepository
+    } else if stderr.contains("bad revision") {
+        DiscoverErrorKind::NoCommits
+    } else {
+        DiscoverErrorKind::Git(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(parse_version("2.47.3"), Some((2, 47)));
+        assert_eq!(parse_version("2.9.0 (Apple Git-1)"), Some((2, 9)));
+        assert!(parse_version("2.9.0").expect("a version") < GIT_VERSION_MIN);
+        assert_eq!(parse_version("unknown"), None);
+    }
+}

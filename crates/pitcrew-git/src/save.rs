@@ -1,0 +1,78 @@
+//! Saves the state of a checkout in the vault. Judges nothing, and loses nothing.
+
+use crate::{
+    AttemptName, Vault,
+    error::VaultError,
+    files,
+    import::{Checking, ImportError},
+    names,
+    snapshot::{Nested, Snapshot, Source},
+};
+use pitcrew_model::{AttemptId, CommitId, Failure};
+use pitcrew_process::{Cancel, Policy};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug)]
+pub struct SaveWork {
+    pub name: AttemptName,
+    /// Absent when the checkout was never made.
+    pub path: Option<PathBuf>,
+}
+
+impl Vault {
+    /// Snapshots the whole tree, uncommitted work too and ignored files left out.
+    ///
+    /// Nothing where the checkout was never made. Where it is gone, the last saved state.
+    pub fn save(
+        &self,
+        order: &SaveWork,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Option<CommitId>, Failure> {
+        let attempt = order.name.attempt;
+        let saved = names::saved_ref(attempt);
+        let Some(path) = &order.path else { return Ok(None) };
+        if !files::is_folder(path) {
+            return Ok(self.resolve(&saved, cancel)?);
+        }
+        let start = match self.records().checkout(attempt)? {
+            Some(record) => Some(record.start),
+            // The note was lost with the power; the tree was not.
+            None => self.resolve(&names::start_ref(order.name.plan), cancel)?,
+        };
+        let Some(start) = start else { return Ok(None) };
+        Ok(Some(self.save_tree(attempt, path, &start, policy, cancel)?))
+    }
+
+    pub(crate) fn save_tree(
+        &self,
+        attempt: AttemptId,
+        path: &Path,
+        start: &CommitId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<CommitId, VaultError> {
+        let message = "Saved state of a Pitcrew worker";
+        let source = Source { attempt, path, start, message, nested: Nested::Flattened };
+        let mut snapshot = self.snapshot(source, policy, cancel)?;
+        import_anyhow(&mut snapshot, &names::saved_ref(attempt))?;
+        Ok(snapshot.commit)
+    }
+}
+
+/// Imports with the agent's commits if they are sound, else without them, else unchecked.
+fn import_anyhow(snapshot: &mut Snapshot<'_>, to: &str) -> Result<(), VaultError> {
+    if let Ok(()) = snapshot.import(to, Checking::Strict) {
+        return Ok(());
+    }
+    snapshot.squash()?;
+    if let Ok(()) = snapshot.import(to, Checking::Strict) {
+        return Ok(());
+    }
+    match snapshot.import(to, Checking::Off) {
+        Ok(()) => Ok(()),
+        Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
+        Err(ImportError::File(error)) => Err(error.into()),
+        Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),
+    }
+}

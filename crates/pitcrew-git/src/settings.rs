@@ -1,0 +1,70 @@
+//! The user's own settings of git that a checkout must share, so that files mean the same in it.
+
+use crate::{
+    Repository,
+    error::{FileError, GitError},
+    files,
+};
+use pitcrew_process::Cancel;
+use std::path::{Path, PathBuf};
+
+/// The settings, as far as they change what a file in a tree is.
+const SHARED: &str = "^core\\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|excludesfile)$|^remote\\..*\\.(promisor|partialclonefilter)$";
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// `core` settings with plain values.
+    pub(crate) core: Vec<(String, String)>,
+    /// The user's excludes for all repositories.
+    excludes_file: Option<PathBuf>,
+    /// Some objects were never downloaded.
+    pub(crate) is_partial: bool,
+}
+
+impl Settings {
+    pub(crate) fn read(user: &Repository, cancel: &Cancel) -> Result<Self, GitError> {
+        let answer = user.call("config").args(["-z", "--get-regexp", SHARED]).finish(cancel)?;
+        if !matches!(answer.finished.code, Some(0 | 1)) {
+            return Err(answer.error());
+        }
+        let mut settings = Self::default();
+        for entry in answer.finished.stdout.split(|it| *it == 0) {
+            let entry = String::from_utf8_lossy(entry);
+            let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+            match key.strip_prefix("core.") {
+                Some("excludesfile") => settings.excludes_file = Some(expand(user, value)),
+                // A later file overrides an earlier one, also here.
+                Some(name) if value.bytes().all(|it| it.is_ascii_alphanumeric()) => {
+                    settings.core.push((name.into(), value.into()));
+                }
+                Some(_) => {}
+                None => settings.is_partial |= key.starts_with("remote."),
+            }
+        }
+        if settings.excludes_file.is_none() {
+            settings.excludes_file = user.git().config_home().map(|it| it.join("git/ignore"));
+        }
+        Ok(settings)
+    }
+
+    /// What the user excludes outside of the tree: in the repository and everywhere.
+    pub(crate) fn excludes(&self, user: &Repository) -> Result<Vec<u8>, FileError> {
+        let own = user.common_dir().join("info/exclude");
+        let mut lines = Vec::new();
+        for path in self.excludes_file.iter().chain([&own]) {
+            lines.extend(files::read_if_there(path)?.unwrap_or_default());
+            if !lines.is_empty() && !lines.ends_with(b"\n") {
+                lines.push(b'\n');
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// A path as git reads it from its settings.
+fn expand(user: &Repository, value: &str) -> PathBuf {
+    match (value.strip_prefix("~/"), user.git().home()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => user.root().join(Path::new(value)),
+    }
+}

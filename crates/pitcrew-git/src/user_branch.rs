@@ -1,0 +1,171 @@
+//! Moves a branch of the user's repository by fast-forward, where that disturbs nobody.
+
+use crate::{Repository, Vault, error::GitError, files};
+use pitcrew_model::CommitId;
+use pitcrew_process::Cancel;
+use std::path::{Path, PathBuf};
+
+/// What says that git is in the middle of something, in a worktree's git folder.
+const UNDER_WAY: [(&str, &str); 8] = [
+    ("index.lock", "another git is at work there, or died there: index.lock exists"),
+    ("MERGE_HEAD", "a merge is in progress there"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick is in progress there"),
+    ("REVERT_HEAD", "a revert is in progress there"),
+    ("rebase-merge", "a rebase is in progress there"),
+    ("rebase-apply", "a rebase is in progress there"),
+    ("sequencer", "a sequence of commits is in progress there"),
+    ("BISECT_LOG", "a bisection is in progress there"),
+];
+
+/// Whether a branch was moved.
+pub(crate) enum Moved {
+    Yes,
+    /// It was left alone, for this reason.
+    No(String),
+}
+
+/// A working tree of the user's repository.
+struct Worktree {
+    path: PathBuf,
+    branch: Option<String>,
+}
+
+impl Vault {
+    /// Fast-forwards `branch` from `from` to `to`, whose objects the user's repository has.
+    pub(crate) fn move_user_branch(
+        &self,
+        branch: &str,
+        from: &CommitId,
+        to: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<Moved, GitError> {
+        let name = format!("refs/heads/{branch}");
+        let worktrees = worktrees(&self.user, cancel)?;
+        if let Some(place) = rebasing(&self.user, &name) {
+            return Ok(Moved::No(format!("{branch} is being rebased in {}", place.display())));
+        }
+        let holder = worktrees.iter().find(|it| it.branch.as_deref() == Some(&name));
+        if let Some(worktree) = holder {
+            return fast_forward(&self.user, worktree, branch, to, cancel);
+        }
+        let answer = self
+            .user
+            .call("update-ref")
+            .args(["-m", "pitcrew: land", &name, &to.0, &from.0])
+            .finish(cancel)?;
+        if answer.finished.success() {
+            return Ok(Moved::Yes);
+        }
+        let reason = words(&answer.stderr());
+        Ok(Moved::No(format!("{branch} could not be moved: {reason}")))
+    }
+
+    /// Puts `commit` at a branch of its own and returns the branch's name.
+    ///
+    /// A branch of that name that holds anything else, or that somebody is on, is left alone.
+    pub(crate) fn set_side_branch(
+        &self,
+        wanted: &str,
+        commit: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<String, GitError> {
+        let worktrees = worktrees(&self.user, cancel)?;
+        let mut number = 1;
+        loop {
+            let branch = if number == 1 { wanted.into() } else { format!("{wanted}-{number}") };
+            let name = format!("refs/heads/{branch}");
+            let now = self.user.resolve(&name, cancel)?;
+            if now.as_ref() == Some(commit) {
+                return Ok(branch);
+            }
+            let is_taken =
+                now.is_some() || worktrees.iter().any(|it| it.branch.as_deref() == Some(&name));
+            if !is_taken {
+                let zero = "0".repeat(commit.0.len());
+                self.user.call("update-ref").args([&name, &commit.0, &zero]).done(cancel)?;
+                return Ok(branch);
+            }
+            number += 1;
+        }
+    }
+}
+
+fn worktrees(user: &Repository, cancel: &Cancel) -> Result<Vec<Worktree>, GitError> {
+    let output = user.call("worktree").args(["list", "--porcelain", "-z"]).output(cancel)?;
+    let output = String::from_utf8_lossy(&output);
+    Ok(output
+        .split("\0\0")
+        .filter_map(|entry| {
+            let field = |name: &str| entry.split('\0').find_map(|it| it.strip_prefix(name));
+            Some(Worktree {
+                path: PathBuf::from(field("worktree ")?),
+                branch: field("branch ").map(str::to_owned),
+            })
+        })
+        .collect())
+}
+
+/// Where a branch is being rebased: it is checked out nowhere then, and yet in use.
+fn rebasing(user: &Repository, name: &str) -> Option<PathBuf> {
+    let linked = std::fs::read_dir(user.common_dir().join("worktrees"));
+    let linked = linked.into_iter().flatten().flatten().map(|it| it.path());
+    [user.common_dir().to_owned()].into_iter().chain(linked).find(|git_dir| {
+        ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|it| {
+            std::fs::read_to_string(git_dir.join(it)).is_ok_and(|text| text.trim() == name)
+        })
+    })
+}
+
+/// Moves a branch and the clean tree that is on it.
+fn fast_forward(
+    user: &Repository,
+    worktree: &Worktree,
+    branch: &str,
+    to: &CommitId,
+    cancel: &Cancel,
+) -> Result<Moved, GitError> {
+    let place = worktree.path.display();
+    let kept =
+        |reason: &str| Ok(Moved::No(format!("{branch} is checked out in {place}: {reason}")));
+    if !files::is_folder(&worktree.path) {
+        return kept("that folder cannot be reached");
+    }
+    let git = user.git();
+    let git_dir = git
+        .ours(&worktree.path, "rev-parse")
+        .args(["--path-format=absolute", "--git-dir"])
+        .line(cancel)?;
+    for (file, reason) in UNDER_WAY {
+        if files::is_there(&Path::new(&git_dir).join(file)) {
+            return kept(reason);
+        }
+    }
+    let status = git
+        .ours(&worktree.path, "status")
+        .args(["--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=untracked"])
+        .output(cancel)?;
+    if !status.is_empty() {
+        return kept("it has uncommitted changes");
+    }
+    let merge = git
+        .ours(&worktree.path, "merge")
+        .config("submodule.recurse=false")
+        .config("merge.verifySignatures=false")
+        // An ignored file in the way would be overwritten without a word.
+        .args(["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--quiet", &to.0])
+        // Stopped half-way it would leave a tree that is neither the old nor the new one.
+        .finish(&Cancel::default())?;
+    if merge.finished.success() { Ok(Moved::Yes) } else { kept(&words(&merge.stderr())) }
+}
+
+/// What git says of a refusal, in one line.
+fn words(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty() && !it.starts_with("Please ") && *it != "Aborting")
+        .map(|it| it.trim_start_matches("error: ").trim_start_matches("fatal: "))
+        .take(6)
+        .collect();
+    if lines.is_empty() { "git gives no reason".into() } else { lines.join(" ") }
+}

@@ -1,0 +1,197 @@
+//! A commit of the user's uncommitted work, made without touching their index, tree or HEAD.
+
+use crate::{
+    Vault,
+    changes::{Change, parse_raw},
+    error::{GitError, VaultError},
+    files::{self, TemporaryFolder},
+    git::Call,
+    git_dir::{PITCREW, alternates},
+};
+use pitcrew_model::{CommitId, limits};
+use pitcrew_process::Cancel;
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
+
+/// What the user had not committed.
+pub(crate) struct UserSnapshot {
+    /// On top of the tip. Its objects are in the vault.
+    pub(crate) commit: CommitId,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The user's tree, seen through an index and a folder of objects of our own.
+struct View<'a> {
+    vault: &'a Vault,
+    folder: TemporaryFolder,
+    cancel: &'a Cancel,
+}
+
+impl Vault {
+    /// Commits the user's working tree on top of `tip`; nothing where it is clean.
+    pub(crate) fn snapshot_user(
+        &self,
+        tip: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<Option<UserSnapshot>, VaultError> {
+        let folder = TemporaryFolder::new(&self.layout.scratch, "user")?;
+        let view = View { vault: self, folder, cancel };
+        view.prepare()?;
+        let mut notes = Vec::new();
+        let unmerged = view.unmerged()?;
+        if !unmerged.is_empty() {
+            notes.push(format!(
+                "these paths are unmerged and go in with their conflict markers: {}",
+                listed(&unmerged)
+            ));
+        }
+        view.add_all(&mut notes)?;
+        let changes = view.drop_embedded(tip, &mut notes)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let commit = view.commit(tip)?;
+        Ok(Some(UserSnapshot { commit, changes, notes }))
+    }
+}
+
+impl View<'_> {
+    fn prepare(&self) -> Result<(), VaultError> {
+        let info = self.folder.path().join("objects/info");
+        files::create_folder(&info)?;
+        let folders = [self.vault.user.common_dir().join("objects"), self.vault.objects()];
+        files::write(&info.join("alternates"), alternates(&folders))?;
+        let index = self.vault.user.git_dir().join("index");
+        if files::is_there(&index) {
+            // With its times: git takes a file for unchanged only when it is older than the index.
+            files::copy_with_times(&index, &self.index())?;
+        }
+        Ok(())
+    }
+
+    fn index(&self) -> std::path::PathBuf {
+        self.folder.path().join("index")
+    }
+
+    fn call(&self, command: &'static str) -> Call<'static> {
+        self.vault
+            .user
+            .call(command)
+            .config("core.splitIndex=false")
+            .config("advice.addEmbeddedRepo=false")
+            .config("core.bigFileThreshold=16m")
+            .env("GIT_INDEX_FILE", self.index())
+            .env("GIT_OBJECT_DIRECTORY", self.folder.path().join("objects"))
+    }
+
+    fn unmerged(&self) -> Result<Vec<String>, GitError> {
+        let output = self.call("ls-files").args(["-z", "--unmerged"]).output(self.cancel)?;
+        let mut paths: Vec<String> = split(&output)
+            .filter_map(|it| it.splitn(2, |byte| *byte == b'\t').nth(1))
+            .map(|it| String::from_utf8_lossy(it).into_owned())
+            .collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Puts everything into the index but untracked files that are too large for any attempt.
+    fn add_all(&self, notes: &mut Vec<String>) -> Result<(), GitError> {
+        let untracked = self
+            .call("ls-files")
+            .args(["-z", "--others", "--exclude-standard"])
+            .output(self.cancel)?;
+        let mut paths = b":/\0".to_vec();
+        for path in split(&untracked).filter(|it| self.is_large(it)) {
+            paths.extend_from_slice(b":(top,exclude,literal)");
+            paths.extend_from_slice(path);
+            paths.push(0);
+            notes.push(format!(
+                "left out: {} is untracked and larger than {} MiB",
+                String::from_utf8_lossy(path),
+                limits::BLOB_BYTES_MAX / (1_024 * 1_024)
+            ));
+        }
+        let answer = self
+            .call("add")
+            .args(["--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .stdin(paths)
+            .finish(self.cancel)?;
+        match answer.finished.code {
+            Some(0) => {}
+            // Some files could not be read; everything else is in.
+            Some(1) => notes.extend(
+                answer
+                    .stderr()
+                    .lines()
+                    .filter_map(|it| it.strip_prefix("error: "))
+                    .map(|it| format!("left out: {it}")),
+            ),
+            _ => return Err(answer.error()),
+        }
+        Ok(())
+    }
+
+    fn is_large(&self, path: &[u8]) -> bool {
+        let path = self.vault.user.root().join(Path::new(OsStr::from_bytes(path)));
+        fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.len() > limits::BLOB_BYTES_MAX)
+    }
+
+    /// The changes against `tip`, without repositories that are no submodules of this one.
+    fn drop_embedded(
+        &self,
+        tip: &CommitId,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Change>, VaultError> {
+        let output = self
+            .call("diff-index")
+            .args(["--cached", "--raw", "-z", "--no-abbrev", "--no-renames", &tip.0, "--"])
+            .output(self.cancel)?;
+        let (embedded, changes): (Vec<Change>, Vec<Change>) =
+            parse_raw(&output).into_iter().partition(Change::embeds_repository);
+        if embedded.is_empty() {
+            return Ok(changes);
+        }
+        let mut paths = Vec::new();
+        for change in &embedded {
+            paths.extend_from_slice(&change.path);
+            paths.push(0);
+            notes.push(format!("left out: {} is a repository of its own", change.path_text()));
+        }
+        self.call("update-index")
+            .args(["-z", "--force-remove", "--stdin"])
+            .stdin(paths)
+            .done(self.cancel)?;
+        Ok(changes)
+    }
+
+    fn commit(&self, tip: &CommitId) -> Result<CommitId, GitError> {
+        let tree = self.call("write-tree").line(self.cancel)?;
+        let mut call = self.call("commit-tree").args([tree.as_str(), "-p", &tip.0]);
+        for (name, value) in PITCREW.env() {
+            call = call.env(name, value);
+        }
+        let commit = call.stdin("Uncommitted work of the user\n").object(self.cancel)?;
+        // One pack holds everything: also what the user had staged, which is in their objects only.
+        self.call("pack-objects")
+            .config("core.fsync=all")
+            .args(["--quiet", "--revs", "--window=0"])
+            .arg(self.vault.objects().join("pack/pack"))
+            .stdin(format!("{commit}\n^{tip}\n"))
+            .done(self.cancel)?;
+        Ok(commit)
+    }
+}
+
+fn split(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|it| *it == 0).filter(|it| !it.is_empty())
+}
+
+/// The first few of many names.
+pub(crate) fn listed(names: &[String]) -> String {
+    const SHOWN_MAX: usize = 10;
+    let shown = names.iter().take(SHOWN_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN_MAX) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}

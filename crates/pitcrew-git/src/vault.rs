@@ -1,0 +1,242 @@
+//! Our own bare repository: the only door between the agents' checkouts and the user's repository.
+//!
+//! It has its own objects, hard-linked where the file system allows, so that nothing the user does
+//! to theirs can take objects from under us. It never forgets an object.
+
+use crate::{
+    Git, Layout, Repository,
+    error::{FileError, GitError, VaultError},
+    files,
+    git::Call,
+    records::Records,
+    settings::Settings,
+};
+use pitcrew_model::CommitId;
+use pitcrew_process::Cancel;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+const CONFIG: &str = "\
+[gc]
+	auto = 0
+	pruneExpire = never
+[maintenance]
+	auto = false
+[receive]
+	autogc = false
+[transfer]
+	fsckObjects = true
+[core]
+	logAllRefUpdates = always
+	fsync = all
+	fsyncMethod = batch
+	filesRefLockTimeout = 5000
+	packedRefsTimeout = 5000
+";
+
+/// A lock of a git that was killed. No call of ours holds one this long.
+const LOCK_STALE: Duration = Duration::from_secs(3);
+
+/// The vault of one workspace.
+#[derive(Debug)]
+pub struct Vault {
+    pub(crate) git: Git,
+    pub(crate) user: Repository,
+    pub(crate) layout: Layout,
+    pub(crate) settings: Settings,
+    /// Held while commits come from or go to the user's repository.
+    pub(crate) exchange: Mutex<()>,
+}
+
+impl Vault {
+    /// Opens the vault, made from the user's repository where there is none yet.
+    ///
+    /// Call it once per process: what earlier processes left half done is swept away.
+    pub fn open_or_create(
+        user: Repository,
+        layout: &Layout,
+        cancel: &Cancel,
+    ) -> Result<Self, VaultError> {
+        let layout = Layout {
+            vault: absolute(&layout.vault)?,
+            checkouts: absolute(&layout.checkouts)?,
+            scratch: absolute(&layout.scratch)?,
+        };
+        files::remove_folder(&layout.scratch)?;
+        files::create_folder(&layout.scratch)?;
+        let settings = Settings::read(&user, cancel)?;
+        let git = user.git().clone();
+        let vault = Self { git, user, layout, settings, exchange: Mutex::new(()) };
+        if !files::is_there(&vault.layout.vault.join("HEAD")) {
+            clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
+        }
+        remove_stale_locks(&vault.layout.vault);
+        Ok(vault)
+    }
+
+    /// Where things are kept.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn user(&self) -> &Repository {
+        &self.user
+    }
+
+    pub(crate) fn call(&self, command: &'static str) -> Call<'static> {
+        self.git.ours(&self.layout.vault, command).git_dir(&self.layout.vault)
+    }
+
+    pub(crate) fn records(&self) -> Records {
+        Records::new(&self.layout.vault)
+    }
+
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.layout.vault.join("objects")
+    }
+
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<CommitId>, GitError> {
+        let name = format!("{name}^{{commit}}");
+        let commit = self.call("rev-parse").args(["--verify", "--quiet", &name]).maybe(cancel)?;
+        Ok(commit.map(CommitId))
+    }
+
+    pub(crate) fn tree(&self, commit: &CommitId, cancel: &Cancel) -> Result<String, GitError> {
+        self.call("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line(cancel)
+    }
+
+    pub(crate) fn set_ref(
+        &self,
+        name: &str,
+        commit: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        self.call("update-ref").args([name, &commit.0]).done(cancel)
+    }
+
+    pub(crate) fn delete_ref(&self, name: &str, cancel: &Cancel) -> Result<(), GitError> {
+        self.call("update-ref").args(["-d", name]).done(cancel)
+    }
+
+    /// Whether `older` is `newer` or in its history.
+    pub(crate) fn is_ancestor(
+        &self,
+        older: &CommitId,
+        newer: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<bool, GitError> {
+        self.call("merge-base").args(["--is-ancestor", &older.0, &newer.0]).yes(cancel)
+    }
+
+    /// Brings a commit of the user's repository, with all of its history, under a ref of ours.
+    pub(crate) fn bring(
+        &self,
+        commit: &CommitId,
+        to: &str,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        if self.resolve(&commit.0, cancel).is_ok_and(|it| it.is_some()) {
+            return self.set_ref(to, commit, cancel);
+        }
+        fetch_commit(self.call("fetch"), self.user.common_dir(), commit, to, cancel)
+    }
+}
+
+/// Fetches one commit by name from a repository on this machine.
+pub(crate) fn fetch_commit(
+    call: Call<'_>,
+    from: &Path,
+    commit: &CommitId,
+    to: &str,
+    cancel: &Cancel,
+) -> Result<(), GitError> {
+    // The newest protocol serves a commit that no branch is at; the user's history may be older
+    // than what fsck wants today.
+    call.config("protocol.version=2")
+        .config("transfer.fsckObjects=false")
+        .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+        .args(["--no-recurse-submodules", "--update-shallow"])
+        .arg(from)
+        .arg(format!("+{commit}:{to}"))
+        .done(cancel)
+}
+
+/// Makes a bare clone with objects of its own; a crash leaves it whole or not there.
+pub(crate) fn clone_bare(
+    git: &Git,
+    from: &Path,
+    to: &Path,
+    cancel: &Cancel,
+) -> Result<(), VaultError> {
+    let parent = to.parent().expect("a vault is in a folder");
+    files::create_folder(parent)?;
+    let mut name = to.file_name().expect("a vault has a name").to_owned();
+    name.push(".new");
+    let temporary = parent.join(name);
+    files::remove_folder(&temporary)?;
+    // Alternates would be copied as they are, and borrow from a third repository.
+    let is_borrowing = files::is_there(&from.join("objects/info/alternates"));
+    let ways: &[&str] = if is_borrowing { &["--no-local"] } else { &["--local", "--no-local"] };
+    let mut result = Ok(());
+    for way in ways {
+        result = git
+            .ours(parent, "clone")
+            .args(["--quiet", "--bare", "--no-tags", "--template=", way])
+            .arg(from)
+            .arg(&temporary)
+            .done(cancel);
+        if result.is_ok() {
+            break;
+        }
+        // The user's own clean-up may take files away while they are being linked.
+        files::remove_folder(&temporary)?;
+    }
+    result?;
+    let config = temporary.join("config");
+    let mut text = files::read_if_there(&config)?.unwrap_or_default();
+    text.extend_from_slice(CONFIG.as_bytes());
+    files::write(&config, text)?;
+    sync(&config)?;
+    files::rename(&temporary, to)?;
+    sync(parent)?;
+    Ok(())
+}
+
+fn sync(path: &Path) -> Result<(), FileError> {
+    fs::File::open(path).and_then(|it| it.sync_all()).map_err(files::failed("sync", path))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, FileError> {
+    std::path::absolute(path).map_err(files::failed("find", path))
+}
+
+/// Removes locks of ref updates that a killed git left. Only we write to the vault.
+fn remove_stale_locks(vault: &Path) {
+    let mut open = vec![vault.join("refs")];
+    let mut locks = vec![vault.join("packed-refs.lock"), vault.join("HEAD.lock")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if files::is_folder(&path) {
+                open.push(path);
+            } else if path.extension().is_some_and(|it| it == "lock") {
+                locks.push(path);
+            }
+        }
+    }
+    for lock in locks {
+        let age = fs::metadata(&lock).and_then(|it| it.modified()).map(|it| it.elapsed());
+        if matches!(age, Ok(Ok(age)) if age > LOCK_STALE) {
+            // A lock that stays is reported by the update that it blocks.
+            fs::remove_file(&lock).ok();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Merges work with what is integrated and runs the checks on the result.
+
+use crate::{
+    Vault,
+    git_dir::PITCREW,
+    merge::Merge,
+    scratch::{Trial, require_passed},
+};
+use pitcrew_model::{AttemptId, CheckResult, CommitId, Failure, RepoPath};
+use pitcrew_process::{Cancel, Policy};
+
+#[derive(Clone, Debug)]
+pub struct Verify {
+    pub attempt: AttemptId,
+    /// The integration head.
+    pub onto: CommitId,
+    pub work: CommitId,
+    pub title: String,
+    pub setup: Vec<String>,
+    pub checks: Vec<String>,
+    /// Files or folders that the work must have touched.
+    pub expected_files: Vec<RepoPath>,
+}
+
+/// Work that fits what is integrated and passes its checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The merge; `onto` itself where the work adds nothing to it.
+    pub merged: CommitId,
+    pub checks: Vec<CheckResult>,
+}
+
+impl Vault {
+    /// Merges the work onto the integration head and runs the checks on the merged tree.
+    pub fn verify(
+        &self,
+        order: &Verify,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Verified, Failure> {
+        let tree = match self.merge(&order.onto, &order.work, None, cancel)? {
+            Merge::Clean(tree) => tree,
+            Merge::Conflict(paths) => return Err(Failure::Conflict { paths, with: Vec::new() }),
+        };
+        self.require_touched(order, cancel)?;
+        let merged = if tree == self.tree(&order.onto, cancel)? {
+            order.onto.clone()
+        } else {
+            let parents = [&order.onto, &order.work];
+            self.commit_tree(&tree, &parents, &order.title, PITCREW, cancel)?
+        };
+        let trial = Trial {
+            name: order.attempt.to_string(),
+            commit: &merged,
+            setup: &order.setup,
+            checks: &order.checks,
+        };
+        let checks = self.try_out(&trial, policy, cancel)?;
+        require_passed(&checks)?;
+        Ok(Verified { merged, checks })
+    }
+
+    fn require_touched(&self, order: &Verify, cancel: &Cancel) -> Result<(), Failure> {
+        if order.expected_files.is_empty() {
+            return Ok(());
+        }
+        let output = self
+            .call("diff")
+            .args(["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"])
+            .arg(format!("{}...{}", order.onto, order.work))
+            .arg("--")
+            .output(cancel)?;
+        let touched: Vec<String> = output
+            .split(|it| *it == 0)
+            .map(|it| String::from_utf8_lossy(it).into_owned())
+            .collect();
+        let missing: Vec<String> = order
+            .expected_files
+            .iter()
+            .filter(|expected| !touched.iter().any(|it| !it.is_empty() && expected.contains(it)))
+            .map(ToString::to_string)
+            .collect();
+        if missing.is_empty() { Ok(()) } else { Err(Failure::ExpectedFiles { missing }) }
+    }
+}

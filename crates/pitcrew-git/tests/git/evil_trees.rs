@@ -1,0 +1,158 @@
+//! Trees that no honest git makes. Not all of them are refused by fsck: the gate must.
+
+use crate::lab::{Lab, attempt, refusals};
+use pitcrew_git::Vault;
+use pitcrew_model::{PlanBase, RefusalKind};
+use std::path::PathBuf;
+
+struct Scene {
+    lab: Lab,
+    vault: Vault,
+    base: PlanBase,
+    path: PathBuf,
+    blob: String,
+}
+
+fn scene() -> Scene {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+    let finished = lab.try_git(&path, &["hash-object", "-w", "--stdin"], "evil\n");
+    let blob = String::from_utf8(finished.stdout).unwrap().trim().to_owned();
+    Scene { lab, vault, base, path, blob }
+}
+
+impl Scene {
+    fn hash(&self, kind: &str, content: Vec<u8>) -> String {
+        let args = ["hash-object", "-w", "--literally", "-t", kind, "--stdin"];
+        let finished = self.lab.try_git(&self.path, &args, content);
+        assert!(finished.success(), "{}", String::from_utf8_lossy(&finished.stderr));
+        String::from_utf8(finished.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A tree object of exactly these bytes.
+    fn tree(&self, entries: &[(&str, &str, &str)]) -> String {
+        let mut content = Vec::new();
+        for (mode, name, object) in entries {
+            content.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            content.extend(
+                (0..20).map(|it| u8::from_str_radix(&object[it * 2..it * 2 + 2], 16).unwrap()),
+            );
+        }
+        self.hash("tree", content)
+    }
+
+    /// The agent's branch at a commit of that tree; its working tree stays as it was.
+    fn commit(&self, tree: &str) {
+        let commit = self
+            .lab
+            .git_in(&self.path, &["commit-tree", tree, "-p", &self.base.start.0, "-m", "evil"]);
+        let branch = self.path.join(".git/refs/heads/pitcrew/plan-1/task-1-work/a1");
+        std::fs::write(branch, format!("{commit}\n")).unwrap();
+    }
+
+    #[track_caller]
+    fn assert_refused(&self, tree: &str, kind: RefusalKind) {
+        self.commit(tree);
+        let Self { lab, vault, base, path, .. } = self;
+        let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &[]));
+        assert!(refused.iter().any(|it| it.1 == kind), "{kind:?} is not in {refused:?}");
+        assert_eq!(lab.vault_git(vault, &["for-each-ref", "refs/pitcrew/quarantine"]), "");
+        let saved = lab.save(vault, &attempt(1), path).expect("the tree is saved all the same");
+        assert_eq!(lab.vault_git(vault, &["show", &format!("{saved}:README.md")]), "# shop");
+    }
+}
+
+#[test]
+fn git_folders_in_every_disguise() {
+    for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it"] {
+        let scene = scene();
+        let inner = scene.tree(&[("100644", "config", &scene.blob)]);
+        let tree = scene.tree(&[("40000", name, &inner)]);
+        scene.assert_refused(&tree, RefusalKind::GitDir);
+    }
+}
+
+#[test]
+fn names_that_climb_or_lie() {
+    for name in ["..", ".", "a/b", "a\\b", "new\nline", "a\u{202e}txt.exe"] {
+        let scene = scene();
+        let tree = scene.tree(&[("100644", name, &scene.blob)]);
+        scene.assert_refused(&tree, RefusalKind::BadName);
+    }
+}
+
+#[test]
+fn duplicate_and_unsorted_entries() {
+    let scene = scene();
+    let blob = &scene.blob;
+    let tree = scene.tree(&[("100644", "a", blob), ("100755", "a", blob)]);
+    scene.assert_refused(&tree, RefusalKind::BadName);
+    let tree = scene.tree(&[("100644", "b", blob), ("100644", "a", blob)]);
+    scene.assert_refused(&tree, RefusalKind::BadName);
+}
+
+#[test]
+fn odd_modes() {
+    for mode in ["100664", "0100644", "100600"] {
+        let scene = scene();
+        let tree = scene.tree(&[(mode, "a", &scene.blob)]);
+        scene.assert_refused(&tree, RefusalKind::BadMode);
+    }
+}
+
+#[test]
+fn links_repositories_and_attributes() {
+    let scene = scene();
+    let out = scene.hash("blob", b"../../outside".to_vec());
+    scene.assert_refused(&scene.tree(&[("120000", "link", &out)]), RefusalKind::SymlinkLeaves);
+    let start = &scene.base.start.0;
+    scene.assert_refused(&scene.tree(&[("160000", "module", start)]), RefusalKind::Gitlink);
+    let tree = scene.tree(&[("100644", ".gitattributes", &scene.blob)]);
+    scene.assert_refused(&tree, RefusalKind::Executes);
+    scene.assert_refused(&scene.tree(&[("120000", ".gitmodules", &out)]), RefusalKind::Executes);
+    let modules = b"[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n".to_vec();
+    let modules = scene.hash("blob", modules);
+    let tree = scene.tree(&[("100644", ".gitmodules", &modules)]);
+    scene.assert_refused(&tree, RefusalKind::Executes);
+}
+
+#[test]
+fn a_missing_object_costs_the_commits_but_not_the_work() {
+    let scene = scene();
+    let nowhere = "1234567890123456789012345678901234567890";
+    scene.commit(&scene.tree(&[("100644", "a", nowhere)]));
+    std::fs::write(scene.path.join("real.txt"), "real\n").unwrap();
+    let Scene { lab, vault, base, path, .. } = &scene;
+    let work = lab.collect(vault, &attempt(1), path, &base.start, &[]).expect("work");
+    assert_eq!(work.files_count, 1, "{:?}", work.files);
+}
+
+#[test]
+fn a_small_object_that_unpacks_to_a_large_one() {
+    let scene = scene();
+    let bomb = scene.hash("blob", vec![0; 21 * 1_024 * 1_024]);
+    scene.assert_refused(&scene.tree(&[("100644", "bomb", &bomb)]), RefusalKind::TooLarge);
+}
+
+#[test]
+fn more_files_than_an_attempt_may_change() {
+    let scene = scene();
+    let names: Vec<String> = (0..=20_000).map(|it| format!("{it:05}")).collect();
+    let entries: Vec<_> =
+        names.iter().map(|it| ("100644", it.as_str(), scene.blob.as_str())).collect();
+    scene.assert_refused(&scene.tree(&entries), RefusalKind::TooMany);
+}
+
+#[test]
+fn other_work_of_the_vault_cannot_be_smuggled_in() {
+    let scene = scene();
+    let Scene { lab, vault, base, path, .. } = &scene;
+    let other = lab.checkout(vault, &attempt(2), &base.start).path;
+    std::fs::write(other.join("api/evil.rs"), "evil\n").unwrap();
+    let saved = lab.save(vault, &attempt(2), &other).expect("saved");
+    lab.git_in(path, &["reset", "--quiet", "--hard", &saved.0]);
+    let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &["core"]));
+    assert_eq!(refused, [("api/evil.rs".to_owned(), RefusalKind::OutsideZone)]);
+}

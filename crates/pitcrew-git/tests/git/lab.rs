@@ -1,0 +1,263 @@
+//! A hermetic home with a repository in it, and a vault beside it.
+
+use pitcrew_git::{
+    AttemptName, Checkout, CollectWork, Git, LandPlan, Layout, PrepareCheckout, PreparePlan,
+    Repository, SaveWork, Vault, Verify,
+};
+use pitcrew_model::{
+    AttemptId, CommitId, Failure, PlanBase, PlanId, RefusalKind, RepoPath, TaskId, Work, Zone,
+};
+use pitcrew_process::{Cancel, Finished, Policy, Run, run_trusted};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+pub const PLAN: PlanId = PlanId(1);
+
+pub struct Lab {
+    pub folder: TempDir,
+    pub user: PathBuf,
+    pub cancel: Cancel,
+    pub policy: Policy,
+}
+
+impl Lab {
+    /// A home without a repository.
+    pub fn empty() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let root = folder.path().canonicalize().expect("it exists");
+        fs::create_dir_all(root.join("home")).expect("a home");
+        fs::create_dir_all(root.join("code/shop")).expect("a folder for code");
+        let home = root.join("home").to_str().expect("UTF-8").to_owned();
+        let policy = Policy { env: vec![("HOME".into(), home)], ..Policy::unconfined() };
+        Self { user: root.join("code/shop"), folder, cancel: Cancel::default(), policy }
+    }
+
+    /// A repository with one commit of three files on `main`.
+    pub fn new() -> Self {
+        let lab = Self::empty();
+        lab.git(&["init", "--quiet", "--initial-branch=main"]);
+        lab.write("core/lib.rs", "pub fn core() {}\n");
+        lab.write("api/lib.rs", "pub fn api() {}\n");
+        lab.write("README.md", "# shop\n");
+        lab.commit("first");
+        lab
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().canonicalize().expect("it exists").join("home")
+    }
+
+    pub fn git_program(&self) -> Git {
+        Git::at_home(self.home())
+    }
+
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        write(&self.user.join(path), text);
+    }
+
+    pub fn commit(&self, message: &str) -> CommitId {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.rev("HEAD")
+    }
+
+    pub fn rev(&self, name: &str) -> CommitId {
+        CommitId(self.git(&["rev-parse", "--verify", name]))
+    }
+
+    /// git as the user, in their repository.
+    pub fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.user, args)
+    }
+
+    pub fn git_in(&self, place: &Path, args: &[&str]) -> String {
+        let finished = self.try_git(place, args, "");
+        assert!(
+            finished.success(),
+            "git {args:?} in {}: {}{}",
+            place.display(),
+            String::from_utf8_lossy(&finished.stdout),
+            String::from_utf8_lossy(&finished.stderr)
+        );
+        String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()
+    }
+
+    pub fn try_git(&self, place: &Path, args: &[&str], stdin: impl Into<Vec<u8>>) -> Finished {
+        let run = Run::new("git", place)
+            .args(args)
+            .stdin(stdin)
+            .env("HOME", self.home())
+            .env("XDG_CONFIG_HOME", self.home().join(".config"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LC_ALL", "C.UTF-8");
+        let run = ["AUTHOR", "COMMITTER"].iter().fold(run, |run, who| {
+            run.env(format!("GIT_{who}_NAME"), "Ada")
+                .env(format!("GIT_{who}_EMAIL"), "ada@example.org")
+        });
+        run_trusted(run, &self.cancel).expect("git starts")
+    }
+
+    /// git in the vault.
+    pub fn vault_git(&self, vault: &Vault, args: &[&str]) -> String {
+        self.git_in(&vault.layout().vault, args)
+    }
+
+    pub fn repository(&self) -> Repository {
+        Repository::discover(&self.git_program(), &self.user, &self.cancel).expect("a repository")
+    }
+
+    pub fn vault(&self) -> Vault {
+        let user = self.repository();
+        let state = self.folder.path().canonicalize().expect("it exists").join("state");
+        let layout = Layout::beside(&user, &state);
+        Vault::open_or_create(user, &layout, &self.cancel).expect("a vault")
+    }
+
+    pub fn plan(&self, vault: &Vault) -> PlanBase {
+        let order = PreparePlan { plan: PLAN, base: None, clean_base: false };
+        vault.prepare_plan(&order, &self.cancel).expect("a base")
+    }
+
+    pub fn checkout(&self, vault: &Vault, name: &AttemptName, start: &CommitId) -> Checkout {
+        let order = PrepareCheckout { name: name.clone(), start: start.clone(), setup: Vec::new() };
+        vault.prepare_checkout(&order, &self.policy, &self.cancel).expect("a checkout")
+    }
+
+    /// Collects with the zone of `region`; empty = everything.
+    pub fn collect(
+        &self,
+        vault: &Vault,
+        name: &AttemptName,
+        path: &Path,
+        start: &CommitId,
+        region: &[&str],
+    ) -> Result<Work, Failure> {
+        let order = CollectWork {
+            name: name.clone(),
+            path: path.to_owned(),
+            start: start.clone(),
+            base: start.clone(),
+            zone: zone(region),
+            message: "did it".into(),
+        };
+        vault.collect(&order, &self.policy, &self.cancel)
+    }
+
+    pub fn save(&self, vault: &Vault, name: &AttemptName, path: &Path) -> Option<CommitId> {
+        let order = SaveWork { name: name.clone(), path: Some(path.to_owned()) };
+        vault.save(&order, &self.policy, &self.cancel).expect("saved")
+    }
+
+    /// Runs one task that edits with `edit`, up to integration. Returns the new head.
+    pub fn integrate(
+        &self,
+        vault: &Vault,
+        number: u64,
+        onto: &CommitId,
+        edit: impl FnOnce(&Path),
+    ) -> CommitId {
+        let name = attempt(number);
+        let checkout = self.checkout(vault, &name, onto);
+        edit(&checkout.path);
+        let work = self.collect(vault, &name, &checkout.path, onto, &[]).expect("work");
+        let order = verify_order(onto, &work.commit);
+        let merged = vault.verify(&order, &self.policy, &self.cancel).expect("verified").merged;
+        vault.integrate(PLAN, onto, &merged, &self.cancel).expect("integrated")
+    }
+}
+
+pub fn verify_order(onto: &CommitId, work: &CommitId) -> Verify {
+    Verify {
+        attempt: AttemptId(1),
+        onto: onto.clone(),
+        work: work.clone(),
+        title: "task-1: do it".into(),
+        setup: Vec::new(),
+        checks: Vec::new(),
+        expected_files: Vec::new(),
+    }
+}
+
+pub fn land_order(base: &PlanBase, head: &CommitId) -> LandPlan {
+    LandPlan {
+        plan: PLAN,
+        slug: "shop".into(),
+        title: "Improve the shop".into(),
+        branch: base.branch.clone(),
+        start: base.start.clone(),
+        tip: base.tip.clone(),
+        head: head.clone(),
+        setup: Vec::new(),
+        checks: Vec::new(),
+    }
+}
+pub fn attempt(number: u64) -> AttemptName {
+    AttemptName {
+        attempt: AttemptId(number),
+        plan: PLAN,
+        task: TaskId(number),
+        number: 1,
+        slug: "work".into(),
+    }
+}
+
+pub fn zone(region: &[&str]) -> Zone {
+    let parse = |it: &&str| RepoPath::parse_prefix(it).expect("a path");
+    Zone { region: region.iter().map(parse).collect(), ..Zone::default() }
+}
+
+pub fn write(path: &Path, text: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+    fs::write(path, text).expect("a file");
+}
+
+pub fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub fn make_executable(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// Everything in a folder, `.git` left out: path, mode and content.
+pub fn tree_of(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut tree = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            let metadata = fs::symlink_metadata(&path).expect("metadata");
+            if metadata.is_dir() {
+                if entry.file_name() != OsStr::new(".git") {
+                    open.push(path);
+                }
+                continue;
+            }
+            let content = if metadata.is_symlink() {
+                fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
+            } else if metadata.is_file() {
+                fs::read(&path).expect("a file")
+            } else {
+                Vec::new()
+            };
+            tree.insert(path, (metadata.permissions().mode(), content));
+        }
+    }
+    tree
+}
+
+/// The refused paths with their kinds.
+pub fn refusals(result: Result<Work, Failure>) -> Vec<(String, RefusalKind)> {
+    match result {
+        Err(Failure::Gate { refusals, .. }) => {
+            refusals.into_iter().map(|it| (it.path, it.kind)).collect()
+        }
+        other => panic!("no refusal: {other:?}"),
+    }
+}

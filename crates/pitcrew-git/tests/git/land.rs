@@ -1,0 +1,167 @@
+use crate::lab::{Lab, land_order, read, write};
+use pitcrew_git::LandPlan;
+use pitcrew_model::{Failure, LandedAt};
+use std::fs;
+
+fn base(branch: &str) -> LandedAt {
+    LandedAt::Base { branch: branch.into() }
+}
+
+#[test]
+fn a_clean_branch_is_fast_forwarded_to_one_merge() {
+    let lab = Lab::new();
+    lab.git(&["config", "user.name", "Grace"]);
+    lab.git(&["config", "user.email", "grace@example.org"]);
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    let head = lab.integrate(&vault, 2, &head, |it| write(&it.join("api/b"), "b\n"));
+    lab.write("untracked.txt", "not in the way\n");
+    let order = land_order(&plan, &head);
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(landing.at, base("main"));
+    assert_eq!((landing.files_count, landing.insertions, landing.deletions), (2, 2, 0));
+    assert_eq!(lab.rev("main"), landing.commit);
+    assert_eq!(lab.git(&["status", "--porcelain"]), "?? untracked.txt");
+    assert_eq!(read(&lab.user.join("core/a")), "a\n");
+    let log = lab.git(&["log", "-1", "--format=%P|%an|%B"]);
+    assert_eq!(
+        log.trim(),
+        format!("{} {head}|Grace|Improve the shop\n\nPitcrew-Plan: plan-1", plan.tip)
+    );
+    assert_eq!(lab.git(&["log", "--first-parent", "--format=%s"]), "Improve the shop\nfirst");
+    assert_eq!(lab.git(&["for-each-ref", "refs/pitcrew"]), "", "nothing of ours is left");
+    let again = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(again, landing, "asked again, it is the same landing");
+}
+
+#[test]
+fn a_branch_that_is_not_checked_out_is_moved() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    lab.git(&["checkout", "--quiet", "-b", "elsewhere"]);
+    lab.write("dirty.txt", "dirty\n");
+    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(landing.at, base("main"));
+    assert_eq!(lab.rev("main"), landing.commit);
+    assert_eq!(lab.rev("HEAD"), plan.tip);
+    assert_eq!(lab.git(&["status", "--porcelain"]), "?? dirty.txt");
+}
+
+#[test]
+fn a_diverged_branch_is_merged_and_checked_again() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    lab.write("theirs.txt", "theirs\n");
+    let theirs = lab.commit("theirs");
+    let order = LandPlan {
+        checks: vec!["test -f core/a && test ! -f theirs.txt".into()],
+        ..land_order(&plan, &head)
+    };
+    let failure = vault.land(&order, &lab.policy, &lab.cancel).expect_err("red on the result");
+    assert!(matches!(failure, Failure::Checks { .. }), "{failure:?}");
+    assert_eq!(lab.rev("main"), theirs);
+    let order = LandPlan { checks: vec!["test -f theirs.txt".into()], ..order };
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(landing.at, base("main"));
+    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), format!("{theirs} {head}"));
+    assert_eq!(lab.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_conflict_leaves_everything_as_it_was() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("README.md"), "ours\n"));
+    lab.write("README.md", "theirs\n");
+    let theirs = lab.commit("theirs");
+    let order = land_order(&plan, &head);
+    let failure = vault.land(&order, &lab.policy, &lab.cancel).expect_err("a conflict");
+    assert_eq!(failure, Failure::Conflict { paths: vec!["README.md".into()], with: Vec::new() });
+    assert_eq!(lab.rev("main"), theirs);
+    assert_eq!(lab.git(&["branch", "--list", "pitcrew/*"]), "");
+}
+
+#[test]
+fn a_linked_worktree_that_is_clean_is_fast_forwarded() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    lab.git(&["checkout", "--quiet", "-b", "elsewhere"]);
+    let linked = lab.folder.path().canonicalize().unwrap().join("linked tree");
+    lab.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "main"]);
+    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(landing.at, base("main"));
+    assert_eq!(read(&linked.join("core/a")), "a\n");
+    assert_eq!(lab.git_in(&linked, &["status", "--porcelain"]), "");
+}
+
+/// What the user had not committed when the plan started is not committed by us, ever.
+#[test]
+fn the_users_uncommitted_work_is_no_part_of_what_lands() {
+    let lab = Lab::new();
+    lab.write("core/lib.rs", "pub fn core() {}\n// dirty\n");
+    lab.write("untracked.txt", "untracked\n");
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    assert_eq!(plan.dirty_count, 2);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| {
+        assert_eq!(read(&it.join("untracked.txt")), "untracked\n");
+        write(&it.join("api/b"), "b\n");
+    });
+    lab.git(&["stash", "--quiet", "--include-untracked"]);
+    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landing.at, landing.files_count), (base("main"), 1));
+    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), plan.tip.0);
+    assert_eq!(read(&lab.user.join("core/lib.rs")), "pub fn core() {}\n");
+    assert!(!lab.user.join("untracked.txt").exists());
+    lab.git(&["stash", "pop", "--quiet"]);
+    assert_eq!(read(&lab.user.join("core/lib.rs")), "pub fn core() {}\n// dirty\n");
+}
+
+#[test]
+fn a_plan_that_changed_nothing_lands_as_nothing() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let landing = vault.land(&land_order(&plan, &plan.start), &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landing.commit, landing.files_count), (plan.tip, 0));
+}
+
+#[test]
+fn a_second_landing_adds_what_came_since() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    lab.write("core/a", "a, edited by the user\n");
+    lab.commit("edited");
+    let head = lab.integrate(&vault, 2, &head, |it| write(&it.join("core/b"), "b\n"));
+    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landing.at, landing.files_count), (base("main"), 1));
+    assert_eq!(read(&lab.user.join("core/a")), "a, edited by the user\n");
+}
+
+#[test]
+fn a_landing_that_died_before_the_branch_moved_is_finished() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    let lock = lab.user.join(".git/refs/heads/main.lock");
+    fs::write(&lock, "").unwrap();
+    let order = land_order(&plan, &head);
+    let blocked = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert!(matches!(blocked.at, LandedAt::Side { .. }), "{blocked:?}");
+    fs::remove_file(&lock).unwrap();
+    lab.git(&["reset", "--quiet", "--hard"]);
+    let landed = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((&landed.commit, landed.at), (&blocked.commit, base("main")));
+}

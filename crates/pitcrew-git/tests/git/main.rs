@@ -1,0 +1,18 @@
+//! The vault with a real git, in temporary homes.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod lab;
+mod repository;
+mod prepare_plan;
+mod user_snapshot;
+mod checkout;
+mod bootstrap;
+mod submodules;
+mod collect;
+mod collect_broken;
+mod evil_trees;
+mod verify;
+mod land;
+mod land_busy;
+mod remove;
+mod oddities;
