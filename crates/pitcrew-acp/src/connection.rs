@@ -149,12 +149,13 @@ impl Connection {
     }
 
     /// Asks the agent to end the open turn, and takes back everything that it waits for.
-    pub async fn cancel(&self, cancel: impl FnOnce() -> String) {
-        let (turn, asks) = {
+    pub async fn cancel(&self, before: EffectId, cancel: impl FnOnce() -> String) {
+        let (effect, asks) = {
             let mut state = self.state();
-            (state.turn.as_ref().map(|it| it.effect), std::mem::take(&mut state.asks))
+            let turn = state.turn.as_ref().map(|it| it.effect);
+            let Some(effect) = turn.filter(|it| *it < before) else { return };
+            (effect, std::mem::take(&mut state.asks))
         };
-        let Some(effect) = turn else { return };
         self.send_small(number::cancel(effect), &cancel()).await;
         for ask in asks.into_values() {
             self.answer(&ask, None).await;

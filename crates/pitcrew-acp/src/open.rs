@@ -26,8 +26,8 @@ use tokio::{
 /// Requests of an agent that may wait to be taken before it is not read on.
 const PERMISSIONS_QUEUED_MAX: usize = 16;
 
-/// How long a shim that has lost its client needs at most to end its agent.
-const PREDECESSOR_END_MAX: Duration = Duration::from_millis(4 * limits::STOP_GRACE_MS);
+/// How long a shim needs at most to notice that nobody comes, and to end its agent.
+const PREDECESSOR_END_MAX: Duration = Duration::from_secs(15);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// An agent to be started.

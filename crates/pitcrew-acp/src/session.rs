@@ -70,9 +70,14 @@ impl Session {
 
     /// Asks the agent to end the open turn. The turn's end comes from `prompt`, in the agent's time.
     pub async fn cancel(&self) {
+        self.cancel_before(EffectId(u64::MAX)).await;
+    }
+
+    /// The same, unless the open turn was ordered later than `effect`.
+    pub async fn cancel_before(&self, effect: EffectId) {
         let notification = CancelNotification::new(self.inner.id.clone());
         let frame = || frame::notification("session/cancel", &notification);
-        self.inner.connection.cancel(frame).await;
+        self.inner.connection.cancel(effect, frame).await;
     }
 
     /// Ends the session and the agent, and waits until its whole process tree is gone.

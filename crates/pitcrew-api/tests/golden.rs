@@ -67,13 +67,13 @@ fn health_v1() {
             api_version: 1,
             version: "0.1.0".into(),
             pid: 4_711,
-            workspace: "/home/me/repo".into(),
+            workspace: "/homes/me/repo".into(),
             started_at: Timestamp(1_000),
             tier: Tier::T1,
             workers_live_count: 2,
         },
         &expect![[
-            r#"{"api_version":1,"version":"0.1.0","pid":4711,"workspace":"/home/me/repo","started_at":1000,"tier":"t1","workers_live_count":2}"#
+            r#"{"api_version":1,"version":"0.1.0","pid":4711,"workspace":"/homes/me/repo","started_at":1000,"tier":"t1","workers_live_count":2}"#
         ]],
     );
 }
@@ -194,11 +194,11 @@ fn task_diff_v1() {
 
 #[test]
 fn task_path_v1() {
-    let path = "/home/me/.worktrees/repo/task-3-core".into();
+    let path = "/homes/me/.worktrees/repo/task-3-core".into();
     check(
         &TaskPath { task: TaskId(3), attempt: AttemptId(5), path },
         &expect![[
-            r#"{"task":"task-3","attempt":"attempt-5","path":"/home/me/.worktrees/repo/task-3-core"}"#
+            r#"{"task":"task-3","attempt":"attempt-5","path":"/homes/me/.worktrees/repo/task-3-core"}"#
         ]],
     );
 }

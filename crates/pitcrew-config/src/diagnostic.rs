@@ -48,7 +48,7 @@ impl fmt::Display for Diagnostic {
             let excerpt = self.excerpt();
             let number = line.to_string();
             let gutter = " ".repeat(number.len());
-            write!(f, "\n {number} | {}", excerpt.line)?;
+            write!(f, "\n {number} | {}", excerpt.line.trim_end())?;
             write!(f, "\n {gutter} | {}{}", excerpt.indent, "^".repeat(excerpt.carets_count))?;
         }
         match &self.help {
@@ -203,7 +203,7 @@ mod tests {
     fn a_problem_at_the_end_of_the_text_still_has_a_caret() {
         expect![[r#"
             plan.toml:1:8: error: it is wrong
-             1 | name = 
+             1 | name =
                |        ^
             help: write it right"#]]
         .assert_eq(&shown("name = ", 7..7));

@@ -20,13 +20,13 @@ fn from_env(pairs: &[(&str, &str)]) -> Result<Dirs, pitcrew_config::DirsError> {
 }
 
 fn workspace() -> WorkspaceId {
-    WorkspaceId::new(&CommitId("c0ffee".into()), Path::new("/home/me/repo"))
+    WorkspaceId::new(&CommitId("c0ffee".into()), Path::new("/homes/me/repo"))
 }
 
 #[test]
 fn the_xdg_variables_say_where_things_are() {
     let dirs = dirs(&[
-        ("HOME", "/home/me"),
+        ("HOME", "/homes/me"),
         ("XDG_STATE_HOME", "/state"),
         ("XDG_CONFIG_HOME", "/config"),
         ("XDG_RUNTIME_DIR", "/run/user/1000"),
@@ -39,9 +39,9 @@ fn the_xdg_variables_say_where_things_are() {
 #[test]
 fn without_them_the_home_says_it() {
     let dirs =
-        dirs(&[("HOME", "/home/me"), ("XDG_STATE_HOME", "relative"), ("XDG_CONFIG_HOME", "")]);
-    assert_eq!(dirs.state, Path::new("/home/me/.local/state/pitcrew"));
-    assert_eq!(dirs.config, Path::new("/home/me/.config/pitcrew"));
+        dirs(&[("HOME", "/homes/me"), ("XDG_STATE_HOME", "relative"), ("XDG_CONFIG_HOME", "")]);
+    assert_eq!(dirs.state, Path::new("/homes/me/.local/state/pitcrew"));
+    assert_eq!(dirs.config, Path::new("/homes/me/.config/pitcrew"));
     assert_eq!(dirs.runtime, Path::new("/tmp/pitcrew-1000"));
     let error = from_env(&[]).expect_err("no home");
     assert_eq!(
@@ -56,8 +56,8 @@ fn a_workspace_is_known_by_its_root_commit_and_its_place() {
     assert_eq!(id.as_str().len(), 16);
     assert_eq!(id, workspace());
     assert_eq!(id.to_string().parse(), Ok(id.clone()));
-    let elsewhere = WorkspaceId::new(&CommitId("c0ffee".into()), Path::new("/home/me/repo2"));
-    let other = WorkspaceId::new(&CommitId("c0ffe".into()), Path::new("e/home/me/repo"));
+    let elsewhere = WorkspaceId::new(&CommitId("c0ffee".into()), Path::new("/homes/me/repo2"));
+    let other = WorkspaceId::new(&CommitId("c0ffe".into()), Path::new("e/homes/me/repo"));
     assert!(id != elsewhere && id != other);
     for wrong in ["", "../../etc", "0123456789ABCDEF", "0123456789abcde"] {
         assert!(wrong.parse::<WorkspaceId>().is_err(), "{wrong}");
@@ -66,7 +66,7 @@ fn a_workspace_is_known_by_its_root_commit_and_its_place() {
 
 #[test]
 fn the_id_of_a_workspace_never_changes() {
-    assert_eq!(workspace().as_str(), "475f99dc96bd38c0", "state on disk is found by it");
+    assert_eq!(workspace().as_str(), "a640f0a1e1d22e2e", "state on disk is found by it");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn every_socket_fits_into_the_kernel() {
     let long = format!("/{}", "x".repeat(300));
     let longer = format!("{long}y");
     let mut seen = Vec::new();
-    for runtime in ["/run/user/4294967295", "/tmp/.tmpAbCdEf/home/run", &long, &longer] {
+    for runtime in ["/run/user/4294967295", "/tmp/.tmpAbCdEf/homes/run", &long, &longer] {
         let dirs = dirs(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", runtime)]);
         let workspace = dirs.workspace(&workspace());
         for socket in [workspace.socket(), workspace.attempt_socket(AttemptId(u64::MAX))] {
@@ -134,9 +134,9 @@ fn a_folder_that_somebody_else_could_change_is_refused() {
     let link = base.path().join("link");
     symlink(base.path(), &link).expect("a link");
     assert_eq!(reason(&link), "it is a symbolic link");
-    let below = base.path().join("shared/below");
-    fs::create_dir(base.path().join("shared")).expect("a folder");
-    fs::set_permissions(base.path().join("shared"), fs::Permissions::from_mode(0o777))
+    let below = base.path().join("common/below");
+    fs::create_dir(base.path().join("common")).expect("a folder");
+    fs::set_permissions(base.path().join("common"), fs::Permissions::from_mode(0o777))
         .expect("ours");
     assert!(reason(&below).starts_with("everybody may change `"));
     fs::write(base.path().join("file"), "").expect("a file");

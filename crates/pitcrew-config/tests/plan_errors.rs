@@ -475,7 +475,7 @@ fn a_syntax_error_has_its_place() {
         "name = ",
         &expect![[r#"
         plan.toml:1:8: error: this is not TOML: string values must be quoted, expected literal string
-         1 | name = 
+         1 | name =
            |        ^"#]],
     );
 }

@@ -69,7 +69,7 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
     sources.repository = Some(repository("max_agents = 4\nagent = \"goose\"\n"));
     sources.local =
         Some(layer("local.toml", "\nmax_agents = 6\nworktrees = \"~/trees\"\n", Trust::Person));
-    sources.environment = map(&[("PITCREW_TASK_TIMEOUT", "90"), ("HOME", "/home/me")]);
+    sources.environment = map(&[("PITCREW_TASK_TIMEOUT", "90"), ("HOME", "/homes/me")]);
     sources.flags = map(&[("agent", "codex:fast")]);
     let shown = shown(&sources);
     assert!(!shown.contains("secret"));
@@ -77,7 +77,7 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         max_agents = 6  # local.toml:2
         max_live_agents = 20  # default
         agent = "codex:fast"  # --agent
-        worktrees = "/home/me/trees"  # local.toml:3
+        worktrees = "/homes/me/trees"  # local.toml:3
         task_timeout = "1min30s"  # PITCREW_TASK_TIMEOUT
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
@@ -147,7 +147,7 @@ fn a_repository_only_makes_limits_tighter() {
 fn a_repository_never_names_a_program_or_a_folder() {
     let mut sources = user("");
     sources.repository = Some(repository(
-        "worktrees = \"/home/me/.config\"\n[backends.claude]\ncommand = [\"evil\"]\n",
+        "worktrees = \"/homes/me/.config\"\n[backends.claude]\ncommand = [\"evil\"]\n",
     ));
     sources.local =
         Some(layer("local.toml", "[backends.x]\ncommand = [\"evil\"]\n", Trust::Person));
@@ -155,7 +155,7 @@ fn a_repository_never_names_a_program_or_a_folder() {
         &sources,
         &expect![[r#"
         repo.toml:1:1: error: a file that comes with the repository cannot choose where checkouts are made
-         1 | worktrees = "/home/me/.config"
+         1 | worktrees = "/homes/me/.config"
            | ^^^^^^^^^
         help: put `worktrees` into your own settings, usually `~/.config/pitcrew/config.toml`
 
@@ -224,7 +224,7 @@ fn all_problems_of_all_layers_are_told() {
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds
 
         repo.toml:1:14: error: this is not TOML: string values must be quoted, expected literal string
-         1 | max_agents = 
+         1 | max_agents =
            |              ^
 
         environment:1:18: error: `PITCREW_BACKENDS` cannot be set like this

@@ -150,15 +150,13 @@ impl WorkerStatus {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use std::{format, string::String};
+    use std::{format, string::String, vec::Vec};
 
     /// S0-070, S1-011, S1-014: every legal transition, by name.
     #[test]
     fn the_plan_machine_is_this_table() {
-        let table: String = PlanStatus::ALL
-            .iter()
-            .map(|from| format!("{from}: {:?}\n", from.followers()))
-            .collect();
+        let row = |from: &PlanStatus| format!("{from}: {:?}\n", from.followers());
+        let table = PlanStatus::ALL.iter().map(row).collect::<Vec<String>>().concat();
         expect![[r#"
             draft: [AwaitingApproval, Active, Cancelled]
             clarifying: [Decomposing, Cancelled]

@@ -29,7 +29,7 @@ pub use client::{
 };
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use environment::agent_environment;
-pub use owned::Owned;
+pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
 pub use policy::{Policy, Tier};
 pub use run::{

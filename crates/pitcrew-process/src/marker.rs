@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The variable that holds the mark.
 pub(crate) const RUN_MARKER: &str = "PITCREW_RUN";
 
+/// The variable that says whose programs these are, over all runs and over the end of the owner.
+pub(crate) const OWNER_MARKER: &str = "PITCREW_OWNER";
+
 /// Between a mark and those of the runs within its run. No mark contains it by itself.
 const WITHIN: &str = "//";
 
@@ -32,6 +35,12 @@ pub(crate) fn is_on(environment: &[u8], marker: &str) -> bool {
     environment.split(|byte| *byte == 0).filter_map(value).any(belongs)
 }
 
+/// Whether a process with this environment, as the system shows it, says that it is `owner`'s.
+pub(crate) fn is_of(environment: &[u8], owner: &str) -> bool {
+    let wanted = format!("{OWNER_MARKER}={owner}");
+    environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +55,13 @@ mod tests {
         }
         assert!(!is_on(b"PITCREW_RUN=/attempts/10\0", "/attempts/1"));
         assert!(!is_on(b"XPITCREW_RUN=1\0", "1"));
+    }
+
+    #[test]
+    fn an_owner_is_known_by_the_whole_name() {
+        let environment = b"HOME=/root\0PITCREW_OWNER=/state/1\0A=1\0";
+        assert!(is_of(environment, "/state/1"));
+        assert!(!is_of(environment, "/state") && !is_of(environment, "/state/10"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a program may do. The one object that every layer of confinement is derived from.
 
+use crate::marker::OWNER_MARKER;
+
 /// Which confinement is in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
@@ -19,5 +21,12 @@ impl Policy {
     /// No confinement by the operating system.
     pub fn unconfined() -> Self {
         Self { tier: Tier::T1, env: Vec::new() }
+    }
+
+    /// Programs say whose they are, so that `end_left_behind` finds them after their starter died.
+    #[must_use]
+    pub fn owned_by(mut self, owner: &str) -> Self {
+        self.env.push((OWNER_MARKER.into(), owner.into()));
+        self
     }
 }

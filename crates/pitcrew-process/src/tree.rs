@@ -112,10 +112,20 @@ pub(crate) fn descendants(root: i32) -> BTreeSet<ProcessId> {
 /// The living processes whose environment says that they belong to the run `marker`, or to one
 /// within it.
 pub(crate) fn marked(marker: &str) -> BTreeSet<ProcessId> {
-    let is_marked = |pid: &i32| {
-        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|it| marker::is_on(&it, marker))
-    };
-    let entries = numbers().filter(is_marked).filter_map(Entry::read);
+    with_environment(|it| marker::is_on(it, marker))
+}
+
+/// The living processes whose environment says that they are `owner`'s, but for this one.
+pub(crate) fn owned_by(owner: &str) -> BTreeSet<ProcessId> {
+    let own = rustix::process::getpid().as_raw_pid();
+    let mut owned = with_environment(|it| marker::is_of(it, owner));
+    owned.retain(|it| it.pid != own);
+    owned
+}
+
+fn with_environment(fits: impl Fn(&[u8]) -> bool) -> BTreeSet<ProcessId> {
+    let fits = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|it| fits(&it));
+    let entries = numbers().filter(fits).filter_map(Entry::read);
     entries.filter(|it| !it.ended).map(|it| it.id).collect()
 }
 

@@ -88,12 +88,7 @@ fn is_missing(failure: &Failure) -> bool {
 
 /// Waits for a condition.
 pub async fn until(mut holds: impl FnMut() -> bool) {
-    let wait = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, wait).await.expect("it comes true in time");
+    pitcrew_testkit::until("the condition", || holds().then_some(())).await;
 }
 
 /// The program that cargo built beside the tests.

@@ -147,12 +147,7 @@ pub fn assert_ended(end: &TurnEnd) {
 
 /// Waits for a condition.
 pub async fn until(mut holds: impl FnMut() -> bool) {
-    let wait = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, wait).await.expect("it comes true in time");
+    pitcrew_testkit::until("the condition", || holds().then_some(())).await;
 }
 
 /// The program that cargo built beside the tests.

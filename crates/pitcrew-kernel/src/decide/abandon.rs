@@ -12,9 +12,7 @@ pub fn task(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, Rej
     if !it.status.has_ended() || it.status == TaskStatus::Completed {
         return Err(Rejection::NotAbandonable { task, status: it.status });
     }
-    if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
-        return Err(Rejection::StillSaving { task });
-    }
+    require_saved(state, task)?;
     Ok(abandon(state, actor, task))
 }
 
@@ -24,7 +22,17 @@ pub fn plan(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rej
         let status = state.tasks[**task].status;
         status.has_ended() && status != TaskStatus::Completed
     };
-    Ok(it.tasks.iter().filter(given_up).flat_map(|it| abandon(state, actor, *it)).collect())
+    let given_up = || it.tasks.iter().filter(given_up).copied();
+    given_up().try_for_each(|it| require_saved(state, it))?;
+    Ok(given_up().flat_map(|it| abandon(state, actor, it)).collect())
+}
+
+fn require_saved(state: &State, task: TaskId) -> Result<(), Rejection> {
+    let last = state.tasks[task].last_attempt();
+    if last.is_some_and(|it| !state.attempts[it].put_away) {
+        return Err(Rejection::StillSaving { task });
+    }
+    Ok(())
 }
 
 fn abandon(state: &State, actor: Actor, task: TaskId) -> Vec<Event> {

@@ -40,6 +40,37 @@ fn a_pause_interrupts_the_turns_and_a_resume_goes_on() {
     );
 }
 
+/// An agent that did not care was ended by us: whichever news comes first, the attempt is free.
+#[test]
+fn an_agent_that_is_ended_by_a_pause_is_tried_again() {
+    check(
+        "
+            ~ plan demo | a attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ pause plan-1
+            exited worker-1 killed
+            fail-turn worker-1 exited
+            saved attempt-1
+            resume plan-1
+        ",
+        &expect![[r#"
+            > exited worker-1 killed
+              worker-1 exited: signal 9
+              attempt-1 ended: failed (interrupted: the orchestrator went down)
+              worker-1 paused -> failed (interrupted: the orchestrator went down)
+              => save work of attempt-1
+              task-1 running -> pending (interrupted: the orchestrator went down; again at 77 ms)
+            > fail-turn worker-1 exited
+              nothing
+            > saved attempt-1
+              nothing
+            > resume plan-1
+              plan-1 paused -> active
+        "#]],
+    );
+}
+
 #[test]
 fn a_resume_before_the_turn_has_ended_waits_for_it() {
     check(

@@ -17,12 +17,14 @@ pub(super) struct Lines {
     begun: Vec<u8>,
     /// Bytes of the line that is being read, also of those that were let go.
     length: usize,
+    /// How many of them were told already, because the line does not end.
+    told: usize,
     bytes_max: usize,
 }
 
 impl Lines {
     pub(super) fn new(bytes_max: usize) -> Self {
-        Self { begun: Vec::new(), length: 0, bytes_max }
+        Self { begun: Vec::new(), length: 0, told: 0, bytes_max }
     }
 
     /// Takes the next bytes and gives every line that is whole now to `each`, without its end.
@@ -34,21 +36,25 @@ impl Lines {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.keep(&bytes[..end]);
             bytes = &bytes[end + 1..];
-            let line = self.line();
-            let told = each(line);
+            let told = if self.told == 0 { each(self.line()) } else { Ok(()) };
             self.reset();
             told?;
         }
         self.keep(bytes);
+        // One that never ends counts again and again, or nobody would hear of it.
+        if self.length - self.told > self.bytes_max {
+            self.told = self.length;
+            each(self.line())?;
+        }
         Ok(())
     }
 
     /// The stream has ended. A line that was begun is no line.
     pub(super) fn finish(&mut self) -> Option<Line<'static>> {
-        let length = self.length;
+        let (length, is_told) = (self.length, self.told > 0);
         let shown = shown(&self.begun);
         self.reset();
-        (length > 0).then(|| Line::Garbage {
+        (length > 0 && !is_told).then(|| Line::Garbage {
             reason: format!("ended in the middle of a line of {length} bytes: {shown}"),
         })
     }
@@ -78,6 +84,7 @@ impl Lines {
 
     fn reset(&mut self) {
         self.length = 0;
+        self.told = 0;
         self.begun.clear();
         self.begun.shrink_to(IDLE_BYTES_MAX);
     }
@@ -126,7 +133,20 @@ mod tests {
     fn a_line_that_is_too_long_is_told_and_the_next_one_is_whole() {
         assert_eq!(
             cut(&[b"12345678\n1234567", b"89", b"0\nnext\n"]),
-            ["text 12345678", "garbage a line of 10 bytes, at most 8: 1234567", "text next"]
+            ["text 12345678", "garbage a line of 9 bytes, at most 8: 1234567", "text next"]
+        );
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_told_again_and_again() {
+        let told = cut(&[b"1234567", b"89", b"01234567", b"8", b"9\nnext\n"]);
+        assert_eq!(
+            told,
+            [
+                "garbage a line of 9 bytes, at most 8: 1234567",
+                "garbage a line of 18 bytes, at most 8: 1234567",
+                "text next"
+            ]
         );
     }
 

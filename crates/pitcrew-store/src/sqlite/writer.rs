@@ -11,7 +11,13 @@ use rusqlite::{
     types::{ToSqlOutput, ValueRef},
 };
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long readers are waited for at the end.
+const CLOSE_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The journal in the file `journal.db` of a folder, locked for this process.
 #[derive(Debug)]
@@ -116,6 +122,18 @@ impl SqliteJournal {
     }
 }
 
+/// At rest the whole journal is in the one file, so that a copy of it is a copy of everything.
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        if self.health == Health::Lost {
+            return;
+        }
+        // Whoever opens it next does the same where a reader is in the way or the disk is full.
+        self.connection.busy_timeout(CLOSE_TIME_MAX).ok();
+        self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").ok();
+    }
+}
+
 impl Journal for SqliteJournal {
     fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
         self.try_append(batch).map_err(|kind| AppendError {
@@ -195,6 +213,19 @@ mod tests {
         limit(&journal, 1_000);
         journal.append(&batch(&journal, 100_000)).expect("there is space again");
         assert_eq!(rows::last(&journal.connection).expect("it reads"), Seq(2));
+    }
+
+    #[test]
+    fn a_copy_of_the_file_at_rest_has_everything() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut first = journal(dir.path());
+        first.append(&batch(&first, 10)).expect("it appends");
+        let reader = first.reader().expect("it can be read");
+        drop(first);
+        let copy = tempfile::tempdir().expect("a folder");
+        std::fs::copy(dir.path().join(FILE_NAME), copy.path().join(FILE_NAME)).expect("a copy");
+        assert_eq!(journal(copy.path()).read(Seq(0), 9).expect("it reads").len(), 1);
+        drop(reader);
     }
 
     #[test]
