@@ -1,0 +1,231 @@
+//! Does what the kernel orders, and says how it went. Decides nothing.
+//!
+//! Every order ends in exactly one signal with its effect's id, also when the driver breaks. An
+//! order that comes again after a crash finds what the first one did: drivers are idempotent. At a
+//! shutdown everything is cut short and nothing of that is told: it is done again next time.
+
+mod subject;
+mod running;
+mod agents;
+mod vault;
+
+use crate::{
+    Handle,
+    log::Log,
+    turnstile::{Order, Scope},
+    words,
+};
+use futures::FutureExt;
+use pitcrew_model::{Effect, EffectId, EffectResult, Signal};
+use pitcrew_process::Cancel;
+use running::Running;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use subject::Subject;
+use tokio::sync::{mpsc, oneshot};
+
+pub use agents::{AgentSetup, Agents};
+pub use vault::VaultDriver;
+
+/// How long a shutdown waits for agents and programs that were told to end.
+const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
+
+/// Gives every order to its driver.
+pub struct Drivers {
+    handle: Handle,
+    pub agents: Arc<Agents>,
+    vault: Arc<VaultDriver>,
+    log: Arc<Log>,
+}
+
+impl Drivers {
+    pub fn new(handle: Handle, setup: AgentSetup, vault: VaultDriver, log: Arc<Log>) -> Self {
+        let agents = Arc::new(Agents::new(handle.clone(), setup));
+        Self { handle, agents, vault: Arc::new(vault), log }
+    }
+
+    /// Carries out orders until told to stop, then ends every agent and every program.
+    ///
+    /// The writer must have stopped before: what is cut short here must not be taken for a result.
+    pub async fn run(
+        self,
+        mut orders: mpsc::UnboundedReceiver<Order>,
+        mut stop: oneshot::Receiver<()>,
+    ) {
+        let mut running = Running::default();
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut stop => break,
+                order = orders.recv() => match order {
+                    // The writer is gone without a word; so is everything that could tell it.
+                    None => break,
+                    Some(Order::Over(scope)) => {
+                        running.cut(scope);
+                        if let Scope::Attempt(attempt) = scope {
+                            self.agents.give_up(attempt);
+                        }
+                    }
+                    Some(Order::Do(id, effect)) => self.begin(&mut running, id, *effect),
+                },
+                () = running.next_end() => {}
+            }
+        }
+        running.cut_all();
+        let ended = async {
+            self.agents.stop_all().await;
+            running.join().await;
+        };
+        if tokio::time::timeout(SHUTDOWN_MAX, ended).await.is_err() {
+            self.log.line("Orchestrator", "some agents or programs did not end in time");
+        }
+    }
+
+    /// What later orders rely on is done here and now: the drivers themselves run side by side.
+    fn begin(&self, running: &mut Running, id: EffectId, effect: Effect) {
+        if let Effect::StartAgent { worker, attempt, .. } = &effect {
+            self.agents.announce(*worker, *attempt);
+        } else if let Effect::Prompt { worker, .. } = &effect {
+            self.agents.announce_turn(*worker, id);
+        }
+        let (scope, cancel) = (Subject::of(&effect).may_be_cut_with(), Cancel::default());
+        running.begin(id, scope, cancel.clone(), self.carry_out(id, effect, cancel));
+    }
+
+    fn carry_out(
+        &self,
+        id: EffectId,
+        effect: Effect,
+        cancel: Cancel,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let (handle, log) = (self.handle.clone(), self.log.clone());
+        let (agents, vault) = (self.agents.clone(), self.vault.clone());
+        let subject = Subject::of(&effect);
+        async move {
+            let work = work(agents.clone(), vault, id, effect, cancel);
+            let result = whatever_happens(subject, work).await.unwrap_or_else(|broken| {
+                agents.lose(subject);
+                broken
+            });
+            log.line(&format!("Driver:{id}"), &describe(&result));
+            handle.signal(Signal::EffectEnded { effect: id, result }).await;
+        }
+    }
+}
+
+/// The result of the work; as an error where it broke.
+async fn whatever_happens(
+    subject: Subject,
+    work: impl Future<Output = EffectResult>,
+) -> Result<EffectResult, EffectResult> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.map_err(|panic| subject.failed(words::panic(&*panic)))
+}
+
+async fn work(
+    agents: Arc<Agents>,
+    vault: Arc<VaultDriver>,
+    id: EffectId,
+    effect: Effect,
+    cancel: Cancel,
+) -> EffectResult {
+    match effect {
+        Effect::StartAgent { worker, attempt, backend, path } => {
+            agents.start(id, worker, attempt, &backend, &path).await
+        }
+        Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,
+        Effect::AnswerPermission { worker, call, option } => {
+            agents.answer_permission(worker, &call, option.as_deref()).await
+        }
+        Effect::InterruptTurn { worker } => agents.interrupt(id, worker).await,
+        Effect::StopAgent { worker } => agents.stop(worker).await,
+        effect @ (Effect::PreparePlan { .. }
+        | Effect::CheckBase { .. }
+        | Effect::PrepareCheckout { .. }
+        | Effect::CollectWork { .. }
+        | Effect::SaveWork { .. }
+        | Effect::Verify { .. }
+        | Effect::Integrate { .. }
+        | Effect::Land { .. }
+        | Effect::RemoveCheckout { .. }) => vault.carry_out(effect, cancel).await,
+    }
+}
+
+/// A result for the log.
+fn describe(result: &EffectResult) -> String {
+    let text = serde_json::to_string(result).unwrap_or_default();
+    pitcrew_model::text::cut(&text, 300).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::{AttemptId, CommitId, Failure, PlanId, WorkerId};
+    use pitcrew_process::{Run, run_trusted};
+    use std::time::Instant;
+
+    /// S2-072: an order whose driver breaks has a result like any other.
+    #[tokio::test]
+    async fn an_order_that_breaks_has_failed() {
+        let save = Effect::SaveWork {
+            attempt: AttemptId(7),
+            plan: PlanId(1),
+            task: pitcrew_model::TaskId(1),
+            number: 1,
+            slug: "x".into(),
+            path: None,
+        };
+        let broken = whatever_happens(Subject::of(&save), async { panic!("no {}", "luck") }).await;
+        let Err(EffectResult::AttemptFailed { attempt, failure: Failure::Git { message } }) =
+            broken
+        else {
+            panic!("{broken:?}")
+        };
+        assert_eq!((attempt, &*message), (AttemptId(7), "a part of pitcrew broke: no luck"));
+
+        let check = Effect::CheckBase {
+            plan: PlanId(1),
+            commit: CommitId("1".repeat(40)),
+            setup: Vec::new(),
+            checks: Vec::new(),
+        };
+        let broken = whatever_happens(Subject::of(&check), async { panic!("x") }).await;
+        assert!(matches!(broken, Err(EffectResult::BaseChecked { .. })), "{broken:?}");
+        let stop = Effect::StopAgent { worker: WorkerId(3) };
+        let broken = whatever_happens(Subject::of(&stop), async { panic!("x") }).await;
+        assert!(matches!(broken, Err(EffectResult::AgentStopped { .. })), "{broken:?}");
+    }
+
+    fn sleep_of(cancel: &Cancel) -> impl Future<Output = ()> + Send + use<> {
+        let cancel = cancel.clone();
+        async move {
+            let sleep = Run::new("sleep", "/").arg("600");
+            let run = tokio::task::spawn_blocking(move || run_trusted(sleep, &cancel));
+            assert!(run.await.unwrap().unwrap().cancelled);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_is_over_is_cut_short() {
+        let mut running = Running::default();
+        let (one, two) = (Cancel::default(), Cancel::default());
+        let scope = |it| Some(Scope::Attempt(AttemptId(it)));
+        running.begin(EffectId(1), scope(1), one.clone(), sleep_of(&one));
+        running.begin(EffectId(2), scope(2), two.clone(), sleep_of(&two));
+        let began = Instant::now();
+        running.cut(Scope::Attempt(AttemptId(1)));
+        running.next_end().await;
+        assert!(one.is_cancelled() && !two.is_cancelled());
+        running.cut_all();
+        running.join().await;
+        assert!(began.elapsed() < Duration::from_mins(1));
+    }
+
+    #[tokio::test]
+    async fn what_is_dropped_is_cut_short() {
+        let mut running = Running::default();
+        let cancel = Cancel::default();
+        running.begin(EffectId(1), None, cancel.clone(), sleep_of(&cancel));
+        drop(running);
+        assert!(cancel.is_cancelled());
+    }
+}

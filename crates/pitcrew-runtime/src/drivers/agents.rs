@@ -1,0 +1,213 @@
+//! Agents: started behind a shim, given turns, interrupted, stopped.
+
+mod launch;
+mod live;
+mod pump;
+
+pub use launch::AgentSetup;
+
+use super::subject::{LOST, Subject};
+use crate::Handle;
+use live::{Live, Phase};
+use pitcrew_acp::{Session, SessionEvents};
+use pitcrew_model::{
+    AttemptId, Backend, EffectId, EffectResult, Failure, StopReason, Usage, WorkerId, limits,
+};
+use pitcrew_process::wait_for_exit;
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+use tokio::time::{Instant, timeout, timeout_at};
+
+const STOP_GRACE: Duration = Duration::from_millis(limits::STOP_GRACE_MS);
+const CANCEL_GRACE: Duration = Duration::from_millis(limits::CANCEL_GRACE_MS);
+/// How long a shim may take to notice that nobody comes, and to end its agent.
+const LEFT_OVER_MAX: Duration = Duration::from_secs(15);
+/// Between two tries to get something across.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+
+pub struct Agents {
+    handle: Handle,
+    setup: AgentSetup,
+    live: Mutex<HashMap<WorkerId, Arc<Live>>>,
+}
+
+impl Agents {
+    pub fn new(handle: Handle, setup: AgentSetup) -> Self {
+        Self { handle, setup, live: Mutex::default() }
+    }
+
+    /// An agent is about to be started. From now on it can be given up and stopped.
+    pub fn announce(&self, worker: WorkerId, attempt: AttemptId) {
+        self.live().insert(worker, Arc::new(Live::new(attempt)));
+    }
+
+    /// A turn is about to begin. From now on it can be interrupted.
+    pub fn announce_turn(&self, worker: WorkerId, prompt: EffectId) {
+        if let Some(live) = self.find(worker) {
+            live.turn.send_replace(Some(prompt));
+        }
+    }
+
+    pub async fn start(
+        self: &Arc<Self>,
+        effect: EffectId,
+        worker: WorkerId,
+        attempt: AttemptId,
+        backend: &Backend,
+        path: &str,
+    ) -> EffectResult {
+        let live = self.find(worker).expect("a start is announced, and only its end takes it back");
+        match self.open(&live, effect, backend, Path::new(path)).await {
+            Ok((session, events)) => {
+                let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
+                live.phase.send_replace(Phase::Open(session));
+                let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events);
+                live.keep(tokio::spawn(pump));
+                EffectResult::AgentReady { worker, agent, session: id }
+            }
+            Err(failure) => {
+                self.forget(worker);
+                EffectResult::AttemptFailed { attempt, failure }
+            }
+        }
+    }
+
+    async fn open(
+        &self,
+        live: &Live,
+        effect: EffectId,
+        backend: &Backend,
+        path: &Path,
+    ) -> Result<(Session, SessionEvents), Failure> {
+        let launch = self.setup.launch(effect, live.attempt, backend, path)?;
+        tokio::select! {
+            opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
+            () = live.over.notified() => {
+                // The shim has lost its client and ends the tree; the next order may rely on that.
+                self.end_left_over(live.attempt).await;
+                Err(Failure::Cancelled { by: "orchestrator".into() })
+            }
+        }
+    }
+
+    /// A start that is under way for this attempt is of no use any more.
+    pub fn give_up(&self, attempt: AttemptId) {
+        for live in self.live().values().filter(|it| it.attempt == attempt) {
+            live.over.notify_one();
+        }
+    }
+
+    pub async fn prompt(&self, effect: EffectId, worker: WorkerId, text: &str) -> EffectResult {
+        let Some((live, session)) = self.session(worker) else {
+            let stop = StopReason::Error { message: "the agent is gone".into() };
+            let (usage, last_words) = (Usage::default(), String::new());
+            return EffectResult::TurnEnded { worker, stop, usage, last_words };
+        };
+        let ended = session.prompt(effect, text).await;
+        live.turn.send_replace(None);
+        match ended {
+            Ok(end) => EffectResult::TurnEnded {
+                worker,
+                stop: end.stop,
+                usage: end.usage,
+                last_words: end.last_words,
+            },
+            Err(error) => {
+                EffectResult::AttemptFailed { attempt: live.attempt, failure: error.failure() }
+            }
+        }
+    }
+
+    pub async fn answer_permission(
+        &self,
+        worker: WorkerId,
+        call: &str,
+        option: Option<&str>,
+    ) -> EffectResult {
+        if let Some((_, session)) = self.session(worker) {
+            session.answer_permission(call, option).await;
+        }
+        EffectResult::PermissionAnswered { worker }
+    }
+
+    /// Asks for the end of the turn; an agent that does not care is ended instead. A turn that was
+    /// ordered after the interrupt is another one, and none of its business.
+    pub async fn interrupt(&self, effect: EffectId, worker: WorkerId) -> EffectResult {
+        if let Some((live, session)) = self.session(worker) {
+            let mut turn = live.turn.subscribe();
+            let is_over = |turn: &Option<EffectId>| turn.is_none_or(|it| it > effect);
+            let until = Instant::now() + CANCEL_GRACE;
+            // The turn may be announced and its prompt not be sent yet, so it is asked again; the
+            // shim passes it on once.
+            while !is_over(&turn.borrow_and_update()) {
+                if Instant::now() >= until {
+                    session.stop(STOP_GRACE).await;
+                    break;
+                }
+                timeout_at(until, session.cancel_before(effect)).await.ok();
+                timeout(TRY_AGAIN, turn.wait_for(is_over)).await.ok();
+            }
+        }
+        EffectResult::TurnInterrupted { worker }
+    }
+
+    pub async fn stop(&self, worker: WorkerId) -> EffectResult {
+        let exit = match self.find(worker) {
+            None => LOST,
+            Some(live) => {
+                live.stopping.store(true, Ordering::SeqCst);
+                live.over.notify_one();
+                match live.started().await {
+                    Some(session) => session.stop(STOP_GRACE).await,
+                    None => LOST,
+                }
+            }
+        };
+        self.forget(worker);
+        EffectResult::AgentStopped { worker, exit }
+    }
+
+    /// Ends every agent, for a shutdown.
+    pub async fn stop_all(&self) {
+        let workers: Vec<WorkerId> = self.live().keys().copied().collect();
+        futures::future::join_all(workers.into_iter().map(|it| self.stop(it))).await;
+    }
+
+    /// Waits for the end of an agent that has lost us: one of an earlier orchestrator, or one whose
+    /// start was given up.
+    pub async fn end_left_over(&self, attempt: AttemptId) {
+        wait_for_exit(&self.setup.dirs.attempt(attempt), LEFT_OVER_MAX).await;
+    }
+
+    /// A start that broke leaves nothing that others could wait for.
+    pub fn lose(&self, subject: Subject) {
+        if let Subject::Starting(_, worker) = subject {
+            self.forget(worker);
+        }
+    }
+
+    fn session(&self, worker: WorkerId) -> Option<(Arc<Live>, Session)> {
+        let live = self.find(worker)?;
+        let session = live.session()?;
+        Some((live, session))
+    }
+
+    fn find(&self, worker: WorkerId) -> Option<Arc<Live>> {
+        self.live().get(&worker).cloned()
+    }
+
+    fn forget(&self, worker: WorkerId) {
+        let live = self.live().remove(&worker);
+        if let Some(live) = live {
+            live.phase.send_replace(Phase::Gone);
+        }
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<WorkerId, Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

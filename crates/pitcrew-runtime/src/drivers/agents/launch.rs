@@ -1,0 +1,96 @@
+//! What an agent is started with.
+
+use crate::Tokens;
+use pitcrew_acp::{Launch, McpServer};
+use pitcrew_config::{BackendSettings, WorkspaceDirs};
+use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
+use pitcrew_process::{ShimSpec, agent_environment};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+type Variables = Vec<(String, String)>;
+
+pub struct AgentSetup {
+    /// Our own executable: shim, built-in agent and MCP bridge.
+    pub program: PathBuf,
+    pub dirs: WorkspaceDirs,
+    pub tokens: Tokens,
+    pub backends: BTreeMap<String, BackendSettings>,
+}
+
+impl AgentSetup {
+    pub fn launch(
+        &self,
+        effect: EffectId,
+        attempt: AttemptId,
+        backend: &Backend,
+        path: &Path,
+    ) -> Result<Launch, Failure> {
+        let (argv, mut extra) = self.command(backend)?;
+        let tool_env = self.tool_environment(attempt);
+        extra.extend(tool_env.clone());
+        let shim = ShimSpec {
+            dir: self.dirs.attempt(attempt),
+            socket: self.dirs.attempt_socket(attempt),
+            argv,
+            cwd: path.to_owned(),
+            env: self.with_our_program(agent_environment(&extra)),
+            lease_ms: 0,
+        };
+        Ok(Launch {
+            shim,
+            program: self.program.clone(),
+            cwd: path.to_owned(),
+            mcp: McpServer {
+                name: "pitcrew".into(),
+                command: self.program.clone(),
+                args: vec!["mcp".into()],
+                env: tool_env,
+            },
+            effect,
+            timeout: Duration::from_millis(limits::INITIALIZE_TIMEOUT_MS),
+        })
+    }
+
+    /// The program with its arguments, and the variables that its settings add.
+    fn command(&self, backend: &Backend) -> Result<(Vec<String>, Variables), Failure> {
+        match backend {
+            Backend::Builtin => {
+                Ok((vec![self.program.display().to_string(), "agent".into()], Vec::new()))
+            }
+            Backend::Program { name } => match self.backends.get(name) {
+                Some(backend) => {
+                    let env = backend.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+                    Ok((backend.command.clone(), env.collect()))
+                }
+                None => Err(Failure::AgentMissing {
+                    program: name.clone(),
+                    message: format!(
+                        "no backend of this name is configured; add [backends.{name}] with a `command` to the user configuration"
+                    ),
+                }),
+            },
+        }
+    }
+
+    /// How the attempt's calls find us and prove themselves.
+    fn tool_environment(&self, attempt: AttemptId) -> Vec<(String, String)> {
+        vec![
+            ("PITCREW_SOCKET".into(), self.dirs.socket().display().to_string()),
+            ("PITCREW_TOKEN".into(), self.tokens.worker(attempt)),
+        ]
+    }
+
+    /// `pitcrew tool` works in the agent's shell even where pitcrew is not installed.
+    fn with_our_program(&self, mut env: Vec<(String, String)>) -> Vec<(String, String)> {
+        if let (Some(folder), Some((_, path))) =
+            (self.program.parent(), env.iter_mut().find(|it| it.0 == "PATH"))
+        {
+            *path = format!("{path}:{}", folder.display());
+        }
+        env
+    }
+}

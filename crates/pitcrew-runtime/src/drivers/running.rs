@@ -1,0 +1,63 @@
+//! The orders that are being carried out, and how each of them is cut short.
+
+use crate::turnstile::Scope;
+use pitcrew_model::EffectId;
+use pitcrew_process::Cancel;
+use std::collections::HashMap;
+use tokio::task::JoinSet;
+
+/// Owns every task of the drivers. When it is dropped, their programs are killed.
+#[derive(Default)]
+pub struct Running {
+    tasks: JoinSet<EffectId>,
+    cuts: HashMap<EffectId, (Option<Scope>, Cancel)>,
+}
+
+impl Running {
+    pub fn begin(
+        &mut self,
+        id: EffectId,
+        scope: Option<Scope>,
+        cancel: Cancel,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.cuts.insert(id, (scope, cancel));
+        self.tasks.spawn(async move {
+            work.await;
+            id
+        });
+    }
+
+    /// Cuts short what is of no use any more.
+    pub fn cut(&self, over: Scope) {
+        for (_, cancel) in self.cuts.values().filter(|it| it.0 == Some(over)) {
+            cancel.cancel();
+        }
+    }
+
+    pub fn cut_all(&self) {
+        for (_, cancel) in self.cuts.values() {
+            cancel.cancel();
+        }
+    }
+
+    /// Puts away the next order that comes to its end; waits for ever while there is none.
+    pub async fn next_end(&mut self) {
+        match self.tasks.join_next().await {
+            Some(Ok(id)) => drop(self.cuts.remove(&id)),
+            // Panics are caught inside the task.
+            Some(Err(_)) => {}
+            None => std::future::pending().await,
+        }
+    }
+
+    pub async fn join(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cut_all();
+    }
+}

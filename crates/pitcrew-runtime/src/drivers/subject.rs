@@ -1,0 +1,107 @@
+//! What an order is about: whom its failure belongs to, and with what it may be cut short.
+
+use crate::turnstile::Scope;
+use pitcrew_model::{
+    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, Usage, WorkerId,
+};
+
+/// How a process ended whose end nobody saw.
+pub const LOST: Exit = Exit { code: None, signal: None, stderr: String::new() };
+
+#[derive(Clone, Copy, Debug)]
+pub enum Subject {
+    Preparing(PlanId),
+    CheckingBase(PlanId),
+    Landing(PlanId),
+    Removing(AttemptId),
+    Starting(AttemptId, WorkerId),
+    Prompting(WorkerId),
+    Answering(WorkerId),
+    Interrupting(WorkerId),
+    Stopping(WorkerId),
+    /// A step of the attempt that is of no use once the attempt has ended.
+    Working(AttemptId),
+    /// A step of the attempt that is never cut short: it saves work, or has begun to publish it.
+    Keeping(AttemptId),
+}
+
+impl Subject {
+    pub fn of(effect: &Effect) -> Self {
+        match effect {
+            Effect::PreparePlan { plan, .. } => Self::Preparing(*plan),
+            Effect::CheckBase { plan, .. } => Self::CheckingBase(*plan),
+            Effect::Land { plan, .. } => Self::Landing(*plan),
+            Effect::RemoveCheckout { attempt, .. } => Self::Removing(*attempt),
+            Effect::StartAgent { attempt, worker, .. } => Self::Starting(*attempt, *worker),
+            Effect::Prompt { worker, .. } => Self::Prompting(*worker),
+            Effect::AnswerPermission { worker, .. } => Self::Answering(*worker),
+            Effect::InterruptTurn { worker } => Self::Interrupting(*worker),
+            Effect::StopAgent { worker } => Self::Stopping(*worker),
+            Effect::PrepareCheckout { attempt, .. }
+            | Effect::CollectWork { attempt, .. }
+            | Effect::Verify { attempt, .. } => Self::Working(*attempt),
+            Effect::SaveWork { attempt, .. } | Effect::Integrate { attempt, .. } => {
+                Self::Keeping(*attempt)
+            }
+        }
+    }
+
+    /// What makes the order pointless when it is over.
+    pub fn may_be_cut_with(self) -> Option<Scope> {
+        match self {
+            Self::Preparing(plan) | Self::CheckingBase(plan) => Some(Scope::Plan(plan)),
+            Self::Working(attempt) => Some(Scope::Attempt(attempt)),
+            Self::Landing(_)
+            | Self::Removing(_)
+            | Self::Starting(..)
+            | Self::Prompting(_)
+            | Self::Answering(_)
+            | Self::Interrupting(_)
+            | Self::Stopping(_)
+            | Self::Keeping(_) => None,
+        }
+    }
+
+    /// How the order ends when a part of ours broke.
+    pub fn failed(self, message: String) -> EffectResult {
+        match self {
+            Self::CheckingBase(plan) => EffectResult::BaseChecked { plan, checks: Vec::new() },
+            Self::Starting(attempt, _) => {
+                EffectResult::AttemptFailed { attempt, failure: Failure::Protocol { message } }
+            }
+            Self::Prompting(worker) => EffectResult::TurnEnded {
+                worker,
+                stop: StopReason::Error { message },
+                usage: Usage::default(),
+                last_words: String::new(),
+            },
+            Self::Answering(worker) => EffectResult::PermissionAnswered { worker },
+            Self::Interrupting(worker) => EffectResult::TurnInterrupted { worker },
+            Self::Stopping(worker) => EffectResult::AgentStopped { worker, exit: LOST },
+            Self::Preparing(_)
+            | Self::Landing(_)
+            | Self::Removing(_)
+            | Self::Working(_)
+            | Self::Keeping(_) => self.failed_with(Failure::Git { message }),
+        }
+    }
+
+    /// How an order of the vault ends that could not be carried out.
+    pub fn failed_with(self, failure: Failure) -> EffectResult {
+        match self {
+            Self::Preparing(plan) => EffectResult::PlanNotPrepared { plan, failure },
+            Self::Landing(plan) => EffectResult::NotLanded { plan, failure },
+            Self::Removing(attempt) => {
+                EffectResult::CheckoutKept { attempt, reason: failure.to_string() }
+            }
+            Self::Working(attempt) | Self::Keeping(attempt) | Self::Starting(attempt, _) => {
+                EffectResult::AttemptFailed { attempt, failure }
+            }
+            Self::CheckingBase(_)
+            | Self::Prompting(_)
+            | Self::Answering(_)
+            | Self::Interrupting(_)
+            | Self::Stopping(_) => self.failed(failure.to_string()),
+        }
+    }
+}

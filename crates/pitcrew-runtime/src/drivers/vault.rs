@@ -1,0 +1,135 @@
+//! The vault and the checkouts: blocking git work, on threads of its own.
+
+use super::subject::Subject;
+use pitcrew_git::{
+    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, SaveWork, Vault,
+    Verify,
+};
+use pitcrew_model::{Effect, EffectResult, Failure};
+use pitcrew_process::{Cancel, Policy};
+use std::{path::Path, sync::Arc};
+use tokio::sync::Semaphore;
+
+/// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
+const REMOVALS_MAX: usize = 4;
+
+#[derive(Clone)]
+pub struct VaultDriver {
+    vault: Arc<Vault>,
+    policy: Arc<Policy>,
+    removals: Arc<Semaphore>,
+}
+
+impl VaultDriver {
+    pub fn new(vault: Arc<Vault>, policy: Policy) -> Self {
+        let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
+        Self { vault, policy: Arc::new(policy), removals }
+    }
+
+    pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
+        let driver = self.clone();
+        let subject = Subject::of(&effect);
+        let _turn = if let Subject::Removing(_) = subject {
+            self.removals.acquire().await.ok()
+        } else {
+            None
+        };
+        let work = move || driver.try_to_work(effect, &cancel);
+        match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
+            // Whoever caught it in the first place reports it.
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(cancelled) => subject.failed(cancelled.to_string()),
+            },
+        }
+    }
+
+    fn try_to_work(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let (vault, policy) = (&self.vault, &self.policy);
+        Ok(match effect {
+            Effect::PreparePlan { plan, base, clean_base } => {
+                let order = PreparePlan { plan, base, clean_base };
+                EffectResult::PlanPrepared { plan, base: vault.prepare_plan(&order, cancel)? }
+            }
+            Effect::CheckBase { plan, commit, setup, checks } => {
+                let checks = vault.check_base(plan, &commit, &setup, &checks, policy, cancel);
+                EffectResult::BaseChecked { plan, checks }
+            }
+            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup } => {
+                let name = AttemptName { attempt, plan, task, slug, number };
+                let order = PrepareCheckout { name, start, setup };
+                let checkout = vault.prepare_checkout(&order, policy, cancel)?;
+                let path = checkout.path.display().to_string();
+                EffectResult::CheckoutPrepared { attempt, path }
+            }
+            effect @ Effect::CollectWork { .. } => self.collect(effect, cancel)?,
+            Effect::SaveWork { attempt, plan, task, number, slug, path } => {
+                let name = AttemptName { attempt, plan, task, slug, number };
+                let order = SaveWork { name, path: path.map(Into::into) };
+                EffectResult::WorkSaved { attempt, commit: vault.save(&order, policy, cancel)? }
+            }
+            effect @ Effect::Verify { .. } => self.verify(effect, cancel)?,
+            Effect::Integrate { attempt, plan, onto, merged } => {
+                let head = vault.integrate(plan, &onto, &merged, cancel)?;
+                EffectResult::Integrated { attempt, head }
+            }
+            effect @ Effect::Land { .. } => self.land(effect, cancel)?,
+            Effect::RemoveCheckout { attempt, path } => {
+                match vault.remove_checkout(attempt, Path::new(&path), policy, cancel)? {
+                    Removal::Removed => EffectResult::CheckoutRemoved { attempt },
+                    Removal::Kept { reason } => EffectResult::CheckoutKept { attempt, reason },
+                }
+            }
+            Effect::StartAgent { .. }
+            | Effect::Prompt { .. }
+            | Effect::AnswerPermission { .. }
+            | Effect::InterruptTurn { .. }
+            | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
+        })
+    }
+
+    fn collect(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let Effect::CollectWork {
+            attempt,
+            plan,
+            task,
+            number,
+            slug,
+            path,
+            start,
+            base,
+            zone,
+            message,
+        } = effect
+        else {
+            unreachable!("called for this effect only")
+        };
+        let name = AttemptName { attempt, plan, task, slug, number };
+        let order = CollectWork { name, path: path.into(), start, base, zone, message };
+        let work = self.vault.collect(&order, &self.policy, cancel)?;
+        Ok(EffectResult::WorkCollected { attempt, work })
+    }
+
+    fn verify(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let Effect::Verify { attempt, onto, work, title, setup, checks, expected_files, .. } =
+            effect
+        else {
+            unreachable!("called for this effect only")
+        };
+        let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
+        let verified = self.vault.verify(&order, &self.policy, cancel)?;
+        let (merged, checks) = (verified.merged, verified.checks);
+        Ok(EffectResult::Verified { attempt, merged, checks })
+    }
+
+    fn land(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let Effect::Land { plan, slug, title, branch, start, tip, head, setup, checks } = effect
+        else {
+            unreachable!("called for this effect only")
+        };
+        let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
+        let landing = self.vault.land(&order, &self.policy, cancel)?;
+        Ok(EffectResult::Landed { plan, landing })
+    }
+}

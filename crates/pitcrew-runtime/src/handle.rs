@@ -1,0 +1,126 @@
+//! The way in: cheap to clone, the channel stays private.
+
+use crate::published::{Published, Views};
+use pitcrew_kernel::State;
+use pitcrew_model::{
+    Actor, AttemptId, Command, Entry, Input, InputBody, Rejection, Seq, Signal, Timestamp,
+};
+use std::sync::{Arc, RwLockReadGuard};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// What the writer's thread is told.
+pub(crate) enum Message {
+    Input(Envelope),
+    /// Somebody looks at the state itself: what only the kernel knows is asked there.
+    Look(Box<dyn FnOnce(&State) + Send>),
+    /// Nothing that comes after this is taken.
+    Stop,
+}
+
+/// An input with somebody who waits for the verdict.
+pub(crate) struct Envelope {
+    pub actor: Actor,
+    pub body: InputBody,
+    pub reply: Reply,
+}
+
+pub(crate) enum Reply {
+    To(oneshot::Sender<Result<Accepted, Rejection>>),
+    Nobody,
+}
+
+/// What a command led to. It is on disk.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The last entry that the command caused; of a command that changed nothing, the one before.
+    pub seq: Seq,
+    pub entries: Vec<Entry>,
+}
+
+/// Talks to the writer.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) inputs: mpsc::Sender<Message>,
+    pub(crate) published: Arc<Published>,
+}
+
+impl Handle {
+    /// Gives an order and waits until it is on disk, or refused.
+    pub async fn command(&self, actor: Actor, command: Command) -> Result<Accepted, Rejection> {
+        let (sender, verdict) = oneshot::channel();
+        self.send(actor, InputBody::Command(command), Reply::To(sender)).await;
+        verdict.await.unwrap_or(Err(Rejection::ShuttingDown))
+    }
+
+    pub(crate) async fn signal(&self, signal: Signal) {
+        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody).await;
+    }
+
+    /// A signal that comes before all others, while nobody else has a handle yet.
+    pub(crate) fn signal_first(&self, signal: Signal) {
+        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
+        let sent = self.inputs.try_send(Message::Input(Envelope { actor, body, reply }));
+        assert!(sent.is_ok(), "an empty queue has room for every worker there can be");
+    }
+
+    pub(crate) async fn tick(&self) {
+        self.send(Actor::Orchestrator, InputBody::Tick, Reply::Nobody).await;
+    }
+
+    async fn send(&self, actor: Actor, body: InputBody, reply: Reply) {
+        // A writer that is gone has no use for news: the effect stays open and is issued again.
+        self.inputs.send(Message::Input(Envelope { actor, body, reply })).await.ok();
+    }
+
+    /// The checkouts that `CollectGarbage` would have removed now. None when we are shutting down.
+    pub async fn removable(&self) -> Vec<AttemptId> {
+        let (sender, answer) = oneshot::channel();
+        let look = |state: &State| {
+            let removable = pitcrew_kernel::removable(state).map(|it| it.id).collect();
+            sender.send(removable).ok();
+        };
+        self.inputs.send(Message::Look(Box::new(look))).await.ok();
+        answer.await.unwrap_or_default()
+    }
+
+    pub(crate) async fn stop(&self) {
+        self.inputs.send(Message::Stop).await.ok();
+    }
+
+    /// The views as of the last durable entry. Hold it briefly, and never take it twice: the
+    /// writer waits meanwhile, and whoever comes after the writer waits for it.
+    pub fn views(&self) -> RwLockReadGuard<'_, Views> {
+        self.published.views()
+    }
+
+    /// Whether the orchestrator still has something to do without being asked.
+    pub fn is_busy(&self) -> bool {
+        self.published.is_busy() || self.views().board.live_workers_count() > 0
+    }
+
+    /// Tells when the journal has grown.
+    pub fn changes(&self) -> watch::Receiver<Seq> {
+        self.published.changes()
+    }
+}
+
+impl Envelope {
+    pub fn input(&self, at: Timestamp) -> Input {
+        Input { at, actor: self.actor, body: self.body.clone() }
+    }
+
+    /// Whether it has to be tried again where the journal has no room: a driver says things once,
+    /// while people are told, ticks come again, and notes of activity are not worth keeping.
+    pub fn is_said_once(&self) -> bool {
+        match &self.body {
+            InputBody::Signal(
+                Signal::EffectEnded { .. }
+                | Signal::AgentExited { .. }
+                | Signal::PermissionAsked { .. },
+            ) => true,
+            InputBody::Signal(Signal::Activity { .. })
+            | InputBody::Command(_)
+            | InputBody::Tick => false,
+        }
+    }
+}

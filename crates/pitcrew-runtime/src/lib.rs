@@ -1,0 +1,28 @@
+//! Runs the kernel: one writer, a clock, and drivers that do what the kernel orders.
+//!
+//! An input is decided on and stored before anybody is answered and before any effect goes out.
+//! Drivers answer with signals, which are inputs again. Nothing here decides what happens next.
+
+mod words;
+#[cfg(test)]
+mod full_disk;
+mod writer;
+mod published;
+mod handle;
+mod turnstile;
+mod clock;
+mod log;
+mod tokens;
+mod drivers;
+mod boot;
+mod orchestrator;
+mod look;
+
+pub use pitcrew_acp::{Line, LineKind, Transcript};
+
+pub use handle::{Accepted, Handle};
+pub use look::{Changed, LookError};
+pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
+pub use published::Views;
+pub use tokens::Tokens;
+pub use writer::{Committed, Writer};

@@ -1,0 +1,191 @@
+//! The log file of an orchestrator: one line for everything that became durable, and for its own troubles.
+
+use crate::clock;
+use pitcrew_model::{Entry, Event, Timestamp};
+use pitcrew_views::Board;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+const PREFIX: &str = "orchestrator-";
+const SUFFIX: &str = ".log";
+/// Log files that are kept.
+const FILES_MAX: usize = 50;
+
+/// The one sink of log lines.
+pub struct Log {
+    file: Mutex<File>,
+}
+
+impl Log {
+    /// Opens `orchestrator-YYYY-MM-DDTHH-mm-ss.log` in a folder, and removes the oldest there.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let name = format!("{PREFIX}{}{SUFFIX}", stamp(clock::now()).replace(':', "-"));
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).mode(0o600).open(folder.join(name))?;
+        forget_oldest(folder)?;
+        Ok(Self { file: Mutex::new(file) })
+    }
+
+    /// Writes what became durable, under the name of the part it belongs to.
+    pub fn entries(&self, board: &Board, entries: &[Entry]) {
+        for entry in entries {
+            if let Some(text) = text(board, entry) {
+                self.write(entry.at, &part(&entry.event), &text);
+            }
+        }
+    }
+
+    /// Writes a line about the orchestrator itself.
+    pub fn line(&self, part: &str, text: &str) {
+        self.write(clock::now(), part, text);
+    }
+
+    fn write(&self, at: Timestamp, part: &str, text: &str) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = text.replace(char::is_control, " ");
+        // A log that cannot be written must not stop the work.
+        writeln!(file, "{} [{part}] {text}", stamp(at)).ok();
+    }
+}
+
+/// What people hear of, and every step of a worker: those are looked for when something is wrong.
+fn text(board: &Board, entry: &Entry) -> Option<String> {
+    if let Event::WorkerMoved { from, to, reason, .. } = &entry.event {
+        return Some(match reason.as_str() {
+            "" => format!("{from} -> {to}"),
+            reason => format!("{from} -> {to}: {reason}"),
+        });
+    }
+    let line = pitcrew_views::line(board, entry)?;
+    Some(format!("{}: {}", line.subject, line.text))
+}
+
+/// An orchestrator comes and goes with the work, and each writes a file.
+fn forget_oldest(folder: &Path) -> io::Result<()> {
+    let names = fs::read_dir(folder)?.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let mut logs: Vec<String> =
+        names.filter(|it| it.starts_with(PREFIX) && it.ends_with(SUFFIX)).collect();
+    // By name is by time.
+    logs.sort_unstable();
+    for name in logs.iter().rev().skip(FILES_MAX) {
+        fs::remove_file(folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Which part of the machine an event belongs to.
+fn part(event: &Event) -> String {
+    match event {
+        Event::AttemptOpened { .. } | Event::TaskDeployed { .. } => "Orchestrator:deploy".into(),
+        Event::AgentStartAsked { worker }
+        | Event::TurnOpened { worker, .. }
+        | Event::StopAsked { worker }
+        | Event::InterruptAsked { worker }
+        | Event::WorkerMoved { worker, .. }
+        | Event::AgentExited { worker, .. }
+        | Event::ActivityNoted { worker, .. }
+        | Event::ToolDecided { worker, .. }
+        | Event::ToolAnswered { worker, .. } => format!("WorkerSession:{worker}"),
+        Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
+        Event::AgentsMaxSet { .. }
+        | Event::PlanCreated { .. }
+        | Event::TaskAdded { .. }
+        | Event::PlanMoved { .. }
+        | Event::PlanOpened { .. }
+        | Event::BaseCheckAsked { .. }
+        | Event::TaskMoved { .. }
+        | Event::RetryGranted { .. }
+        | Event::AttemptEnded { .. }
+        | Event::CompletionClaimed { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::VerifyAsked { .. }
+        | Event::IntegrateAsked { .. }
+        | Event::RequestOpened { .. }
+        | Event::RequestMoved { .. }
+        | Event::LandingMoved { .. }
+        | Event::Abandoned { .. }
+        | Event::RemovalAsked { .. } => "Orchestrator".into(),
+    }
+}
+
+/// `2026-11-15T09:49:00` in UTC.
+fn stamp(at: Timestamp) -> String {
+    let seconds = at.0 / 1_000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+}
+
+/// The Gregorian date of a day counted from 1970-01-01.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let mut year = 1_970;
+    let mut left = days;
+    loop {
+        let length = if is_leap(year) { 366 } else { 365 };
+        if left < length {
+            break;
+        }
+        left -= length;
+        year += 1;
+    }
+    let february = if is_leap(year) { 29 } else { 28 };
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if left < length {
+            break;
+        }
+        left -= length;
+        month += 1;
+    }
+    (year, month, left + 1)
+}
+
+fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_a_date() {
+        assert_eq!(stamp(Timestamp(0)), "1970-01-01T00:00:00");
+        assert_eq!(stamp(Timestamp(1_709_210_096_000)), "2024-02-29T12:34:56");
+        assert_eq!(stamp(Timestamp(1_767_225_599_000)), "2025-12-31T23:59:59");
+    }
+
+    /// S1-089: the name says when the orchestrator started.
+    #[test]
+    fn a_log_file_is_named_after_its_time_and_only_the_newest_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        for second in 0..60 {
+            let name = format!("orchestrator-2001-01-01T00-00-{second:02}.log");
+            fs::write(dir.path().join(name), "old").unwrap();
+        }
+        fs::write(dir.path().join("notes.txt"), "mine").unwrap();
+        let log = Log::open(dir.path()).unwrap();
+        log.line("Orchestrator", "one\nline\u{1b}[2J");
+        let mut names: Vec<String> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), FILES_MAX + 1, "{names:?}");
+        assert_eq!(names[0], "notes.txt");
+        assert_eq!(names[1], "orchestrator-2001-01-01T00-00-11.log");
+        let newest = names.last().unwrap();
+        let shape: String =
+            newest.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
+        assert_eq!(shape, "orchestrator-0000-00-00T00-00-00.log");
+        let text = fs::read_to_string(dir.path().join(newest)).unwrap();
+        assert!(text.ends_with(" [Orchestrator] one line [2J\n"), "{text:?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Looking at what there is, beside the writer: journal, transcripts and diffs. All of it blocks.
+
+use crate::Orchestrator;
+use pitcrew_acp::{Transcript, TranscriptError};
+use pitcrew_git::{DiffStat, LiveCheckout, VaultError};
+use pitcrew_model::{AttemptId, CommitId, Entry, PlanId, Seq};
+use pitcrew_process::Policy;
+use pitcrew_store::ReadError;
+use std::{path::Path, sync::PoisonError};
+
+/// The difference between two states.
+pub struct Changed {
+    pub from: CommitId,
+    /// Absent: the checkout as it is now.
+    pub to: Option<CommitId>,
+    pub stat: DiffStat,
+    pub patch: String,
+}
+
+/// There is nothing to compare yet, or git could not.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    #[error("there is nothing to compare yet")]
+    Nothing,
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+impl Orchestrator {
+    /// The entries that follow `after`.
+    pub fn entries(&self, after: Seq, limit: usize) -> Result<Vec<Entry>, ReadError> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).read(after, limit)
+    }
+
+    /// The conversation of an attempt with its agent, from its beginning.
+    pub fn transcript(&self, attempt: AttemptId) -> Result<Transcript, TranscriptError> {
+        Transcript::open(&self.dirs.attempt(attempt).join("spool.ndjson"))
+    }
+
+    /// What an attempt changed: its collected or saved work, or its checkout as it is now.
+    pub fn attempt_changes(&self, attempt: AttemptId) -> Result<Changed, LookError> {
+        let (base, start, commit, path) = {
+            let views = self.handle().views();
+            let it = views.board.attempt(attempt).ok_or(LookError::Nothing)?;
+            (it.base.clone(), it.start.clone(), it.commit.clone(), it.path.clone())
+        };
+        if let Some(commit) = commit {
+            return self.changes(base, commit);
+        }
+        let path = path.filter(|it| Path::new(it).is_dir()).ok_or(LookError::Nothing)?;
+        let checkout = LiveCheckout { attempt, path: path.into(), start };
+        let now = self.vault.save_live(&checkout, &Policy::unconfined(), &self.looks)?;
+        Ok(Changed { to: None, ..self.changes(base, now)? })
+    }
+
+    /// What a plan has integrated so far.
+    pub fn plan_changes(&self, plan: PlanId) -> Result<Changed, LookError> {
+        let view = self.handle().views().board.plan_view(plan).ok_or(LookError::Nothing)?;
+        let (base, head) = view.base.zip(view.head).ok_or(LookError::Nothing)?;
+        self.changes(base.start, head)
+    }
+
+    fn changes(&self, from: CommitId, to: CommitId) -> Result<Changed, LookError> {
+        let stat = self.vault.diff_stat(&from, &to, &self.looks)?;
+        let patch = self.vault.diff(&from, &to, &[], &self.looks)?;
+        Ok(Changed { from, to: Some(to), stat, patch })
+    }
+}

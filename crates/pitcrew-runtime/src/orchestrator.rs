@@ -1,0 +1,203 @@
+//! An orchestrator at work: everything wired, started and ended in the right order.
+
+use crate::{
+    Handle, Tokens, Views, Writer,
+    boot::Boot,
+    clock,
+    drivers::{AgentSetup, Drivers, VaultDriver},
+    log::Log,
+    published::Published,
+    turnstile::Turnstile,
+};
+use pitcrew_config::{Settings, WorkspaceDirs};
+use pitcrew_git::{Layout, Repository, Vault, VaultError};
+use pitcrew_model::limits;
+use pitcrew_process::{Cancel, Policy, end_left_behind};
+use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
+};
+
+/// Inputs that may wait for the writer.
+const INPUTS_QUEUED_MAX: usize = 1_024;
+const _: () = assert!(limits::AGENTS_MAX as usize <= INPUTS_QUEUED_MAX);
+/// How long a disk may take for the last transactions before we go without it.
+const WRITER_STOP_MAX: Duration = Duration::from_secs(10);
+
+/// What an orchestrator needs to know.
+pub struct Setup {
+    /// Our own executable.
+    pub program: PathBuf,
+    pub repository: Repository,
+    pub dirs: WorkspaceDirs,
+    pub settings: Settings,
+    pub tokens: Tokens,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the orchestrator of `{}` cannot start", workspace.display())]
+pub struct StartError {
+    pub workspace: PathBuf,
+    #[source]
+    pub kind: StartErrorKind,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartErrorKind {
+    #[error(transparent)]
+    Journal(#[from] OpenError),
+    #[error(transparent)]
+    Replay(#[from] ReadError),
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    #[error("the log could not be opened")]
+    Log(#[from] io::Error),
+}
+
+/// A running orchestrator. Ended by `stop`; when it is dropped instead, it is as if the process
+/// had died: nothing is lost, and nothing is waited for.
+pub struct Orchestrator {
+    handle: Handle,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) reader: Mutex<JournalReader>,
+    pub(crate) dirs: WorkspaceDirs,
+    /// Ends what only looks.
+    pub(crate) looks: Cancel,
+    engine: Mutex<Option<Engine>>,
+}
+
+/// The parts that run.
+struct Engine {
+    /// Resolves when the writer's thread has let go of the journal.
+    writer_ended: oneshot::Receiver<()>,
+    drivers: JoinHandle<()>,
+    stop_drivers: oneshot::Sender<()>,
+    clock: JoinHandle<()>,
+}
+
+impl Orchestrator {
+    /// Replays the journal and goes on where it stopped. Blocks; needs a tokio runtime around it.
+    pub fn start(setup: Setup) -> Result<Self, StartError> {
+        let workspace = setup.repository.root().to_owned();
+        Self::wire(setup).map_err(|kind| StartError { workspace, kind })
+    }
+
+    fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
+        let journal = SqliteJournal::open(&setup.dirs.state)?;
+        // The journal is ours alone, so whoever started what still runs here is dead.
+        let owner = setup.dirs.state.display().to_string();
+        end_left_behind(&owner);
+        let log = Arc::new(Log::open(&setup.dirs.logs())?);
+        let reader = Mutex::new(journal.reader()?);
+        let mut views = Views::default();
+        let writer = Writer::open(journal, |entry| views.fold(entry))?;
+        let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
+        let vault = Arc::new(Vault::open_or_create(setup.repository, &layout, &Cancel::default())?);
+        log.line("Orchestrator", &format!("serves {}", vault.user().root().display()));
+
+        let (inputs, inbox) = mpsc::channel(INPUTS_QUEUED_MAX);
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let (due, due_changes) = watch::channel(None);
+        let published = Arc::new(Published::new(views, writer.last()));
+        let handle = Handle { inputs, published: published.clone() };
+        let agents = AgentSetup {
+            program: setup.program,
+            dirs: setup.dirs.clone(),
+            tokens: setup.tokens,
+            backends: setup.settings.backends.clone(),
+        };
+        let driver = VaultDriver::new(vault.clone(), Policy::unconfined().owned_by(&owner));
+        let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
+        let open_effects = writer.journal().open_effects()?;
+        let boot = Boot::new(writer.state(), open_effects, setup.settings.max_agents);
+        boot.tell_losses(&handle);
+
+        let log_of_boot = log.clone();
+        let turnstile = Turnstile { inputs: inbox, published, orders: orders.clone(), due, log };
+        let writer_ended = spawn_writer(turnstile, writer)?;
+        let (stop_drivers, mut stop) = oneshot::channel();
+        let booted = handle.clone();
+        let drivers = tokio::spawn(async move {
+            tokio::select! {
+                () = boot.run(&booted, &drivers.agents, &orders, &log_of_boot) => {}
+                _ = &mut stop => return,
+            }
+            // Only the writer gives orders from now on, and only drivers speak to it.
+            drop((orders, booted));
+            drivers.run(ordered, stop).await;
+        });
+        let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));
+        let engine = Mutex::new(Some(Engine { writer_ended, drivers, stop_drivers, clock }));
+        let looks = Cancel::default();
+        Ok(Self { handle, vault, reader, dirs: setup.dirs, looks, engine })
+    }
+
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Takes no more inputs, ends the agents and every program, and returns when everything that
+    /// was accepted is on disk. Takes seconds at most, whatever is running.
+    pub async fn stop(&self) {
+        let Some(engine) = self.take_engine() else { return };
+        engine.clock.abort();
+        self.looks.cancel();
+        // First the writer: what is cut short after that must not be taken for a result.
+        let written = async {
+            self.handle.stop().await;
+            engine.writer_ended.await.ok();
+        };
+        tokio::time::timeout(WRITER_STOP_MAX, written).await.ok();
+        engine.stop_drivers.send(()).ok();
+        engine.drivers.await.ok();
+    }
+
+    fn take_engine(&self) -> Option<Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Orchestrator {
+    fn drop(&mut self) {
+        self.looks.cancel();
+        if let Some(engine) = self.take_engine() {
+            engine.clock.abort();
+            engine.drivers.abort();
+        }
+    }
+}
+
+/// A writer that breaks takes the process with it: only a replay knows what is true then.
+fn spawn_writer<J: Journal + 'static>(
+    turnstile: Turnstile,
+    writer: Writer<J>,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (ended, writer_ended) = oneshot::channel();
+    let run = move || {
+        let run = AssertUnwindSafe(|| turnstile.run(writer));
+        if catch_unwind(run).is_err() {
+            eprintln!("pitcrew: the writer broke; the orchestrator ends here");
+            std::process::abort();
+        }
+        ended.send(()).ok();
+    };
+    thread::Builder::new().name("writer".into()).spawn(run)?;
+    Ok(writer_ended)
+}
+
+fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {
+    let mut layout = Layout::beside(repository, state);
+    if let Some(folder) = &settings.worktrees {
+        layout.checkouts.clone_from(folder);
+    }
+    layout
+}

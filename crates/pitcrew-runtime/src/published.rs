@@ -1,0 +1,69 @@
+//! What everybody may look at: the views, as of the last durable entry.
+
+use pitcrew_model::{Entry, Seq};
+use pitcrew_views::{Board, Inbox};
+use std::sync::{
+    PoisonError, RwLock, RwLockReadGuard,
+    atomic::{AtomicBool, Ordering},
+};
+use tokio::sync::watch;
+
+/// The read models of the workspace.
+#[derive(Default)]
+pub struct Views {
+    pub board: Board,
+    pub inbox: Inbox,
+}
+
+impl Views {
+    pub fn fold(&mut self, entry: &Entry) {
+        self.inbox.fold(entry);
+        self.board.fold(entry);
+    }
+}
+
+/// The views and the news that they have changed.
+pub struct Published {
+    views: RwLock<Views>,
+    last: watch::Sender<Seq>,
+    busy: AtomicBool,
+}
+
+impl Published {
+    pub fn new(views: Views, last: Seq) -> Self {
+        Self {
+            views: RwLock::new(views),
+            last: watch::Sender::new(last),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    /// Only the writer calls this, after the entries are durable.
+    pub fn publish(&self, entries: &[Entry]) {
+        let Some(last) = entries.last() else { return };
+        {
+            let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+            for entry in entries {
+                views.fold(entry);
+            }
+        }
+        self.last.send_replace(last.seq);
+    }
+
+    /// Whether an effect is open or something is due.
+    pub fn set_busy(&self, busy: bool) {
+        self.busy.store(busy, Ordering::SeqCst);
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::SeqCst)
+    }
+
+    pub fn views(&self) -> RwLockReadGuard<'_, Views> {
+        self.views.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn changes(&self) -> watch::Receiver<Seq> {
+        self.last.subscribe()
+    }
+}

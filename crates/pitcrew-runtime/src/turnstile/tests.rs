@@ -1,0 +1,189 @@
+//! The writer's thread on a disk that may be full.
+
+use super::*;
+use crate::{
+    Handle, Views,
+    full_disk::{Disk, DiskJournal},
+};
+use pitcrew_model::{
+    Actor, Approval, Command, CommitId, CreatePlan, EffectResult, Input, InputBody, Origin,
+    PlanBase, Rejection, Signal, TaskId, WorkerId,
+};
+use std::{thread, time::Duration};
+
+struct Bench {
+    handle: Handle,
+    orders: mpsc::UnboundedReceiver<Order>,
+    due: watch::Receiver<Option<Timestamp>>,
+    disk: Disk,
+    turnstile: Option<(Turnstile, Writer<DiskJournal>)>,
+    thread: Option<thread::JoinHandle<()>>,
+    _dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (inputs, inbox) = mpsc::channel(64);
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let (due, due_changes) = watch::channel(None);
+        let disk = Disk::default();
+        let writer = Writer::open(DiskJournal::on(&disk), |_| {}).unwrap();
+        let published = Arc::new(Published::new(Views::default(), Seq(0)));
+        let log = Arc::new(Log::open(dir.path()).unwrap());
+        let handle = Handle { inputs, published: published.clone() };
+        let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
+        Self {
+            handle,
+            orders: ordered,
+            due: due_changes,
+            disk,
+            turnstile: Some((turnstile, writer)),
+            thread: None,
+            _dir: dir,
+        }
+    }
+
+    /// What was sent before this is one batch.
+    fn run(&mut self) {
+        let (turnstile, writer) = self.turnstile.take().expect("it runs once");
+        self.thread = Some(thread::spawn(move || turnstile.run(writer)));
+    }
+
+    fn running() -> Self {
+        let mut bench = Self::new();
+        bench.run();
+        bench
+    }
+
+    async fn order(&mut self) -> Order {
+        let next = tokio::time::timeout(Duration::from_mins(1), self.orders.recv());
+        next.await.expect("an order in time").expect("the writer is there")
+    }
+
+    fn has_base(&self) -> bool {
+        let view = self.handle.views().board.plan_view(PlanId(1));
+        view.is_some_and(|it| it.base.is_some())
+    }
+
+    async fn stop(mut self) {
+        self.handle.stop().await;
+        self.thread.take().expect("it runs").join().expect("it ends well");
+    }
+}
+
+fn plan() -> Command {
+    let text = "name = \"p\"\n[[task]]\nid = \"t\"\ncommand = \"true\"\n";
+    let (settings, _) =
+        pitcrew_config::Settings::load(&pitcrew_config::Sources::default()).unwrap();
+    let parsed = pitcrew_config::parse_plan("p", text, &settings.plan_defaults()).unwrap();
+    let (spec, origin, approval) = (parsed.spec, Origin::File, Approval::Given);
+    Command::CreatePlan(CreatePlan { spec, origin, clean_base: false, approval })
+}
+
+fn prepared(effect: EffectId) -> Signal {
+    let commit = CommitId("1".repeat(40));
+    let base = PlanBase {
+        branch: None,
+        tip: commit.clone(),
+        start: commit,
+        dirty_count: 0,
+        notes: Vec::new(),
+    };
+    let result = EffectResult::PlanPrepared { plan: PlanId(1), base };
+    Signal::EffectEnded { effect, result }
+}
+
+/// A driver says things once: what did not fit is tried again, without haste, before all else.
+#[tokio::test]
+async fn a_signal_that_did_not_fit_is_stored_later() {
+    let mut bench = Bench::running();
+    bench.handle.command(Actor::Person, plan()).await.unwrap();
+    let Order::Do(effect, _) = bench.order().await else { panic!("the plan is prepared") };
+
+    bench.disk.fill();
+    bench.handle.signal(prepared(effect)).await;
+    let deploy = Command::SetAgentsMax { count: 7 };
+    let refused = bench.handle.command(Actor::Person, deploy.clone()).await.unwrap_err();
+    assert!(matches!(&refused, Rejection::JournalFull { message } if message.contains("/full")));
+    assert!(!bench.has_base(), "nobody sees what is not on disk");
+    assert!(bench.handle.is_busy(), "there is something to say still");
+    let due = bench.due.borrow().expect("it is tried again");
+    assert!(due.0 > clock::now().0 + RETRY_MS / 2, "but not at once, for ever");
+
+    let tries = bench.disk.tries();
+    bench.handle.tick().await;
+    // The answer comes after the tick.
+    bench.handle.removable().await;
+    assert_eq!(bench.disk.tries(), tries + 1);
+    bench.disk.free();
+    bench.handle.tick().await;
+    let Order::Do(_, checkout) = bench.order().await else { panic!("a checkout is made") };
+    assert!(matches!(*checkout, Effect::PrepareCheckout { .. }), "{checkout:?}");
+    assert!(bench.has_base());
+    bench.handle.command(Actor::Person, deploy).await.unwrap();
+    bench.stop().await;
+}
+
+/// Notes and ticks are not kept while the disk is full: they would pile up.
+#[test]
+fn only_what_is_said_once_is_kept() {
+    let said = |body| Envelope { actor: Actor::Person, body, reply: Reply::Nobody };
+    let (worker, note) = (WorkerId(1), "x".to_owned());
+    assert!(!said(InputBody::Tick).is_said_once());
+    assert!(!said(InputBody::Signal(Signal::Activity { worker, note })).is_said_once());
+    assert!(said(InputBody::Signal(prepared(EffectId(1)))).is_said_once());
+}
+
+/// In one transaction: what is begun and ended at once is begun before it is ended.
+#[tokio::test]
+async fn orders_go_out_in_the_order_of_the_journal() {
+    let mut bench = Bench::new();
+    let handle = bench.handle.clone();
+    let created = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });
+    while bench.handle.inputs.capacity() == 64 {
+        tokio::task::yield_now().await;
+    }
+    let input = Input { at: Timestamp(1), actor: Actor::Person, body: InputBody::Command(plan()) };
+    let step = pitcrew_kernel::step(&mut State::default(), &input).unwrap();
+    bench.handle.signal(prepared(step.effects[0].0)).await;
+    let handle = bench.handle.clone();
+    let cancel = Command::CancelTask { task: TaskId(1) };
+    let cancelled = tokio::spawn(async move { handle.command(Actor::Person, cancel).await });
+    while bench.handle.inputs.capacity() > 61 {
+        tokio::task::yield_now().await;
+    }
+    bench.run();
+    let created = created.await.unwrap().unwrap();
+    let cancelled = cancelled.await.unwrap().unwrap();
+    assert_eq!(bench.disk.tries(), 1, "one transaction");
+    assert!(created.seq < cancelled.seq);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(match bench.order().await {
+            Order::Do(_, effect) => serde_json::to_value(&effect).unwrap()["effect"].to_string(),
+            Order::Over(scope) => format!("over: {scope:?}"),
+        });
+    }
+    let over = "over: Attempt(AttemptId(1))";
+    assert_eq!(told, ["\"prepare_plan\"", "\"prepare_checkout\"", over]);
+    bench.stop().await;
+}
+
+/// What came before the stop is stored and answered; what comes after is refused in words.
+#[tokio::test]
+async fn a_stop_keeps_what_came_before_it() {
+    let mut bench = Bench::new();
+    let handle = bench.handle.clone();
+    let before = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });
+    while bench.handle.inputs.capacity() == 64 {
+        tokio::task::yield_now().await;
+    }
+    bench.handle.stop().await;
+    bench.run();
+    assert!(before.await.unwrap().is_ok());
+    let late = bench.handle.command(Actor::Person, plan()).await;
+    assert_eq!(late.unwrap_err(), Rejection::ShuttingDown);
+    bench.thread.take().unwrap().join().unwrap();
+    assert!(bench.handle.views().board.plan_view(PlanId(1)).is_some());
+}

@@ -1,0 +1,21 @@
+//! Errors in words.
+
+use std::{any::Any, error::Error};
+
+/// An error with everything that led to it.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// What a part of ours said when it panicked.
+pub fn panic(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a part of pitcrew broke: {}", said.unwrap_or("it did not say why"))
+}

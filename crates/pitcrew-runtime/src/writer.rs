@@ -1,0 +1,113 @@
+//! The synchronous half of the writer: decide, store, publish, in this order.
+
+#[cfg(test)]
+mod tests;
+
+use crate::words;
+use pitcrew_kernel::{State, evolve, step};
+use pitcrew_model::{Effect, EffectId, Entry, Input, Rejection, Seq};
+use pitcrew_store::{AppendErrorKind, Batch, Journal, ReadError};
+use std::ops::Range;
+
+/// Entries read at a time when the journal is replayed.
+const REPLAY_BATCH: usize = 4_096;
+
+/// Owns the state and the journal. Nobody else writes.
+pub struct Writer<J> {
+    journal: J,
+    /// What is on disk.
+    durable: State,
+    /// What is decided; equal to `durable` between two commits.
+    scratch: State,
+}
+
+/// What became of a batch of inputs.
+pub struct Committed {
+    /// One for each input: its part of `entries`, or why it was refused.
+    pub verdicts: Vec<Result<Range<usize>, Rejection>>,
+    pub entries: Vec<Entry>,
+    pub effects: Vec<(EffectId, Effect)>,
+    /// False: the journal had no room, and nothing has happened.
+    pub is_stored: bool,
+}
+
+impl<J: Journal> Writer<J> {
+    /// Replays the journal. `see` is shown every entry, for the views.
+    pub fn open(journal: J, mut see: impl FnMut(&Entry)) -> Result<Self, ReadError> {
+        let mut durable = State::default();
+        loop {
+            let entries = journal.read(durable.seq, REPLAY_BATCH)?;
+            for entry in &entries {
+                evolve(&mut durable, entry);
+                see(entry);
+            }
+            if entries.len() < REPLAY_BATCH {
+                let scratch = durable.clone();
+                return Ok(Self { journal, durable, scratch });
+            }
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.durable
+    }
+
+    pub fn journal(&self) -> &J {
+        &self.journal
+    }
+
+    /// Decides the inputs one after another and stores what follows in one transaction.
+    ///
+    /// When the journal has no room, nothing has happened and every input is refused with words.
+    /// Any other failure of the journal ends the process: what is on disk is not known then, and
+    /// only a replay can tell.
+    pub fn commit(&mut self, inputs: &[Input]) -> Committed {
+        let mut verdicts = Vec::with_capacity(inputs.len());
+        let mut batch = Batch::default();
+        for input in inputs {
+            verdicts.push(step(&mut self.scratch, input).map(|step| {
+                let start = batch.entries.len();
+                batch.entries.extend(step.entries);
+                batch.effects.extend(step.effects);
+                start..batch.entries.len()
+            }));
+        }
+        let stored = self.append(&batch);
+        let is_stored = stored.is_ok();
+        if let Err(message) = stored {
+            self.scratch = self.durable.clone();
+            let refused = |_| Err(Rejection::JournalFull { message: message.clone() });
+            verdicts = verdicts.into_iter().map(refused).collect();
+            batch = Batch::default();
+        }
+        for entry in &batch.entries {
+            evolve(&mut self.durable, entry);
+        }
+        Committed { verdicts, entries: batch.entries, effects: batch.effects, is_stored }
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<(), String> {
+        if batch.entries.is_empty() {
+            return Ok(());
+        }
+        match self.journal.append(batch) {
+            Ok(()) => Ok(()),
+            Err(error) => match error.kind {
+                AppendErrorKind::Full(_)
+                | AppendErrorKind::ReadOnly(_)
+                | AppendErrorKind::Busy(_) => Err(words::chain(&error)),
+                AppendErrorKind::OutOfOrder { .. }
+                | AppendErrorKind::Unannounced { .. }
+                | AppendErrorKind::Corrupt(_)
+                | AppendErrorKind::Io(_) => {
+                    eprintln!("pitcrew: {}; the orchestrator ends here", words::chain(&error));
+                    std::process::abort();
+                }
+            },
+        }
+    }
+
+    pub fn last(&self) -> Seq {
+        self.durable.seq
+    }
+}

@@ -1,0 +1,163 @@
+//! An orchestrator in this process: how it lets go of everything.
+
+use pitcrew_config::{Dirs, Settings, Sources, WorkspaceId, parse_plan};
+use pitcrew_git::{Git, Repository};
+use pitcrew_model::{Actor, Approval, Command, CreatePlan, Origin, PlanId, PlanStatus, Rejection};
+use pitcrew_process::{Cancel, Run, run_trusted};
+use pitcrew_runtime::{Orchestrator, Setup, StartErrorKind, Tokens};
+use pitcrew_store::OpenErrorKind;
+use rustix::process::{Pid, test_kill_process};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+const LONG: Duration = Duration::from_mins(1);
+
+fn git(root: &Path, arguments: &[&str]) {
+    let identity = ["user.name=Ada", "user.email=ada@example.org", "core.hooksPath=/dev/null"];
+    let run = Run::new("git", root)
+        .args(identity.iter().flat_map(|it| ["-c", it]))
+        .args(arguments)
+        .env("HOME", root)
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    let finished = run_trusted(run, &Cancel::default()).unwrap();
+    assert!(finished.success(), "{finished:?}");
+}
+
+fn workspace() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("repository");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("file"), "text\n").unwrap();
+    git(&root, &["init", "--quiet", "--initial-branch=main"]);
+    git(&root, &["add", "."]);
+    git(&root, &["commit", "--quiet", "--message=start"]);
+    dir
+}
+
+fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
+    let git = Git::default();
+    let repository = Repository::discover(&git, &dir.join("repository"), &Cancel::default());
+    let repository = repository.unwrap();
+    let id = WorkspaceId::new(repository.root_commit(), repository.root());
+    let below = |name: &str| dir.join(name).display().to_string();
+    let environment: BTreeMap<String, String> =
+        [("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_RUNTIME_DIR", "run")]
+            .map(|(name, folder)| (name.to_owned(), below(folder)))
+            .into();
+    let dirs = Dirs::from_env(&environment, 0).unwrap().workspace(&id);
+    let (settings, _) = Settings::load(&Sources::default()).unwrap();
+    let tokens = Tokens::new("0".repeat(64));
+    let program = env::current_exe().unwrap();
+    let setup = Setup { program, repository, dirs, settings, tokens };
+    Orchestrator::start(setup).map_err(|it| it.kind)
+}
+
+/// A plan of which nothing starts by itself.
+fn plan(check: &str) -> Command {
+    let text = format!(
+        "name = \"p\"\ndeploy = \"manual\"\n[[task]]\nid = \"t\"\ncommand = \"true\"\nchecks = [\"{check}\"]\n"
+    );
+    let (settings, _) = Settings::load(&Sources::default()).unwrap();
+    let spec = parse_plan("plan.toml", &text, &settings.plan_defaults()).unwrap().spec;
+    let (origin, clean_base, approval) = (Origin::File, false, Approval::Given);
+    Command::CreatePlan(CreatePlan { spec, origin, clean_base, approval })
+}
+
+/// A plan whose base is checked for ten minutes by a process that writes down its number.
+fn endless(pid: &Path) -> Command {
+    plan(&format!("echo $$ > '{}'; exec sleep 600", pid.display()))
+}
+
+async fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + LONG;
+    let mut look = tokio::time::interval(Duration::from_millis(5));
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what} does not come");
+        look.tick().await;
+    }
+}
+
+async fn running(file: &Path) -> Pid {
+    until("the check", || Pid::from_raw(fs::read_to_string(file).ok()?.trim().parse().ok()?)).await
+}
+
+async fn gone(pid: Pid) {
+    until("its end", || test_kill_process(pid).is_err().then_some(())).await;
+}
+
+/// A check of ten minutes does not hold up the end, and is not taken for a result.
+#[tokio::test]
+async fn a_stop_kills_what_runs_and_leaves_it_open() {
+    let dir = workspace();
+    let orchestrator = start(dir.path()).unwrap();
+    let file = dir.path().join("pid");
+    let handle = orchestrator.handle().clone();
+    handle.command(Actor::Person, endless(&file)).await.unwrap();
+    let pid = running(&file).await;
+    let began = Instant::now();
+    orchestrator.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(test_kill_process(pid).is_err(), "it went first");
+    let refused = handle.command(Actor::Person, Command::CollectGarbage).await.unwrap_err();
+    assert_eq!(refused, Rejection::ShuttingDown);
+    assert_eq!(handle.removable().await, []);
+    orchestrator.stop().await;
+
+    // The journal is free at once, and the check runs again.
+    fs::remove_file(&file).unwrap();
+    let next = start(dir.path()).unwrap();
+    let pid = running(&file).await;
+    let status = next.handle().views().board.plan_view(PlanId(1)).unwrap().status;
+    assert_eq!(status, PlanStatus::Active);
+    // Cancelled, it is of no use to anybody.
+    let cancel = Command::CancelPlan { plan: PlanId(1) };
+    next.handle().command(Actor::Person, cancel).await.unwrap();
+    gone(pid).await;
+    until("rest", || (!next.handle().is_busy()).then_some(())).await;
+    next.stop().await;
+}
+
+/// Dropped, it is as if the process had died: nothing runs on, and the next one finds everything.
+#[tokio::test]
+async fn a_dropped_orchestrator_leaves_nothing_running() {
+    let dir = workspace();
+    let orchestrator = start(dir.path()).unwrap();
+    let file = dir.path().join("pid");
+    orchestrator.handle().command(Actor::Person, endless(&file)).await.unwrap();
+    let pid = running(&file).await;
+    assert!(
+        matches!(start(dir.path()), Err(StartErrorKind::Journal(it))
+            if matches!(it.kind, OpenErrorKind::Locked { .. })),
+        "there is one already"
+    );
+    drop(orchestrator);
+    gone(pid).await;
+    fs::remove_file(&file).unwrap();
+    let next = until("the next one", || start(dir.path()).ok()).await;
+    running(&file).await;
+    next.stop().await;
+}
+
+/// Commands that share a transaction are told their own place in the journal.
+#[tokio::test]
+async fn every_command_is_told_where_its_own_entries_end() {
+    let dir = workspace();
+    let orchestrator = start(dir.path()).unwrap();
+    let handle = orchestrator.handle();
+    let commands = (0..20).map(|_| handle.command(Actor::Person, plan("true")));
+    for accepted in futures::future::join_all(commands).await {
+        let accepted = accepted.unwrap();
+        assert_eq!(accepted.entries.last().unwrap().seq, accepted.seq);
+        let stored = orchestrator.entries(accepted.entries[0].seq, 1_000).unwrap();
+        assert_eq!(stored[..accepted.entries.len() - 1], accepted.entries[1..]);
+    }
+    orchestrator.stop().await;
+}

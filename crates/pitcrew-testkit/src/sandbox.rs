@@ -1,0 +1,202 @@
+//! A home, a repository in it, and the binary.
+
+use crate::{Finished, Process, Running, Terminal, http};
+use pitcrew_api::Health;
+use rustix::process::Signal;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// What a stopped orchestrator and its agents may take to be gone.
+const END_TIME_MAX: Duration = Duration::from_mins(1);
+
+/// Everything that a test touches.
+pub struct Sandbox {
+    root: TempDir,
+    binary: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+impl Sandbox {
+    /// A home with a repository that has one commit. `binary` is what is tested.
+    pub fn new(binary: &str) -> Self {
+        let sandbox = Self::without_repository(binary);
+        fs::create_dir(sandbox.repo()).expect("a folder");
+        sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+        sandbox.git(&["config", "user.name", "Test Person"]);
+        sandbox.git(&["config", "user.email", "person@example.org"]);
+        sandbox.write("core/one.txt", "one\n");
+        sandbox.write("ui/two.txt", "two\n");
+        sandbox.commit("first");
+        sandbox
+    }
+
+    /// A home only; commands run in the folder where the repository would be.
+    pub fn without_repository(binary: &str) -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        for folder in ["home", "run"] {
+            fs::create_dir(root.path().join(folder)).expect("a folder");
+        }
+        let place = |name: &str| root.path().join(name).display().to_string();
+        let environment = vec![
+            ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
+            ("HOME".to_owned(), place("home")),
+            ("XDG_RUNTIME_DIR".to_owned(), place("run")),
+            ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
+            ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
+        ];
+        Self { root, binary: binary.into(), environment }
+    }
+
+    /// Adds or replaces a variable for everything that is started from here on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.retain(|it| it.0 != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The folder of everything.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.root().join("repo")
+    }
+
+    /// Writes a file of the repository, with its folders.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.repo().join(path);
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    /// Writes a plan beside the repository; its path.
+    pub fn plan(&self, text: &str) -> String {
+        let path = self.root().join("plan.toml");
+        fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        let path = self.repo().join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// Runs git in the repository; what it printed.
+    #[track_caller]
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let output = self.command(Path::new("git"), arguments).output().expect("git can be run");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {}: {complaint}", arguments.join(" "));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Runs the binary to its end.
+    #[track_caller]
+    pub fn pitcrew(&self, arguments: &[&str]) -> Finished {
+        self.start(arguments).wait()
+    }
+
+    /// Starts the binary.
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        Running::start(self.command(&self.binary, arguments), arguments)
+    }
+
+    /// Starts the binary at a terminal.
+    pub fn at_terminal(&self, arguments: &[&str]) -> Terminal {
+        Terminal::start(self.command(&self.binary, arguments))
+    }
+
+    /// The orchestrator that answers now.
+    pub fn orchestrator(&self) -> Option<(Health, Process)> {
+        self.doors().into_iter().find_map(|it| it.health())
+    }
+
+    /// Ends the orchestrator as a power cut would.
+    #[track_caller]
+    pub fn kill_orchestrator(&self) {
+        let (_, process) = self.orchestrator().expect("an orchestrator runs");
+        process.signal(Signal::KILL);
+        assert!(process.await_end(END_TIME_MAX), "a killed process ends");
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+    fn command(&self, program: &Path, arguments: &[&str]) -> Command {
+        let folder = Some(self.repo()).filter(|it| it.is_dir());
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder.unwrap_or_else(|| self.root().to_owned()));
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Where orchestrators of this home would answer.
+    fn doors(&self) -> Vec<Door> {
+        let workspaces = self.home().join(".local/state/pitcrew/workspaces");
+        let entries = fs::read_dir(workspaces).into_iter().flatten().flatten();
+        let door = |id: &Path| {
+            let token = fs::read_to_string(id.join("token")).ok()?;
+            let socket = self.root().join("run/pitcrew").join(id.file_name()?).join("serve.sock");
+            Some(Door { socket, token: token.trim().to_owned() })
+        };
+        entries.filter_map(|it| door(&it.path())).collect()
+    }
+
+    /// Stops what runs; whatever does not stop is ended and named.
+    fn close(&self) -> Vec<String> {
+        for door in self.doors() {
+            let Some((_, process)) = door.health() else { continue };
+            http::ask(&door.socket, &door.token, "POST", pitcrew_api::paths::SHUTDOWN);
+            if !process.await_end(END_TIME_MAX) {
+                break;
+            }
+        }
+        let root = self.root().display().to_string();
+        let deadline = Instant::now() + END_TIME_MAX;
+        loop {
+            let left = Process::naming(&root);
+            if left.is_empty() || Instant::now() >= deadline {
+                for (process, _) in &left {
+                    process.signal(Signal::KILL);
+                }
+                return left.into_iter().map(|it| it.1).collect();
+            }
+            left[0].0.await_end(Duration::from_secs(1));
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let left = self.close();
+        // A test that has failed says enough already.
+        assert!(left.is_empty() || thread::panicking(), "left behind:\n{}", left.join("\n"));
+    }
+}
+
+struct Door {
+    socket: PathBuf,
+    token: String,
+}
+
+impl Door {
+    fn health(&self) -> Option<(Health, Process)> {
+        let body = http::ask(&self.socket, &self.token, "GET", pitcrew_api::paths::HEALTH)?;
+        let health: Health = serde_json::from_str(&body).ok()?;
+        let process = Process::of(health.pid)?;
+        Some((health, process))
+    }
+}

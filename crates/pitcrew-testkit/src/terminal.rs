@@ -1,0 +1,78 @@
+//! A command at a terminal, with a person who types.
+
+use crate::{PATIENCE, Process, running::Heard};
+use rustix::{
+    process::Signal,
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    process::{Child, Command},
+};
+
+pub struct Terminal {
+    child: Child,
+    process: Process,
+    keyboard: File,
+    screen: Heard,
+    /// What was looked at already.
+    seen: usize,
+}
+
+impl Terminal {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("a terminal of ours");
+        unlockpt(&master).expect("a terminal of ours");
+        let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).expect("a terminal has a size");
+        let name = ptsname(&master, Vec::new()).expect("a terminal has a name");
+        let name = name.into_string().expect("its name is plain");
+        let end = || OpenOptions::new().read(true).write(true).open(&name).expect("the other end");
+        command.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end());
+        let child = command.spawn().expect("the binary can be started");
+        // Our copies of the other end are closed with the command, so that its end is seen.
+        drop(command);
+        let process = Process::of(child.id()).expect("it was just started");
+        let keyboard = File::from(master);
+        let screen = Heard::default();
+        screen.listen(keyboard.try_clone().expect("a further handle"));
+        Self { child, process, keyboard, screen, seen: 0 }
+    }
+
+    /// Waits until the screen shows the text, after what was waited for before.
+    #[track_caller]
+    pub fn await_text(&mut self, text: &str) {
+        self.seen = self.screen.wait_for(text, self.seen);
+    }
+
+    pub fn type_line(&mut self, line: &str) {
+        self.keyboard.write_all(format!("{line}\n").as_bytes()).expect("the terminal is open");
+    }
+
+    /// What Ctrl-C does.
+    pub fn interrupt(&self) {
+        self.process.signal(Signal::INT);
+    }
+
+    /// Everything that was shown, escapes included.
+    pub fn text(&self) -> String {
+        self.screen.text()
+    }
+
+    /// Waits for its end; its exit code.
+    #[track_caller]
+    pub fn wait(&mut self) -> Option<i32> {
+        assert!(self.process.await_end(PATIENCE), "it does not end:\n{}", self.text());
+        self.child.wait().expect("it can be waited for").code()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.process.signal(Signal::KILL);
+        self.child.wait().ok();
+    }
+}
