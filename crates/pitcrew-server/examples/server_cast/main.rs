@@ -1,0 +1,31 @@
+//! All processes of a workspace in one program: the tests start it as orchestrator, shim, agent
+//! and MCP bridge, and as agents that do not do what they should.
+
+mod bridge;
+mod faults;
+mod http;
+mod orchestrator;
+
+use pitcrew_agent::{Options, agent_main};
+use std::{path::Path, process::ExitCode};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["shim", dir] => pitcrew_process::shim_main(Path::new(dir)),
+        ["agent"] => block_on(agent_main(Options::default())),
+        ["mcp"] => block_on(bridge::run()),
+        ["serve", lab, idle_ms] => orchestrator::run(Path::new(lab), idle_ms.parse().ok()),
+        ["late", go] => {
+            faults::wait_for(Path::new(go));
+            block_on(agent_main(Options::default()))
+        }
+        ["fault", kind] => faults::run(kind),
+        other => panic!("no such part: {other:?}"),
+    }
+}
+
+fn block_on(part: impl Future<Output = ExitCode>) -> ExitCode {
+    tokio::runtime::Runtime::new().expect("a runtime").block_on(part)
+}

@@ -1,0 +1,74 @@
+//! The orchestrator of a lab: everything it needs to know is in the lab's folder.
+
+use pitcrew_config::{BackendSettings, Dirs, Settings, Sources, WorkspaceId};
+use pitcrew_git::{Git, Repository};
+use pitcrew_process::Cancel;
+use pitcrew_runtime::{Orchestrator, Setup, Tokens};
+use pitcrew_server::{Serve, serve};
+use std::{
+    collections::BTreeMap,
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+pub fn run(lab: &Path, idle_ms: Option<u64>) -> ExitCode {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let served = runtime.block_on(orchestrate(lab, idle_ms));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut cause: Option<&dyn Error> = Some(&*error);
+            while let Some(error) = cause {
+                eprintln!("{error}");
+                cause = error.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Error>> {
+    let program = env::current_exe()?;
+    let repository =
+        Repository::discover(&Git::default(), &lab.join("repository"), &Cancel::default())?;
+    let id = WorkspaceId::new(repository.root_commit(), repository.root());
+    let below = |name: &str| lab.join(name).display().to_string();
+    let environment: BTreeMap<String, String> =
+        [("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_RUNTIME_DIR", "run")]
+            .map(|(name, folder)| (name.to_owned(), below(folder)))
+            .into();
+    let dirs = Dirs::from_env(&environment, 0)?.workspace(&id);
+    for folder in [&dirs.state, &dirs.runtime] {
+        pitcrew_config::private_dir(folder)?;
+    }
+    let (mut settings, _) = Settings::load(&Sources::default())?;
+    settings.backends = backends(&program, lab);
+    let tokens = Tokens::new(fs::read_to_string(lab.join("token"))?);
+    let socket = dirs.socket();
+    fs::write(lab.join("socket"), socket.display().to_string())?;
+    let workspace = repository.root().display().to_string();
+    let setup = Setup { program, repository, dirs, settings, tokens: tokens.clone() };
+    let orchestrator = Orchestrator::start(setup)?;
+    let idle = idle_ms.map(Duration::from_millis);
+    serve(Serve { orchestrator, tokens, socket, workspace, idle }, || {}).await?;
+    Ok(())
+}
+
+fn backends(program: &Path, lab: &Path) -> BTreeMap<String, BackendSettings> {
+    let program = program.display().to_string();
+    let faults = ["exits_at_once", "exits", "garbage", "silent", "hangs"];
+    let fault = |kind: &str| vec![program.clone(), "fault".into(), kind.into()];
+    let mut commands: BTreeMap<&str, Vec<String>> =
+        faults.into_iter().map(|it| (it, fault(it))).collect();
+    let deaf = "trap '' TERM; exec \"$0\" fault deaf";
+    commands.insert("deaf", vec!["sh".into(), "-c".into(), deaf.into(), program.clone()]);
+    let go: PathBuf = lab.join("go");
+    commands.insert("late", vec![program, "late".into(), go.display().to_string()]);
+    commands.insert("missing", vec![lab.join("no-such-agent").display().to_string()]);
+    let settings = |command| BackendSettings { command, env: BTreeMap::new() };
+    commands.into_iter().map(|(name, it)| (name.to_owned(), settings(it))).collect()
+}

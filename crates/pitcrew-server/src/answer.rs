@@ -1,0 +1,40 @@
+//! Problems as answers.
+
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use pitcrew_api::{Problem, ProblemCode};
+use std::error::Error;
+
+/// A request that could not be served.
+pub struct Failed(Problem);
+
+impl Failed {
+    pub fn new(code: ProblemCode, message: impl Into<String>) -> Self {
+        Self(Problem::new(code, message))
+    }
+
+    /// Something of ours went wrong, with everything that led to it.
+    pub fn internal(error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message = format!("{message}: {cause}");
+            source = cause.source();
+        }
+        Self::new(ProblemCode::Internal, message)
+    }
+
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self(self.0.with_help(help))
+    }
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.code.http_status());
+        (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(self.0)).into_response()
+    }
+}

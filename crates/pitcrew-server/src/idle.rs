@@ -1,0 +1,59 @@
+//! Whether anybody still needs the orchestrator.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+
+/// Counts requests that are being served, streams included.
+#[derive(Clone, Default)]
+pub struct Clients {
+    open_count: Arc<AtomicUsize>,
+    changed: Arc<Notify>,
+}
+
+/// A request that is being served. Dropped with its answer's body.
+pub struct Guest(Clients);
+
+impl Clients {
+    pub fn enter(&self) -> Guest {
+        self.open_count.fetch_add(1, Ordering::SeqCst);
+        self.changed.notify_one();
+        Guest(self.clone())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.open_count.load(Ordering::SeqCst) == 0
+    }
+
+    /// Returns when there was no client, and nothing to do, for the whole of `patience`.
+    pub async fn idle_for(&self, patience: Duration, is_busy: impl Fn() -> bool) {
+        let mut since = Instant::now();
+        loop {
+            if !self.is_empty() || is_busy() {
+                since = Instant::now();
+            }
+            let left = patience.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            // Work that ends tells nobody, so it is looked at now and then.
+            let look_again = left.min(Duration::from_millis(500));
+            tokio::select! {
+                () = tokio::time::sleep(look_again) => {}
+                () = self.changed.notified() => since = Instant::now(),
+            }
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.open_count.fetch_sub(1, Ordering::SeqCst);
+        self.0.changed.notify_one();
+    }
+}

@@ -1,0 +1,100 @@
+//! One file per family of routes.
+
+mod health;
+mod board;
+mod commands;
+mod events;
+mod tasks;
+mod plans;
+mod tools;
+mod garbage;
+
+use crate::{answer::Failed, serve::Doors};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request, State},
+    middleware::{self, Next},
+    response::Response,
+    routing::{get, post},
+};
+use pitcrew_api::{Diff, FileStat, ProblemCode, paths};
+use pitcrew_model::text;
+use pitcrew_runtime::{Changed, LookError};
+use std::sync::Arc;
+
+/// A plan of the largest size, with room.
+const BODY_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+/// What an agent may send: far more than is kept of any summary.
+const TOOL_BODY_BYTES_MAX: usize = 1_024 * 1_024;
+
+pub fn router(doors: Arc<Doors>) -> Router {
+    Router::new()
+        .route(paths::HEALTH, get(health::health))
+        .route(paths::BOARD, get(board::board))
+        .route(paths::INBOX, get(board::inbox))
+        .route(paths::COMMANDS, post(commands::command))
+        .route(paths::EVENTS, get(events::events))
+        .route(paths::TASK_LOG, get(tasks::log))
+        .route(paths::TASK_DIFF, get(tasks::diff))
+        .route(paths::TASK_PATH, get(tasks::path))
+        .route(paths::PLAN_REVIEW, get(plans::review))
+        .route(paths::TOOL, post(tools::call).layer(DefaultBodyLimit::max(TOOL_BODY_BYTES_MAX)))
+        .route(paths::GARBAGE, get(garbage::preview))
+        .route(paths::SHUTDOWN, post(health::shutdown))
+        .fallback(unknown)
+        .method_not_allowed_fallback(unknown)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(doors.clone(), count))
+        .with_state(doors)
+}
+
+/// A request keeps the orchestrator from ending until its answer is there.
+async fn count(State(doors): State<Arc<Doors>>, request: Request, next: Next) -> Response {
+    let guest = doors.clients.enter();
+    let response = next.run(request).await;
+    drop(guest);
+    response
+}
+
+async fn unknown(request: Request) -> Failed {
+    let (method, path) = (request.method(), request.uri().path());
+    Failed::new(ProblemCode::NotFound, format!("there is no {method} {path}"))
+        .help("the command line and the orchestrator may be of different versions")
+}
+
+/// Looks at something that may take a while, beside the requests of others.
+async fn look<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, LookError> + Send + 'static,
+) -> Result<T, Failed> {
+    match tokio::task::spawn_blocking(look).await {
+        Ok(Ok(seen)) => Ok(seen),
+        Ok(Err(error @ LookError::Nothing)) => {
+            Err(Failed::new(ProblemCode::NotFound, error.to_string()))
+        }
+        Ok(Err(error @ LookError::Vault(_))) => Err(Failed::internal(&error)),
+        Err(panic) => Err(Failed::internal(&panic)),
+    }
+}
+
+/// A patch that is longer than this is cut: it is for reading.
+const PATCH_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+
+fn diff(changed: Changed) -> Diff {
+    let text = text::cut(&changed.patch, PATCH_BYTES_MAX);
+    let files = changed.stat.files.into_iter().map(|it| FileStat {
+        path: it.file.path,
+        change: it.file.change,
+        insertions: it.lines.map(|it| it.0),
+        deletions: it.lines.map(|it| it.1),
+    });
+    Diff {
+        from: changed.from,
+        to: changed.to,
+        files_count: changed.stat.files_count,
+        insertions: changed.stat.insertions,
+        deletions: changed.stat.deletions,
+        files: files.collect(),
+        truncated: text.len() < changed.patch.len(),
+        text: text.into(),
+    }
+}

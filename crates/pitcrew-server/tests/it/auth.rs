@@ -1,0 +1,87 @@
+//! Who may do what.
+
+use crate::lab::{Lab, task};
+use hyper::Method;
+use pitcrew_api::{ToolAnswer, paths};
+use pitcrew_model::{Command, TaskId, TaskStatus};
+
+const TOOL: &str = "/v1/tools/orchestrator_complete_task";
+const DONE: &str = r#"{"summary": "done"}"#;
+
+/// Every door, with the method that opens it.
+fn doors() -> Vec<(Method, &'static str)> {
+    vec![
+        (Method::GET, paths::HEALTH),
+        (Method::GET, paths::BOARD),
+        (Method::GET, paths::INBOX),
+        (Method::POST, paths::COMMANDS),
+        (Method::GET, paths::EVENTS),
+        (Method::GET, "/v1/tasks/task-1/log"),
+        (Method::GET, "/v1/tasks/task-1/diff"),
+        (Method::GET, "/v1/tasks/task-1/path"),
+        (Method::GET, "/v1/plans/plan-1/review"),
+        (Method::GET, paths::GARBAGE),
+        (Method::POST, paths::SHUTDOWN),
+    ]
+}
+
+/// A lab with a worker that waits: `attempt-1`.
+async fn with_worker() -> Lab {
+    let lab = Lab::started().await;
+    lab.plan("name = \"w\"\n[[task]]\nid = \"t\"\nagent = \"deaf\"\nprompt = \"work\"\n").await;
+    lab.until("it runs", |board| {
+        board.tasks.first().is_some_and(|it| it.status == TaskStatus::Running)
+    })
+    .await;
+    lab
+}
+
+#[tokio::test]
+async fn every_door_needs_the_token_of_the_person() {
+    let lab = with_worker().await;
+    let nobody = format!("Bearer {}", "0".repeat(64));
+    let (stranger, worker) = (lab.worker(2), lab.worker(1));
+    for (method, path) in doors() {
+        for who in [None, Some("Basic x"), Some(&*nobody), Some(&*stranger)] {
+            let (status, _) = lab.problem(who, method.clone(), path, "{}").await;
+            assert_eq!(status, 401, "{method} {path} as {who:?}");
+        }
+        let (status, _) = lab.problem(Some(&worker), method.clone(), path, "{}").await;
+        assert_eq!(status, 403, "{method} {path} as a worker");
+    }
+    let (status, _) = lab.call_as(Some(&lab.person()), Method::GET, paths::HEALTH, "").await;
+    assert_eq!(status, 200);
+}
+
+/// A worker's token opens its tools, for its own attempt, and only while it is at work.
+#[tokio::test]
+async fn a_worker_may_call_its_tools_while_it_lives() {
+    let lab = with_worker().await;
+    let (person, stranger) = (lab.person(), lab.worker(2));
+    assert_eq!(lab.problem(None, Method::POST, TOOL, DONE).await.0, 401);
+    assert_eq!(lab.problem(Some(&stranger), Method::POST, TOOL, DONE).await.0, 401);
+    assert_eq!(lab.problem(Some(&person), Method::POST, TOOL, DONE).await.0, 403);
+
+    let worker = lab.worker(1);
+    let call = async |tool: &str, arguments: &str| -> ToolAnswer {
+        let path = format!("/v1/tools/{tool}");
+        let (status, body) = lab.call_as(Some(&worker), Method::POST, &path, arguments).await;
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap()
+    };
+    let answer = call("a2a_notify_orchestrator", r#"{"kind": "status", "message": "half"}"#).await;
+    assert!(!answer.is_error, "{answer:?}");
+    let answer = call("rm_rf", "{}").await;
+    assert!(answer.is_error && answer.text.contains("rm_rf"), "{answer:?}");
+    let answer = call("orchestrator_complete_task", "{}").await;
+    assert!(answer.is_error && answer.text.contains("summary"), "{answer:?}");
+    let long = format!("{{\"summary\": \"{}\"}}", "x".repeat(1_024 * 1_024));
+    assert_eq!(lab.problem(Some(&worker), Method::POST, TOOL, long).await.0, 413);
+    let board = lab.board().await;
+    assert_eq!(board.workers[0].activity.as_ref().unwrap().note, "half");
+
+    lab.command(&Command::CancelTask { task: TaskId(1) }).await;
+    let (status, problem) = lab.problem(Some(&worker), Method::POST, TOOL, DONE).await;
+    assert_eq!(status, 401, "{problem:?}");
+    assert_eq!(task(&lab.board().await, 1).status, TaskStatus::Cancelled);
+}

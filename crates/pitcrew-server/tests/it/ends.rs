@@ -1,0 +1,103 @@
+//! How an orchestrator ends, and what it leaves for the next one.
+
+use crate::{
+    lab::Lab,
+    stream::{Next, Stream},
+};
+use hyper::Method;
+use pitcrew_api::{EventStreamLine, Health, ShuttingDown, paths};
+use pitcrew_model::PlanStatus;
+use rustix::process::Signal;
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt, net::UnixListener},
+    time::Duration,
+};
+
+/// Well below what any single thing may take; well above what a busy machine needs.
+const PROMPTLY: Duration = Duration::from_secs(15);
+
+/// The socket is only for its owner, takes the place of a stale one, and goes with its orchestrator.
+#[tokio::test]
+async fn the_socket_is_private_and_a_stale_one_is_replaced() {
+    let mut lab = Lab::started().await;
+    let socket = lab.socket();
+    lab.kill().await;
+    assert!(socket.exists(), "a kill leaves it");
+    fs::remove_file(&socket).unwrap();
+    drop(UnixListener::bind(&socket).unwrap());
+    lab.start().await;
+    assert_eq!(lab.socket(), socket);
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let health: Health = lab.get(paths::HEALTH).await;
+    assert!(health.understands_us().is_ok());
+    assert!(health.workspace.ends_with("/repository"), "{health:?}");
+    lab.signal(Signal::TERM);
+    lab.wait_for_end().await;
+    assert!(!socket.exists());
+}
+
+/// Whoever asks for the end gets the answer, and readers see that it is over.
+#[tokio::test]
+async fn a_shutdown_is_answered_and_ends_the_streams() {
+    let mut lab = Lab::started().await;
+    let mut stream = Stream::open(&lab, "/v1/events?follow=true").await;
+    let (status, body) = lab.call_as(Some(&lab.person()), Method::POST, paths::SHUTDOWN, "").await;
+    assert_eq!(status, 200);
+    let answer: ShuttingDown = serde_json::from_slice(&body).unwrap();
+    assert_eq!(answer.workers_live_count, 0);
+    loop {
+        match stream.next::<EventStreamLine>().await {
+            Next::Line(_) => {}
+            Next::End => break,
+            Next::BrokenOff => panic!("it broke off"),
+        }
+    }
+    let took = lab.wait_for_end().await;
+    assert!(took < PROMPTLY, "{took:?}");
+}
+
+/// Nothing that clients do holds up the end: neither an open stream nor half a request.
+#[tokio::test]
+async fn a_signal_ends_it_whoever_is_connected() {
+    use tokio::io::AsyncWriteExt;
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut lab = Lab::started().await;
+        let mut half = tokio::net::UnixStream::connect(lab.socket()).await.unwrap();
+        let head = format!(
+            "POST /v1/commands HTTP/1.1\r\nhost: x\r\nauthorization: {}\r\ncontent-length: 100\r\n\r\n{{",
+            lab.person()
+        );
+        half.write_all(head.as_bytes()).await.unwrap();
+        let _stream = Stream::open(&lab, "/v1/events?follow=true").await;
+        lab.signal(signal);
+        let took = lab.wait_for_end().await;
+        assert!(took < PROMPTLY, "{took:?}");
+    }
+}
+
+/// Idle is: no client, no worker, nothing due.
+#[tokio::test]
+async fn it_ends_by_itself_when_nobody_needs_it() {
+    let mut lab = Lab::new();
+    lab.start_with("300").await;
+    let plan = lab.plan("name = \"i\"\n[[task]]\nid = \"t\"\ncommand = \"sleep 1\"\n").await;
+    // A task that takes longer than its patience.
+    let took = lab.wait_for_end().await;
+    assert!(took >= Duration::from_secs(1), "{took:?}: it left its worker alone");
+    assert!(!lab.socket().exists());
+    lab.start().await;
+    lab.until_plan(plan, PlanStatus::Completed).await;
+}
+
+/// One orchestrator per workspace: the second is told who the first is, and disturbs nothing.
+#[tokio::test]
+async fn a_second_orchestrator_is_refused() {
+    let lab = Lab::started().await;
+    let run = lab.second();
+    assert!(!run.success());
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(said.contains(&format!("process {}", lab.pid().as_raw_pid())), "{said}");
+    let health: Health = lab.get(paths::HEALTH).await;
+    assert_eq!(i64::from(health.pid), i64::from(lab.pid().as_raw_pid()));
+}

@@ -1,0 +1,74 @@
+//! A stream that is read line by line.
+
+use crate::{
+    http,
+    lab::{LONG, Lab},
+};
+use http_body_util::BodyExt;
+use hyper::{Method, body::Incoming};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+pub struct Stream {
+    body: Incoming,
+    begun: Vec<u8>,
+}
+
+/// How a stream went on.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next<T> {
+    Line(T),
+    /// It ended as it should.
+    End,
+    BrokenOff,
+}
+
+impl Stream {
+    pub async fn open(lab: &Lab, path: &str) -> Self {
+        let person = lab.person();
+        let sent = http::send(&lab.socket(), Method::GET, path, Some(&person), Vec::new()).await;
+        let response = sent.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/x-ndjson");
+        Self { body: response.into_body(), begun: Vec::new() }
+    }
+
+    pub async fn next<T: DeserializeOwned>(&mut self) -> Next<T> {
+        loop {
+            if let Some(end) = self.begun.iter().position(|it| *it == b'\n') {
+                let line: Vec<u8> = self.begun.drain(..=end).collect();
+                return Next::Line(serde_json::from_slice(&line).unwrap());
+            }
+            match timeout(LONG, self.body.frame()).await.expect("something comes in time") {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.begun.extend_from_slice(&data);
+                    }
+                }
+                Some(Err(_)) => return Next::BrokenOff,
+                None => return Next::End,
+            }
+        }
+    }
+
+    /// The next line of a stream that goes on.
+    pub async fn line<T: DeserializeOwned>(&mut self) -> T {
+        match self.next().await {
+            Next::Line(line) => line,
+            Next::End => panic!("it has ended"),
+            Next::BrokenOff => panic!("it broke off"),
+        }
+    }
+
+    /// Everything until the end.
+    pub async fn rest<T: DeserializeOwned>(mut self) -> Vec<T> {
+        let mut lines = Vec::new();
+        loop {
+            match self.next().await {
+                Next::Line(line) => lines.push(line),
+                Next::End => return lines,
+                Next::BrokenOff => panic!("it broke off after {} lines", lines.len()),
+            }
+        }
+    }
+}
