@@ -1,0 +1,5 @@
+//! How a lap time is written.
+
+pub fn lap_time(milliseconds: u64) -> String {
+    milliseconds.to_string()
+}

@@ -1,0 +1,2 @@
+//! Lap times as text.
+pub mod format;

@@ -1,0 +1,2 @@
+//! Laps of one car. No text, no clock.
+pub mod time;

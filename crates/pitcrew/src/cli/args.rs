@@ -1,0 +1,388 @@
+//! The arguments of every command.
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+use pitcrew_model::limits;
+use std::path::PathBuf;
+
+/// Runs a crew of coding agents on one git repository.
+///
+/// You write a plan; each task gets an agent in a checkout of its own. What the agents hand in is
+/// checked on the merged result, integrated in the order of the dependencies, and landed as one merge.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pitcrew",
+    version,
+    arg_required_else_help = true,
+    after_help = "A plan is plan-7 or its name, a task is task-3 or its key, a request is request-2.\n`pitcrew COMMAND --help` shows examples. Exit codes and JSON are described in docs/cli.md."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Commands,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Commands {
+    /// Show everything on a small repository made for it
+    #[command(after_help = "Examples:\n  pitcrew demo\n  pitcrew demo --keep /tmp/pitcrew-demo")]
+    Demo(DemoArgs),
+    /// Write settings and an example plan into this repository
+    #[command(after_help = "Examples:\n  pitcrew init\n\nNothing that exists is overwritten.")]
+    Init(Json),
+    /// Run a plan file, or a request in words, to its end
+    #[command(
+        after_help = "Examples:\n  pitcrew run plan.toml\n  pitcrew run plan.toml --yes --max-agents 3\n  pitcrew run --task \"Explain every public function\" --region src --check \"make test\" --agent claude\n  pitcrew run plan.toml --yes --json | jq -r 'select(.text) | .text'\n\nCtrl-C pauses the plan; a second one leaves at once."
+    )]
+    Run(RunArgs),
+    /// Check a plan file, or show what it would do
+    #[command(
+        after_help = "Examples:\n  pitcrew plan check plan.toml\n  pitcrew plan show plan.toml"
+    )]
+    Plan(PlanArgs),
+    /// Start a task of a plan that deploys by hand
+    #[command(after_help = "Examples:\n  pitcrew deploy task-3\n  pitcrew deploy core-types")]
+    Deploy(TaskArgs),
+    /// Show plans and tasks, and what each of them waits for
+    #[command(
+        after_help = "Examples:\n  pitcrew status\n  pitcrew status plan-1\n  pitcrew status --all\n  pitcrew status --json | jq '.tasks[] | select(.status == \"failed\")'"
+    )]
+    Status(StatusArgs),
+    /// Follow plans until they end
+    #[command(
+        after_help = "Examples:\n  pitcrew watch\n  pitcrew watch plan-1\n\nCtrl-C leaves; the plan goes on."
+    )]
+    Watch(WatchArgs),
+    /// Show what the agent of a task said and did, or what happened to a plan
+    #[command(
+        after_help = "Examples:\n  pitcrew logs task-3\n  pitcrew logs core-types --follow\n  pitcrew logs plan-1"
+    )]
+    Logs(LogsArgs),
+    /// Show what a task, or a whole plan, has changed so far
+    #[command(
+        after_help = "Examples:\n  pitcrew diff task-3\n  pitcrew diff plan-1\n  pitcrew diff task-3 | git apply"
+    )]
+    Diff(IdArgs),
+    /// Print where the checkout of a task is
+    #[command(after_help = "Examples:\n  cd \"$(pitcrew path task-3)\"")]
+    Path(TaskArgs),
+
+    /// Show what waits for you
+    #[command(after_help = "Examples:\n  pitcrew inbox\n  pitcrew inbox --all")]
+    Inbox(InboxArgs),
+    /// Allow what waits for you
+    #[command(
+        after_help = "Examples:\n  pitcrew approve request-2\n  pitcrew approve plan-1    # where only one thing of it waits"
+    )]
+    Approve(DecideArgs),
+    /// Refuse what waits for you
+    #[command(after_help = "Examples:\n  pitcrew deny request-2 --reason \"not on this machine\"")]
+    Deny(DecideArgs),
+    /// Answer the question of an agent
+    #[command(after_help = "Examples:\n  pitcrew answer request-2 \"Use port 8080.\"")]
+    Answer(AnswerArgs),
+
+    /// Give tasks that ended one more attempt
+    #[command(
+        after_help = "Examples:\n  pitcrew retry task-3\n  pitcrew retry plan-1            # everything of it that is not completed\n  pitcrew retry task-3 --fresh    # not from where the last attempt ended"
+    )]
+    Retry(RetryArgs),
+    /// Take what a task has done although it is only a part
+    #[command(after_help = "Examples:\n  pitcrew accept task-3")]
+    Accept(TaskArgs),
+    /// Hold a plan: no starts, and the agents' turns are interrupted
+    #[command(after_help = "Examples:\n  pitcrew pause plan-1")]
+    Pause(PlanIdArgs),
+    /// Let a paused plan go on
+    #[command(
+        after_help = "Examples:\n  pitcrew resume plan-1\n  pitcrew resume plan-1 && pitcrew watch plan-1"
+    )]
+    Resume(PlanIdArgs),
+    /// Cancel a task or a plan, with everything below it
+    #[command(
+        after_help = "Examples:\n  pitcrew cancel task-3\n  pitcrew cancel plan-1\n\nWhat was done stays in the checkouts; `pitcrew retry` takes it up again."
+    )]
+    Cancel(IdArgs),
+    /// Give up what ended tasks left in their checkouts
+    #[command(
+        after_help = "Examples:\n  pitcrew abandon task-3\n  pitcrew abandon plan-1\n\nTheir last state stays saved; the checkouts are removed."
+    )]
+    Abandon(IdArgs),
+
+    /// Review what a plan has done, and merge it into your branch
+    #[command(
+        after_help = "Examples:\n  pitcrew land plan-1\n  pitcrew land plan-1 --yes\n\nYour branch is moved only where your checkout of it is clean."
+    )]
+    Land(LandArgs),
+    /// Remove checkouts that nobody needs any more
+    #[command(after_help = "Examples:\n  pitcrew gc --dry-run\n  pitcrew gc")]
+    Gc(GcArgs),
+
+    /// Run the orchestrator in the foreground
+    #[command(
+        after_help = "Examples:\n  pitcrew serve\n\nEvery other command starts it when it needs it; it ends when nobody does."
+    )]
+    Serve(ServeArgs),
+    /// Stop the orchestrator; the next command that needs it goes on from there
+    #[command(after_help = "Examples:\n  pitcrew stop")]
+    Stop(Json),
+    /// Check that everything Pitcrew needs is there
+    #[command(after_help = "Examples:\n  pitcrew doctor\n  pitcrew doctor --json")]
+    Doctor(Json),
+    /// Show the settings that hold
+    #[command(after_help = "Examples:\n  pitcrew config show\n  pitcrew config show --origin")]
+    Config(ConfigArgs),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\""
+    )]
+    Completions(CompletionsArgs),
+
+    /// The process between the orchestrator and one agent
+    #[command(hide = true)]
+    Shim { folder: PathBuf },
+    /// The built-in agent
+    #[command(hide = true)]
+    Agent {
+        /// A script that is run when no prompt brings one
+        #[arg(long, value_name = "FILE")]
+        script: Option<PathBuf>,
+    },
+    /// The tools of a worker over MCP
+    #[command(hide = true)]
+    Mcp,
+    /// One tool of a worker
+    #[command(hide = true)]
+    Tool(ToolArgs),
+}
+
+/// How the result is printed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Json {
+    /// Print JSON; streams have one value a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Keep the repository in this folder, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A plan file
+    #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent"])]
+    pub file: Option<PathBuf>,
+    /// What is to be done, in words
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// A path that the work stays in; may be given several times
+    #[arg(long, value_name = "PATH", requires = "task")]
+    pub region: Vec<String>,
+    /// A command that must succeed on the merged result; may be given several times
+    #[arg(long, value_name = "COMMAND", requires = "task")]
+    pub check: Vec<String>,
+    /// Who does it: a backend such as `claude`
+    #[arg(long, value_name = "AGENT", requires = "task")]
+    pub agent: Option<String>,
+    /// Agree to everything that the plan executes, without being asked
+    #[arg(long, short)]
+    pub yes: bool,
+    /// How many agents may work at the same time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::AGENTS_MAX)))]
+    pub max_agents: Option<u32>,
+    /// The branch or commit to start from; HEAD refuses uncommitted changes
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+    /// Return as soon as the plan runs
+    #[arg(long)]
+    pub detach: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(subcommand)]
+    pub command: PlanCommands,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PlanCommands {
+    /// Find everything that is wrong with a plan file
+    Check(PlanFileArgs),
+    /// Show the order of the tasks, and everything that will be executed
+    Show(PlanFileArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PlanFileArgs {
+    /// A plan file
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct TaskArgs {
+    /// task-3, or its key
+    pub task: String,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanIdArgs {
+    /// plan-7, or its name
+    pub plan: String,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct IdArgs {
+    /// A task or a plan
+    pub id: String,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// plan-7, or its name; without it, everything that is current
+    pub plan: Option<String>,
+    /// Also plans that are landed or cancelled
+    #[arg(long, conflicts_with = "plan")]
+    pub all: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// plan-7, or its name; without it, every plan that has not ended
+    pub plan: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// A task or a plan
+    pub id: String,
+    /// Stay until it has ended
+    #[arg(long, short)]
+    pub follow: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct InboxArgs {
+    /// Also what is decided
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct DecideArgs {
+    /// request-2; or a plan or task of which only one thing waits
+    pub id: String,
+    /// Why; it is recorded
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// request-2; or a task that has one question
+    pub id: String,
+    /// The answer
+    pub text: String,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// Tasks, or plans: all of their tasks that ended without being completed
+    #[arg(required = true, action = ArgAction::Append)]
+    pub ids: Vec<String>,
+    /// Start from the integration head, not from where the last attempt ended
+    #[arg(long)]
+    pub fresh: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct LandArgs {
+    /// plan-7, or its name
+    pub plan: String,
+    /// Merge without being asked
+    #[arg(long, short)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Only say what would be removed, and what stays and why
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The repository; without it, the one that the current folder is in
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Leave the session, and end when nobody needs it
+    #[arg(long, hide = true)]
+    pub on_demand: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: ConfigCommands,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommands {
+    /// Show every setting
+    Show(ConfigShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigShowArgs {
+    /// Also where each value was written
+    #[arg(long)]
+    pub origin: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ToolArgs {
+    /// The name of the tool
+    pub name: String,
+    /// Its arguments, as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub json: String,
+}

@@ -1,0 +1,69 @@
+//! One request and its answer: the only place that names the HTTP library, but for streams.
+
+use super::Answer;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    Method, Request, Response,
+    body::{Bytes, Incoming},
+    client::conn::http1,
+};
+use hyper_util::rt::TokioIo;
+use pitcrew_api::Token;
+use std::{path::Path, time::Duration};
+use tokio::{net::UnixStream, time::timeout};
+
+/// An answer that is longer is not ours.
+const ANSWER_BYTES_MAX: usize = 256 * 1_024 * 1_024;
+/// Even a command that waits for a slow disk is answered by then.
+const ANSWER_TIME_MAX: Duration = Duration::from_mins(2);
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum CallError {
+    /// Nobody is there; nothing can have happened.
+    NotSent(String),
+    /// It broke off; whether something happened is not known.
+    Broken(String),
+}
+
+pub async fn call(
+    socket: &Path,
+    token: &Token,
+    method: Method,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<Answer, CallError> {
+    let answered = async {
+        let response = send(socket, token, method, path, body).await?;
+        let status = response.status().as_u16();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let body = body.map_err(|error| CallError::Broken(error.to_string()))?;
+        Ok(Answer { status, body: body.to_bytes().to_vec() })
+    };
+    let late = || CallError::Broken("it does not answer in time".to_owned());
+    timeout(ANSWER_TIME_MAX, answered).await.map_err(|_| late())?
+}
+
+pub(super) async fn send(
+    socket: &Path,
+    token: &Token,
+    method: Method,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<Response<Incoming>, CallError> {
+    let not_sent = |error: &dyn std::fmt::Display| CallError::NotSent(error.to_string());
+    let stream = UnixStream::connect(socket).await.map_err(|error| not_sent(&error))?;
+    let connected = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = connected.map_err(|error| not_sent(&error))?;
+    // It ends with the answer's body, which the caller holds.
+    tokio::spawn(async move { connection.await.ok() });
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "pitcrew")
+        .header(Token::HEADER, token.authorization())
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|error| not_sent(&error))?;
+    sender.send_request(request).await.map_err(|error| CallError::Broken(error.to_string()))
+}

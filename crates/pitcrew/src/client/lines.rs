@@ -1,0 +1,84 @@
+//! Streams of one JSON value a line.
+
+use super::{
+    Answer,
+    call::{CallError, send},
+};
+use http_body_util::BodyExt;
+use hyper::{Method, body::Incoming};
+use pitcrew_api::Token;
+use std::{collections::VecDeque, path::Path, time::Duration};
+use tokio::time::timeout;
+
+/// The orchestrator sends something every few seconds; a longer silence is its end.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// A line that is longer is not ours.
+const LINE_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+
+/// The lines of an answer, as they come.
+pub struct Lines {
+    body: Incoming,
+    begun: Vec<u8>,
+    whole: VecDeque<Vec<u8>>,
+}
+
+/// What the next line is.
+pub enum Next {
+    Line(Vec<u8>),
+    /// The orchestrator has said everything.
+    End,
+    /// It broke off in the middle.
+    Broken(String),
+}
+
+pub(super) async fn open(
+    socket: &Path,
+    token: &Token,
+    path: &str,
+) -> Result<Result<Lines, Answer>, CallError> {
+    let response = send(socket, token, Method::GET, path, Vec::new()).await?;
+    let status = response.status().as_u16();
+    let body = response.into_body();
+    if status == 200 {
+        return Ok(Ok(Lines { body, begun: Vec::new(), whole: VecDeque::new() }));
+    }
+    let body = body.collect().await.map_err(|error| CallError::Broken(error.to_string()))?;
+    Ok(Err(Answer { status, body: body.to_bytes().to_vec() }))
+}
+
+impl Lines {
+    /// Waits for the next line. May be dropped at any time: nothing is lost.
+    pub async fn next(&mut self) -> Next {
+        loop {
+            if let Some(line) = self.whole.pop_front() {
+                return Next::Line(line);
+            }
+            let Ok(frame) = timeout(SILENCE_MAX, self.body.frame()).await else {
+                return Next::Broken("it is silent".to_owned());
+            };
+            match frame {
+                None if self.begun.is_empty() => return Next::End,
+                None => return Next::Broken("it broke off in the middle of a line".to_owned()),
+                Some(Err(error)) => return Next::Broken(error.to_string()),
+                Some(Ok(frame)) => {
+                    if let Some(bytes) = frame.data_ref() {
+                        self.take(bytes);
+                    }
+                }
+            }
+            if self.begun.len() > LINE_BYTES_MAX {
+                return Next::Broken("a line of it does not end".to_owned());
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|it| *it == b'\n') {
+            self.begun.extend_from_slice(piece);
+            if self.begun.last() == Some(&b'\n') {
+                self.begun.pop();
+                self.whole.push_back(std::mem::take(&mut self.begun));
+            }
+        }
+    }
+}

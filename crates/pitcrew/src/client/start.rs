@@ -1,0 +1,134 @@
+//! Starts the orchestrator where none answers: once, however many commands want it.
+
+use super::{
+    call::{CallError, call},
+    read, token,
+};
+use crate::{exit::Exit, report::Report, workspace::Workspace};
+use hyper::Method;
+use pitcrew_api::{Health, Token, paths};
+use pitcrew_config::WorkspaceDirs;
+use pitcrew_process::{Detached, spawn_detached};
+use rustix::fs::FlockOperation;
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+use tokio::time::sleep;
+
+/// The journal of a large workspace is replayed long before this.
+const START_TIME_MAX: Duration = Duration::from_mins(2);
+/// How long an orchestrator that is just ending may take.
+const ENDING_TIME_MAX: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Returns the token with which an orchestrator of ours answers.
+pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
+    workspace.make_dirs()?;
+    let token = token::read_or_create(&workspace.dirs)?;
+    if health(&workspace.dirs, &token).await?.is_some() {
+        return Ok(token);
+    }
+    let _lock = lock(&workspace.dirs.runtime.join("start.lock")).await?;
+    let deadline = Instant::now() + ENDING_TIME_MAX;
+    while health(&workspace.dirs, &token).await?.is_none() {
+        match start(workspace, &token).await? {
+            Started::Answers => break,
+            Started::Busy(_) if Instant::now() < deadline => sleep(LOOK_EVERY * 10).await,
+            Started::Busy(report) => return Err(report),
+        }
+    }
+    Ok(token)
+}
+
+/// What answers at the socket now; nothing where nobody does.
+pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health>, Report> {
+    let health: Health =
+        match call(&dirs.socket(), token, Method::GET, paths::HEALTH, Vec::new()).await {
+            Ok(answer) if answer.status == 503 => return Ok(None),
+            Ok(answer) => read(&answer)?,
+            Err(CallError::NotSent(_) | CallError::Broken(_)) => return Ok(None),
+        };
+    match health.understands_us() {
+        Ok(()) => Ok(Some(health)),
+        Err(mismatch) => Err(Report::from_error(Exit::Unreachable, &mismatch)),
+    }
+}
+
+enum Started {
+    Answers,
+    /// Another one still has the journal.
+    Busy(Report),
+}
+
+async fn start(workspace: &Workspace, token: &Token) -> Result<Started, Report> {
+    let log = workspace.dirs.runtime.join("serve.log");
+    let mut child = spawn(workspace, &log).map_err(|error| {
+        Report::new(Exit::Unreachable, "the orchestrator cannot be started")
+            .because(error.to_string())
+    })?;
+    let deadline = Instant::now() + START_TIME_MAX;
+    while Instant::now() < deadline {
+        if let Ok(Some(code)) = child.ended() {
+            let report = last_words(workspace, &log, code);
+            let busy = code == Some(i32::from(Exit::Refused.code()));
+            return if busy { Ok(Started::Busy(report)) } else { Err(report) };
+        }
+        if health(&workspace.dirs, token).await?.is_some() {
+            return Ok(Started::Answers);
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    let message = format!("the orchestrator (process {}) does not answer", child.pid());
+    Err(Report::new(Exit::Unreachable, message).help(format!("see `{}`", log.display())))
+}
+
+fn spawn(workspace: &Workspace, log: &Path) -> io::Result<Detached> {
+    let mut options = OpenOptions::new();
+    let log = options.write(true).create(true).truncate(true).mode(0o600).open(log)?;
+    let argv = [
+        std::env::current_exe()?.into_os_string(),
+        "serve".into(),
+        "--on-demand".into(),
+        "--workspace".into(),
+        workspace.root().as_os_str().to_owned(),
+    ];
+    spawn_detached(&argv, log)
+}
+
+/// What it wrote before it ended, as our own report.
+fn last_words(workspace: &Workspace, log: &Path, code: Option<i32>) -> Report {
+    let root = workspace.root().display();
+    let report =
+        Report::new(Exit::Unreachable, format!("the orchestrator of `{root}` did not start"));
+    let words = fs::read_to_string(log).unwrap_or_default();
+    let words = words.trim().trim_start_matches("error: ");
+    if !words.is_empty() {
+        return report.because(words);
+    }
+    report.because(match code {
+        Some(code) => format!("it ended with exit code {code} and said nothing"),
+        None => "a signal ended it".to_owned(),
+    })
+}
+
+/// Held while an orchestrator is being started; let go when the file is closed.
+async fn lock(path: &PathBuf) -> Result<File, Report> {
+    let failed = |error: io::Error| {
+        Report::new(Exit::Unreachable, format!("failed to lock `{}`", path.display()))
+            .because(error.to_string())
+    };
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = file.map_err(failed)?;
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => sleep(LOOK_EVERY).await,
+            Err(error) => return Err(failed(error.into())),
+        }
+    }
+}

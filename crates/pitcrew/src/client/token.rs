@@ -1,0 +1,96 @@
+//! The workspace's secret: made once, readable by its owner only.
+
+use crate::{exit::Exit, report::Report};
+use pitcrew_api::Token;
+use pitcrew_config::WorkspaceDirs;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// The secret, where there is one already.
+pub fn read(dirs: &WorkspaceDirs) -> Result<Option<Token>, Report> {
+    let path = dirs.token();
+    match read_file(&path) {
+        Ok(token) => Ok(Some(token)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", &path, &error)),
+    }
+}
+
+/// The secret; made where there is none. The folder must be there.
+pub fn read_or_create(dirs: &WorkspaceDirs) -> Result<Token, Report> {
+    if let Some(token) = read(dirs)? {
+        return Ok(token);
+    }
+    let path = dirs.token();
+    create(&path).map_err(|error| failed("write", &path, &error))?;
+    // Whoever was first has made the one that holds.
+    read_file(&path).map_err(|error| failed("read", &path, &error))
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Report {
+    let message = format!("failed to {what} the workspace's token at `{}`", path.display());
+    Report::new(Exit::Unreachable, message).because(error.to_string())
+}
+
+fn read_file(path: &Path) -> io::Result<Token> {
+    let mut file = File::open(path)?;
+    let found = file.metadata()?;
+    if found.mode() & 0o077 != 0 {
+        return Err(io::Error::other("others may read it; run: chmod 600, then delete it"));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    text.trim_end().parse().map_err(io::Error::other)
+}
+
+/// Appears whole or not at all, and never in the place of another one.
+fn create(path: &Path) -> io::Result<()> {
+    let mut secret = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    let written = writeln!(file, "{}", Token::from_bytes(secret).reveal());
+    let linked = written.and_then(|()| file.sync_all()).and_then(|()| fs::hard_link(&draft, path));
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn dirs(folder: &Path) -> WorkspaceDirs {
+        let id = "0123456789abcdef".parse().expect("an id");
+        WorkspaceDirs { id, state: folder.to_owned(), runtime: folder.to_owned() }
+    }
+
+    #[test]
+    fn the_token_is_made_once_and_is_for_its_owner_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dirs = dirs(folder.path());
+        assert!(read(&dirs).expect("nothing is wrong").is_none());
+        let token = read_or_create(&dirs).expect("it is made");
+        assert_eq!(read_or_create(&dirs).expect("it is read"), token);
+        let mode = fs::metadata(dirs.token()).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no draft is left");
+    }
+
+    #[test]
+    fn a_token_that_others_can_read_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dirs = dirs(folder.path());
+        read_or_create(&dirs).expect("it is made");
+        fs::set_permissions(dirs.token(), fs::Permissions::from_mode(0o644)).expect("chmod");
+        assert!(read(&dirs).is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! One file for each command: what it does, and what it says about it.
+
+mod demo;
+mod init;
+mod run;
+mod plan;
+mod deploy;
+mod status;
+mod watch;
+mod logs;
+mod diff;
+mod path;
+mod inbox;
+mod decide;
+mod answer;
+mod retry;
+mod accept;
+mod pause;
+mod resume;
+mod cancel;
+mod abandon;
+mod land;
+mod gc;
+mod serve;
+mod stop;
+mod doctor;
+mod config;
+mod completions;
+mod agent;
+mod mcp;
+mod tool;
+mod worker_door;
+mod say;
+
+use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
+use pitcrew_model::Verdict;
+use std::{io::Write, process::ExitCode};
+
+/// What a command ends with.
+pub type Done = Result<Exit, Report>;
+
+pub fn dispatch(command: Commands) -> ExitCode {
+    // The shim outlives everything and does without a runtime.
+    if let Commands::Shim { folder } = &command {
+        return pitcrew_process::shim_main(folder);
+    }
+    let output = Output::of_this_process();
+    match carry_out(command, output) {
+        Ok(exit) => exit.into(),
+        Err(report) => {
+            let text = report.render(output.err);
+            std::io::stderr().write_all(text.as_bytes()).ok();
+            report.exit.into()
+        }
+    }
+}
+
+fn carry_out(command: Commands, output: Output) -> Done {
+    match command {
+        Commands::Demo(args) => wait_for(demo::run(args, output)),
+        Commands::Init(args) => init::run(args, output),
+        Commands::Run(args) => wait_for(run::run(args, output)),
+        Commands::Plan(args) => plan::run(args.command, output),
+        Commands::Deploy(args) => wait_for(deploy::run(args, output)),
+        Commands::Status(args) => wait_for(status::run(args, output)),
+        Commands::Watch(args) => wait_for(watch::run(args, output)),
+        Commands::Logs(args) => wait_for(logs::run(args, output)),
+        Commands::Diff(args) => wait_for(diff::run(args, output)),
+        Commands::Path(args) => wait_for(path::run(args, output)),
+        Commands::Inbox(args) => wait_for(inbox::run(args, output)),
+        Commands::Approve(args) => wait_for(decide::run(args, Verdict::Approve, output)),
+        Commands::Deny(args) => wait_for(decide::run(args, Verdict::Deny, output)),
+        Commands::Answer(args) => wait_for(answer::run(args, output)),
+        Commands::Retry(args) => wait_for(retry::run(args, output)),
+        Commands::Accept(args) => wait_for(accept::run(args, output)),
+        Commands::Pause(args) => wait_for(pause::run(args, output)),
+        Commands::Resume(args) => wait_for(resume::run(args, output)),
+        Commands::Cancel(args) => wait_for(cancel::run(args, output)),
+        Commands::Abandon(args) => wait_for(abandon::run(args, output)),
+        Commands::Land(args) => wait_for(land::run(args, output)),
+        Commands::Gc(args) => wait_for(gc::run(args, output)),
+        Commands::Serve(args) => serve::run(&args),
+        Commands::Stop(args) => wait_for(stop::run(args, output)),
+        Commands::Doctor(args) => wait_for(doctor::run(args, output)),
+        Commands::Config(args) => config::run(args.command, output),
+        Commands::Completions(args) => completions::run(&args, output),
+        Commands::Agent { script } => wait_for(agent::run(script)),
+        Commands::Mcp => wait_for(mcp::run()),
+        Commands::Tool(args) => wait_for(tool::run(args, output)),
+        Commands::Shim { .. } => unreachable!("it was started before"),
+    }
+}
+
+/// Runs a command that talks to somebody.
+fn wait_for(command: impl Future<Output = Done>) -> Done {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        Report::new(Exit::Failure, "failed to start the runtime").because(error.to_string())
+    })?;
+    let done = runtime.block_on(command);
+    // A thread may still wait for the person to type; nobody waits for it.
+    runtime.shutdown_background();
+    done
+}

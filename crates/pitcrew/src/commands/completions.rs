@@ -1,0 +1,15 @@
+//! Prints the completions of a shell.
+
+use super::Done;
+use crate::{
+    cli::{self, CompletionsArgs},
+    exit::Exit,
+    output::Output,
+};
+
+pub fn run(args: &CompletionsArgs, output: Output) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli::command(), "pitcrew", &mut script);
+    output.print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Success)
+}

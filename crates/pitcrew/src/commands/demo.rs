@@ -1,0 +1,212 @@
+//! Shows everything on a small repository made for it, with the commands that a person would type.
+
+use super::Done;
+use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report};
+use pitcrew_config::private_dir;
+use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+use tokio::signal::unix::{SignalKind, signal};
+
+const PLAN: &str = include_str!("../../demo/plan.toml");
+const FILES: &[(&str, &str)] = &[
+    (".gitignore", include_str!("../../demo/repository/gitignore")),
+    ("README.md", include_str!("../../demo/repository/README.md")),
+    ("core/lib.rs", include_str!("../../demo/repository/core/lib.rs")),
+    ("core/time.rs", include_str!("../../demo/repository/core/time.rs")),
+    ("api/lib.rs", include_str!("../../demo/repository/api/lib.rs")),
+    ("api/format.rs", include_str!("../../demo/repository/api/format.rs")),
+    ("ui/index.html", include_str!("../../demo/repository/ui/index.html")),
+    ("ui/style.css", include_str!("../../demo/repository/ui/style.css")),
+    ("checks/test.sh", include_str!("../../demo/repository/checks/test.sh")),
+    ("checks/format.rs", include_str!("../../demo/repository/checks/format.rs")),
+];
+
+pub async fn run(args: DemoArgs, output: Output) -> Done {
+    // Ctrl-C is for the command that runs in our place; we clean up after it.
+    let _interrupts = signal(SignalKind::interrupt()).map_err(|error| {
+        Report::new(Exit::Failure, "signals cannot be listened to").because(error.to_string())
+    })?;
+    let demo = Demo::prepare(&args)?;
+    let shown = tokio::task::spawn_blocking(move || demo.show(output)).await;
+    shown.map_err(|panic| Report::new(Exit::Failure, panic.to_string()))?
+}
+
+struct Demo {
+    /// Everything that belongs to the demo.
+    folder: PathBuf,
+    repository: PathBuf,
+    kept: bool,
+    json: bool,
+}
+
+impl Demo {
+    fn prepare(args: &DemoArgs) -> Result<Self, Report> {
+        let (folder, kept) = match &args.keep {
+            Some(folder) => (absolute(folder)?, true),
+            None => {
+                let name = format!("pitcrew-demo-{}", std::process::id());
+                (std::env::temp_dir().join(name), false)
+            }
+        };
+        if folder.exists() {
+            return Err(Report::new(Exit::Usage, format!("`{}` exists", folder.display()))
+                .help("name a folder that does not exist yet"));
+        }
+        private_dir(&folder).map_err(|error| Report::from_error(Exit::Usage, &error))?;
+        let repository = folder.join("lap-board");
+        let demo = Self { folder, repository, kept, json: args.output.json };
+        demo.make_repository().map_err(|error| {
+            Report::new(Exit::Failure, "the repository of the demo could not be made")
+                .because(error.to_string())
+        })?;
+        Ok(demo)
+    }
+
+    fn make_repository(&self) -> io::Result<()> {
+        for (path, text) in FILES.iter().chain([&("plan.toml", PLAN)]) {
+            let path = self.repository.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&self.repository))?;
+            fs::write(path, text)?;
+        }
+        self.git(&["init", "--quiet", "--initial-branch=main"])?;
+        self.git(&["config", "user.name", "Pitcrew demo"])?;
+        self.git(&["config", "user.email", "demo@pitcrew.invalid"])?;
+        self.git(&["add", "."])?;
+        self.git(&["commit", "--quiet", "--message", "A lap board, to begin with"])
+    }
+
+    fn git(&self, arguments: &[&str]) -> io::Result<()> {
+        let run = Run::new("git", &self.repository).args(arguments);
+        let done = run_trusted(run, &Cancel::default()).map_err(io::Error::other)?;
+        if done.success() {
+            return Ok(());
+        }
+        Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+    }
+
+    fn show(self, output: Output) -> Done {
+        output.note(&self.introduction());
+        let ran = self.steps(output);
+        self.clean_up(output);
+        ran
+    }
+
+    fn introduction(&self) -> String {
+        let place = self.repository.display();
+        let fate =
+            if self.kept { "it is yours" } else { "removed at the end; --keep DIR keeps it" };
+        format!(
+            "A lap board in three regions (core/, api/, ui/), nine tasks, the built-in agent, no model.\n\
+             Watch out for api-format: its check fails at first, and the next attempt is told why.\n\n  \
+             {place} ({fate})"
+        )
+    }
+
+    fn steps(&self, output: Output) -> Done {
+        let json: &[&str] = if self.json { &["--json"] } else { &[] };
+        let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], json)?;
+        if ran != Exit::Success {
+            return Ok(ran);
+        }
+        let landed = self.pitcrew(output, &["land", "plan-1", "--yes"], json)?;
+        if landed != Exit::Success || self.json {
+            return Ok(landed);
+        }
+        self.run_shown(output, "git", &["log", "--graph", "--oneline", "-n", "6"].map(Into::into))?;
+        output.note(&self.farewell());
+        Ok(Exit::Success)
+    }
+
+    fn farewell(&self) -> String {
+        let place = format!("cd {}", self.repository.display());
+        let here: &[(&str, &str)] = if self.kept {
+            &[
+                (&place, "the repository of the demo"),
+                ("pitcrew status --all", "everything that happened, at a glance"),
+                ("pitcrew logs api-format", "what its agent was told and did, both times"),
+                ("pitcrew plan show plan.toml", "the graph, and every command in it"),
+            ]
+        } else {
+            &[("pitcrew demo --keep lap-board", "the same, and the repository stays")]
+        };
+        let everywhere = [
+            ("pitcrew init", "in your own repository: settings and an example plan"),
+            ("pitcrew --help", "all commands"),
+        ];
+        let line = |(command, what): &(&str, &str)| format!("  {command:<32} # {what}");
+        let lines: Vec<String> = here.iter().chain(&everywhere).map(line).collect();
+        format!("\nWhat to try next:\n{}\n", lines.join("\n"))
+    }
+
+    /// Runs one of our own commands as a person would.
+    fn pitcrew(&self, output: Output, arguments: &[&str], more: &[&str]) -> Done {
+        let all = arguments.iter().chain(more).map(OsString::from);
+        let code = self.run_shown(output, "pitcrew", &all.collect::<Vec<_>>())?;
+        Ok(Exit::from_code(code))
+    }
+
+    fn run_shown(
+        &self,
+        output: Output,
+        name: &str,
+        arguments: &[OsString],
+    ) -> Result<Option<i32>, Report> {
+        let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
+        output.note(&format!("\n{}", output.err.bold(&format!("$ {name} {}", words.join(" ")))));
+        self.attached(name, arguments).map_err(|error| {
+            Report::new(Exit::Failure, format!("`{name}` could not be run"))
+                .because(error.to_string())
+        })
+    }
+
+    fn attached(&self, name: &str, arguments: &[OsString]) -> io::Result<Option<i32>> {
+        let program = match name {
+            "pitcrew" => std::env::current_exe()?.into_os_string(),
+            other => other.into(),
+        };
+        let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().cloned()).collect();
+        run_attached(&argv, &self.repository, self.environment())
+    }
+
+    /// A demo that is not kept leaves nothing behind in the person's own folders.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let own = |(name, folder): (&str, &str)| {
+            (OsString::from(name), self.folder.join(folder).into_os_string())
+        };
+        let mut env = vec![("GIT_PAGER".into(), "cat".into())];
+        if !self.kept {
+            let names = [
+                ("XDG_STATE_HOME", "state"),
+                ("XDG_CONFIG_HOME", "config"),
+                ("XDG_RUNTIME_DIR", "run"),
+            ];
+            env.extend(names.map(own));
+        }
+        env
+    }
+
+    /// Ends the orchestrator and removes what was not to be kept.
+    fn clean_up(&self, output: Output) {
+        if self.kept {
+            return;
+        }
+        let quiet = Run::new(std::env::current_exe().unwrap_or_default(), &self.repository);
+        let quiet =
+            self.environment().into_iter().fold(quiet, |run, (name, value)| run.env(name, value));
+        run_trusted(quiet.arg("stop"), &Cancel::default()).ok();
+        if let Err(error) = fs::remove_dir_all(&self.folder) {
+            output.note(&format!("`{}` could not be removed: {error}", self.folder.display()));
+        }
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Report> {
+    std::path::absolute(path).map_err(|error| {
+        Report::new(Exit::Usage, format!("`{}` is no folder", path.display()))
+            .because(error.to_string())
+    })
+}

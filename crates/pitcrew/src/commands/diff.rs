@@ -1,0 +1,49 @@
+//! Shows what a task or a plan has changed.
+
+use super::Done;
+use crate::{
+    cli::IdArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Target},
+    output::Output,
+    render,
+};
+use pitcrew_api::{Diff, PlanReview, TaskDiff, paths};
+
+pub async fn run(args: IdArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let diff = match ids::target(&client, &args.id).await? {
+        Target::Task(task) => {
+            let found: TaskDiff = client.get(&paths::task_diff(task)).await?;
+            if args.output.json {
+                output.json(&found)?;
+                return Ok(Exit::Success);
+            }
+            found.diff
+        }
+        Target::Plan(plan) => {
+            let found: PlanReview = client.get(&paths::plan_review(plan)).await?;
+            if args.output.json {
+                output.json(&found)?;
+                return Ok(Exit::Success);
+            }
+            found.diff
+        }
+    };
+    show(&diff, output)?;
+    Ok(Exit::Success)
+}
+
+/// For a program the text is as it is: `git apply` must be able to read it.
+fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
+    if output.shows {
+        output.print(&render::diff(diff, output.out))?;
+    } else {
+        output.print(&diff.text)?;
+    }
+    if diff.truncated {
+        output.note("note: the difference is too long and ends here; see the checkout itself");
+    }
+    Ok(())
+}

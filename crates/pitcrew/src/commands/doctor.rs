@@ -1,0 +1,198 @@
+//! Checks that everything Pitcrew needs is there.
+
+use super::Done;
+use crate::{
+    cli::Json,
+    client::Client,
+    exit::Exit,
+    output::Output,
+    render::{Align, Table},
+    report::Report,
+    workspace::{Workspace, user_dirs},
+};
+use pitcrew_config::{Settings, private_dir};
+use pitcrew_git::GIT_VERSION_MIN;
+use pitcrew_model::limits;
+use pitcrew_process::{Cancel, Run, run_trusted};
+use rustix::fs::{Access, access, statvfs};
+use serde_json::{Value, json};
+use std::path::Path;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Good,
+    /// Something cannot be done; the rest can.
+    Limited,
+    Bad,
+}
+
+struct Finding {
+    what: &'static str,
+    health: Health,
+    text: String,
+    help: Option<String>,
+}
+
+impl Finding {
+    fn new(what: &'static str, health: Health, text: impl Into<String>) -> Self {
+        Self { what, health, text: text.into(), help: None }
+    }
+
+    fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    fn of_report(what: &'static str, report: &Report) -> Self {
+        let text = report.render(crate::render::Style::plain());
+        Self::new(what, Health::Bad, text.trim().trim_start_matches("error: "))
+    }
+}
+
+pub async fn run(args: Json, output: Output) -> Done {
+    let mut findings = vec![git()];
+    findings.extend(folders());
+    match Workspace::here() {
+        Ok(workspace) => findings.extend(repository(workspace).await),
+        Err(report) => findings.push(Finding::of_report("repository", &report)),
+    }
+    findings.push(Finding::new(
+        "confinement",
+        Health::Limited,
+        "T1: what agents hand in is checked at the gate; their processes are not confined",
+    ));
+    let is_bad = findings.iter().any(|it| it.health == Health::Bad);
+    if args.json {
+        let list: Vec<Value> = findings.iter().map(as_json).collect();
+        output.json(&json!({ "healthy": !is_bad, "findings": list }))?;
+    } else {
+        show(&findings, output)?;
+    }
+    Ok(if is_bad { Exit::Failure } else { Exit::Success })
+}
+
+fn git() -> Finding {
+    let (major, minor) = GIT_VERSION_MIN;
+    let answer = run_trusted(Run::new("git", "/").arg("version"), &Cancel::default());
+    let Ok(answer) = answer.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned()) else {
+        let text = "it is not on the PATH";
+        return Finding::new("git", Health::Bad, text).help(format!("install {major}.{minor}"));
+    };
+    let found = answer.trim_start_matches("git version ").to_owned();
+    let mut parts = found.split(|it: char| !it.is_ascii_digit()).map(|it| it.parse().unwrap_or(0));
+    let version: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if version >= GIT_VERSION_MIN {
+        return Finding::new("git", Health::Good, found);
+    }
+    let help = format!("at least {major}.{minor} is needed");
+    Finding::new("git", Health::Bad, found).help(help)
+}
+
+/// The folders of the user: ours alone, and with room.
+fn folders() -> Vec<Finding> {
+    let dirs = match user_dirs() {
+        Ok(dirs) => dirs,
+        Err(report) => return vec![Finding::of_report("folders", &report)],
+    };
+    let folder = |what: &'static str, path: &Path| match private_dir(path) {
+        Ok(()) => Finding::new(what, Health::Good, path.display().to_string()),
+        Err(error) => Finding::of_report(what, &Report::from_error(Exit::Failure, &error))
+            .help("make it writable for you and for nobody else"),
+    };
+    vec![folder("state", &dirs.state), folder("runtime", &dirs.runtime), room(&dirs.state)]
+}
+
+fn room(path: &Path) -> Finding {
+    let Ok(found) = statvfs(path) else {
+        return Finding::new("disk", Health::Limited, "the free space is not known");
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let text = format!("{} MiB free", free / (1_024 * 1_024));
+    if free >= limits::FREE_BYTES_MIN {
+        return Finding::new("disk", Health::Good, text);
+    }
+    let floor = limits::FREE_BYTES_MIN / (1_024 * 1_024);
+    Finding::new("disk", Health::Bad, text).help(format!("no task starts below {floor} MiB"))
+}
+
+async fn repository(workspace: Workspace) -> Vec<Finding> {
+    let mut findings =
+        vec![Finding::new("repository", Health::Good, workspace.root().display().to_string())];
+    if workspace.repository.is_shallow() {
+        let text = "it is a shallow clone: history before its edge is not in the vault";
+        findings.push(Finding::new("history", Health::Limited, text));
+    }
+    match workspace.settings() {
+        Ok((settings, origins)) => {
+            let count = origins.ignored.len();
+            findings.push(match count {
+                0 => Finding::new("settings", Health::Good, "no errors"),
+                _ => Finding::new("settings", Health::Limited, format!("{count} do not hold"))
+                    .help("pitcrew config show --origin"),
+            });
+            findings.extend(backends(&settings));
+        }
+        Err(report) => findings.push(Finding::of_report("settings", &report)),
+    }
+    findings.push(match Client::running(workspace).await {
+        Ok(Some((_, health))) => {
+            let (pid, workers) = (health.pid, health.workers_live_count);
+            let text = format!("process {pid}, version {}, {workers} at work", health.version);
+            Finding::new("orchestrator", Health::Good, text)
+        }
+        Ok(None) => Finding::new("orchestrator", Health::Good, "starts when it is needed"),
+        Err(report) => Finding::of_report("orchestrator", &report),
+    });
+    findings
+}
+
+/// Which agent programs are on the PATH.
+fn backends(settings: &Settings) -> Vec<Finding> {
+    let mut findings =
+        vec![Finding::new("agent", Health::Good, "builtin and command: part of pitcrew")];
+    for (name, backend) in &settings.backends {
+        let program = backend.command.first().map(String::as_str).unwrap_or_default();
+        findings.push(match find(program) {
+            Some(path) => Finding::new("agent", Health::Good, format!("{name}: {path}")),
+            None => Finding::new("agent", Health::Limited, format!("{name}: no `{program}`")),
+        });
+    }
+    findings
+}
+
+fn find(program: &str) -> Option<String> {
+    let executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if program.contains('/') {
+        return executable(Path::new(program)).then(|| program.to_owned());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = std::env::split_paths(&path).map(|it| it.join(program));
+    candidates.filter(|it| executable(it)).map(|it| it.display().to_string()).next()
+}
+
+fn as_json(finding: &Finding) -> Value {
+    let health = match finding.health {
+        Health::Good => "good",
+        Health::Limited => "limited",
+        Health::Bad => "bad",
+    };
+    json!({ "what": finding.what, "health": health, "text": finding.text, "help": finding.help })
+}
+
+fn show(findings: &[Finding], output: Output) -> Result<(), Report> {
+    let style = output.out;
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]);
+    for finding in findings {
+        let mark = match finding.health {
+            Health::Good => style.green("ok"),
+            Health::Limited => style.yellow("note"),
+            Health::Bad => style.red("bad"),
+        };
+        let help = finding.help.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+        let text = format!("{}{help}", finding.text.replace('\n', " "));
+        table.row([mark, finding.what.to_owned(), text]);
+    }
+    for line in table.lines("") {
+        output.line(&line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Removes checkouts that nobody needs any more.
+
+use super::Done;
+use crate::{
+    cli::GcArgs,
+    client::{Client, Next},
+    exit::Exit,
+    output::Output,
+    render::plural,
+    report::Report,
+};
+use pitcrew_api::{EventStreamLine, GarbagePreview, RemovableCheckout, paths};
+use pitcrew_model::{AttemptId, Command, EffectResult, Event, Seq};
+use pitcrew_views::plain;
+use serde_json::json;
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time::{Instant, timeout_at};
+
+/// Removing is quick; a disk that is slower than this is told about.
+const REMOVAL_TIME_MAX: Duration = Duration::from_mins(5);
+
+pub async fn run(args: GcArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let preview: GarbagePreview = client.get(paths::GARBAGE).await?;
+    if args.dry_run {
+        return show(&preview, args.output.json, output);
+    }
+    let before = client.board(paths::BoardQuery::default()).await?.seq;
+    client.command(&Command::CollectGarbage).await?;
+    let ends = wait(&client, &preview.removable, before).await?;
+    let removed =
+        preview.removable.iter().filter(|it| matches!(ends.get(&it.attempt), Some(End::Removed)));
+    let removed: Vec<&RemovableCheckout> = removed.collect();
+    if args.output.json {
+        output.json(&json!({ "removed": removed, "kept": preview.kept }))?;
+        return Ok(Exit::Success);
+    }
+    for checkout in &removed {
+        output.line(&format!("removed  {}", checkout.path))?;
+    }
+    for checkout in &preview.removable {
+        if let Some(End::Kept(reason)) = ends.get(&checkout.attempt) {
+            output.line(&format!("kept     {}: {}", checkout.path, plain::line(reason)))?;
+        }
+    }
+    output.note(&format!("{} removed", plural(removed.len() as u64, "checkout")));
+    Ok(Exit::Success)
+}
+
+fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
+    if json {
+        output.json(preview)?;
+        return Ok(Exit::Success);
+    }
+    for checkout in &preview.removable {
+        output.line(&format!("would remove  {}", checkout.path))?;
+    }
+    for checkout in &preview.kept {
+        let reason = plain::line(&checkout.reason);
+        output.line(&format!("would keep    {}: {reason}", checkout.path))?;
+    }
+    if preview.removable.is_empty() && preview.kept.is_empty() {
+        output.line("there is no checkout")?;
+    }
+    Ok(Exit::Success)
+}
+
+enum End {
+    Removed,
+    Kept(String),
+}
+
+/// Waits until every checkout has its verdict.
+async fn wait(
+    client: &Client,
+    removable: &[RemovableCheckout],
+    mut after: Seq,
+) -> Result<BTreeMap<AttemptId, End>, Report> {
+    let mut ends = BTreeMap::new();
+    let is_open = |ends: &BTreeMap<AttemptId, End>| {
+        removable.iter().any(|it| !ends.contains_key(&it.attempt))
+    };
+    let deadline = Instant::now() + REMOVAL_TIME_MAX;
+    while is_open(&ends) {
+        let query = paths::EventsQuery { after, follow: true };
+        let mut lines = client.stream(&paths::events(query)).await?;
+        while is_open(&ends) {
+            let Ok(next) = timeout_at(deadline, lines.next()).await else {
+                return Err(Report::new(Exit::Failure, "the checkouts are still being removed")
+                    .help("`pitcrew gc --dry-run` shows what is left"));
+            };
+            let Next::Line(line) = next else { break };
+            let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
+            after = line.seq;
+            if let Some(Event::EffectEnded { result, .. }) = line.entry.known().map(|it| &it.event)
+            {
+                if let EffectResult::CheckoutRemoved { attempt } = result {
+                    ends.insert(*attempt, End::Removed);
+                } else if let EffectResult::CheckoutKept { attempt, reason } = result {
+                    ends.insert(*attempt, End::Kept(reason.clone()));
+                }
+            }
+        }
+    }
+    Ok(ends)
+}

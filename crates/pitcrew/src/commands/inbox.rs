@@ -1,0 +1,18 @@
+//! Shows what waits for the person.
+
+use super::Done;
+use crate::{cli::InboxArgs, client::Client, exit::Exit, output::Output, render};
+use pitcrew_api::paths::BoardQuery;
+
+pub async fn run(args: InboxArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let inbox = client.inbox().await?;
+    if args.output.json {
+        output.json(&inbox)?;
+    } else {
+        // The orchestrator's clock: ages are told from it.
+        let now = client.board(BoardQuery::default()).await?.at;
+        output.print(&render::inbox(&inbox, now, args.all, output.out))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,150 @@
+//! Reviews what a plan has done and merges it.
+
+use super::Done;
+use crate::{
+    ask::{Person, Verdict},
+    cli::LandArgs,
+    client::{Client, Next},
+    exit::Exit,
+    ids,
+    output::Output,
+    render,
+    report::Report,
+};
+use pitcrew_api::{EventStreamLine, PlanReview, paths};
+use pitcrew_model::{Approval, Command, Event, LandedAt, LandingStatus, PlanId, Seq};
+use pitcrew_views::{BoardView, PlanView, Summary, plain};
+use serde_json::json;
+
+pub async fn run(args: LandArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let plan = ids::plan(&client, &args.plan).await?;
+    let query = paths::BoardQuery { all: false, plan: Some(plan) };
+    let board = client.board(query).await?;
+    let Some(summary) = Summary::of(&board, plan) else {
+        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
+            .help("`pitcrew status --all` lists the plans"));
+    };
+    if !args.output.json && summary.totals.completed_count > 0 {
+        let review: PlanReview = client.get(&paths::plan_review(plan)).await?;
+        show_review(&summary, &review, output);
+    }
+    let approval = if args.yes {
+        Approval::Given
+    } else if !output.asks {
+        Approval::Ask
+    } else {
+        let question = format!("Land {plan} on {}? [y/N]", branch(&board, plan));
+        match Person::listen()?.confirm(output, &question).await {
+            Verdict::Yes => Approval::Given,
+            Verdict::No => {
+                output.note("nothing was landed");
+                return Ok(Exit::Failure);
+            }
+            Verdict::Interrupted => return Ok(Exit::Interrupted),
+        }
+    };
+    let accepted = client.command(&Command::LandPlan { plan, approval }).await?;
+    if let Some(request) = accepted.created.requests.first() {
+        if args.output.json {
+            output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
+        } else {
+            output.line(&format!("{plan} waits for your approval as {request}"))?;
+        }
+        output.note(&format!("look: pitcrew diff {plan}; then: pitcrew approve {request}"));
+        return Ok(Exit::Waiting);
+    }
+    let landed = tokio::select! {
+        landed = wait(&client, plan, board.seq) => landed?,
+        _ = tokio::signal::ctrl_c() => {
+            output.note(&format!("left; the landing goes on: pitcrew status {plan}"));
+            return Ok(Exit::Interrupted);
+        }
+    };
+    tell(&landed, args.output.json, output)
+}
+
+fn branch(board: &BoardView, plan: PlanId) -> String {
+    let base = board.plan(plan).and_then(|it| it.base.as_ref());
+    let branch = base.and_then(|it| it.branch.as_deref());
+    plain::line(branch.unwrap_or("a branch of its own"))
+}
+
+fn show_review(summary: &Summary, review: &PlanReview, output: Output) {
+    let style = output.err;
+    let name = format!("{} {}", summary.plan, plain::line(&summary.name));
+    output.note(&format!("{}: {}", style.bold(&name), summary.status));
+    for task in &summary.tasks {
+        let said = task.said.as_deref().and_then(|it| it.lines().next()).unwrap_or_default();
+        let line = format!("  {:<10} {} {}", task.status, task.task, plain::line(&task.key));
+        let said = plain::line(said);
+        output.note(&if said.is_empty() { line } else { format!("{line}: {said}") });
+    }
+    for line in render::stat(&review.diff, style) {
+        output.note(&line);
+    }
+    output.note(&style.dim(&format!("  all of it: pitcrew diff {}", summary.plan)));
+}
+
+/// Waits until the landing has its end, one way or the other.
+async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView, Report> {
+    let mut ended = false;
+    while !ended {
+        let query = paths::EventsQuery { after, follow: true };
+        let mut lines = client.stream(&paths::events(query)).await?;
+        while !ended {
+            let Next::Line(line) = lines.next().await else { break };
+            let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
+            after = line.seq;
+            if let Some(Event::LandingMoved { plan: moved, to, .. }) =
+                line.entry.known().map(|it| &it.event)
+            {
+                let goes_on = matches!(to, LandingStatus::Review | LandingStatus::Merging);
+                ended = *moved == plan && !goes_on;
+            }
+        }
+    }
+    let query = paths::BoardQuery { all: false, plan: Some(plan) };
+    let board = client.board(query).await?;
+    board
+        .plans
+        .into_iter()
+        .find(|it| it.id == plan)
+        .ok_or_else(|| Report::new(Exit::Failure, format!("{plan} is gone from the board")))
+}
+
+fn tell(plan: &PlanView, json: bool, output: Output) -> Done {
+    let landing = &plan.landing;
+    let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
+    if json {
+        output.json(&json!({ "plan": plan.id, "status": landing.status, "landing": landing }))?;
+        return Ok(if landed { Exit::Success } else { Exit::NotLanded });
+    }
+    let Some(result) = landing.result.as_ref().filter(|_| landed) else {
+        let why = landing.failure.as_ref().map(ToString::to_string);
+        let report = Report::new(Exit::NotLanded, format!("{} was not landed", plan.id))
+            .because(why.unwrap_or_else(|| landing.reason.clone()));
+        let detail = landing.failure.as_ref().map(pitcrew_model::Failure::detail);
+        let detail = detail.unwrap_or_default();
+        let report = if detail.is_empty() { report } else { report.because(detail) };
+        return Err(report.help(format!(
+            "nothing was changed in your branch; when the cause is gone: pitcrew land {}",
+            plan.id
+        )));
+    };
+    let (files, commit) = (render::plural(result.files_count, "file"), result.commit.short());
+    let size = format!("{files}, +{} -{}", result.insertions, result.deletions);
+    match &result.at {
+        LandedAt::Base { branch } => {
+            output.line(&format!("{} is landed on {branch} as {commit}: {size}", plan.id))?;
+        }
+        LandedAt::Side { branch, reason } => {
+            output.line(&format!("{} is landed at {branch} as {commit}: {size}", plan.id))?;
+            output.note(&format!(
+                "your branch was left alone: {}; merge it with: git merge {branch}",
+                plain::line(reason)
+            ));
+        }
+    }
+    Ok(Exit::Success)
+}

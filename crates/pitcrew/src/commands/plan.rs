@@ -1,0 +1,85 @@
+//! Checks a plan file, or shows what it would do.
+
+use super::{Done, say};
+use crate::{
+    cli::{PlanCommands, PlanFileArgs},
+    exit::Exit,
+    output::Output,
+    render::plural,
+    report::Report,
+    workspace::Workspace,
+};
+use pitcrew_config::{Diagnostic, ParsedPlan, PlanDefaults, describe, parse_plan_bytes};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub fn run(command: PlanCommands, output: Output) -> Done {
+    match command {
+        PlanCommands::Check(args) => check(&args, output),
+        PlanCommands::Show(args) => show(&args, output),
+    }
+}
+
+fn check(args: &PlanFileArgs, output: Output) -> Done {
+    let bytes = say::read_file(&args.file)?;
+    let name = args.file.display().to_string();
+    let parsed = parse_plan_bytes(&name, &bytes, &defaults()?);
+    if args.output.json {
+        let (valid, found) = match &parsed {
+            Ok(parsed) => (true, &parsed.warnings),
+            Err(errors) => (false, &errors.diagnostics),
+        };
+        let found: Vec<Value> = found.iter().map(diagnostic).collect();
+        output.json(&json!({ "file": name, "valid": valid, "diagnostics": found }))?;
+        return Ok(if valid { Exit::Success } else { Exit::Usage });
+    }
+    let parsed = parsed.map_err(|errors| Report::diagnostics(errors.to_string()))?;
+    warn(&parsed, output);
+    output
+        .line(&format!("{name}: {}, no errors", plural(parsed.spec.tasks.len() as u64, "task")))?;
+    Ok(Exit::Success)
+}
+
+fn show(args: &PlanFileArgs, output: Output) -> Done {
+    let parsed = read(&args.file, &defaults()?)?;
+    warn(&parsed, output);
+    if args.output.json {
+        output.json(&parsed.spec)?;
+        return Ok(Exit::Success);
+    }
+    let picture = describe(&parsed.spec);
+    let picture = picture.map_err(|error| Report::from_error(Exit::Usage, &error))?;
+    output.print(&picture.to_string())?;
+    Ok(Exit::Success)
+}
+
+/// A plan file that can be handed in.
+pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> {
+    let bytes = say::read_file(path)?;
+    parse_plan_bytes(&path.display().to_string(), &bytes, defaults)
+        .map_err(|errors| Report::diagnostics(errors.to_string()))
+}
+
+pub fn warn(parsed: &ParsedPlan, output: Output) {
+    for warning in &parsed.warnings {
+        output.note(&format!("{warning}\n"));
+    }
+}
+
+/// A plan can be read outside a repository too; then the built-in settings hold.
+fn defaults() -> Result<PlanDefaults, Report> {
+    match Workspace::here() {
+        Ok(workspace) => Ok(workspace.settings()?.0.plan_defaults()),
+        Err(_) => Ok(PlanDefaults::default()),
+    }
+}
+
+fn diagnostic(it: &Diagnostic) -> Value {
+    json!({
+        "severity": it.severity.to_string(),
+        "line": it.line,
+        "column": it.column,
+        "message": it.message,
+        "help": it.help,
+    })
+}

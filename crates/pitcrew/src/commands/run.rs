@@ -1,0 +1,208 @@
+//! Runs a plan to its end.
+
+use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
+use crate::{
+    ask::{Person, Verdict},
+    cli::RunArgs,
+    client::Client,
+    exit::Exit,
+    follow::{Ended, Form, Order, follow},
+    output::Output,
+    render::{self, SummaryExtras},
+    report::Report,
+    workspace::Workspace,
+};
+use pitcrew_api::paths::BoardQuery;
+use pitcrew_config::{IntentRequest, PlanDefaults, describe, intent_plan};
+use pitcrew_model::{
+    Approval, Command, CreatePlan, Freshness, Origin, PlanId, PlanSpec, PlanStatus, Seq,
+};
+use pitcrew_views::{BoardView, Summary};
+use std::path::{Path, PathBuf};
+
+pub async fn run(args: RunArgs, output: Output) -> Done {
+    let workspace = Workspace::here()?;
+    let defaults = workspace.settings()?.0.plan_defaults();
+    let (spec, origin) = spec(&args, &defaults, output)?;
+    let mut person = Person::listen()?;
+    let approval = match approve(&args, &spec, output, &mut person).await? {
+        Approved::Yes(approval) => approval,
+        Approved::No(exit) => return Ok(exit),
+    };
+    let client = tokio::select! {
+        client = Client::of(workspace) => client?,
+        _ = person.interrupt() => return Ok(Exit::Interrupted),
+    };
+    if let Some(count) = args.max_agents {
+        client.command(&Command::SetAgentsMax { count }).await?;
+    }
+    let before = client.board(BoardQuery::default()).await?.seq;
+    // `HEAD` by name means what is committed, and nothing else.
+    let clean_base = args.base.as_deref() == Some("HEAD");
+    let create = CreatePlan { spec, origin, clean_base, approval };
+    let accepted = client.command(&Command::CreatePlan(create)).await?;
+    let plan = accepted.created.plan.ok_or_else(|| {
+        Report::new(Exit::Failure, "the orchestrator took the plan and named none")
+    })?;
+    let form = if args.output.json { Form::Json } else { Form::Text };
+    if let Some(request) = accepted.created.requests.first() {
+        leave(&client, output, plan, (before, form)).await?;
+        output.note(&format!("{plan} waits for your approval as {request}"));
+        output.note(&format!("look: pitcrew inbox; then: pitcrew approve {request}"));
+        return Ok(Exit::Waiting);
+    }
+    if args.detach {
+        leave(&client, output, plan, (before, form)).await?;
+        output.note(&format!("{plan} runs; follow it with: pitcrew watch {plan}"));
+        return Ok(Exit::Success);
+    }
+    to_the_end(&client, output, &mut person, plan, (before, form)).await
+}
+
+fn spec(
+    args: &RunArgs,
+    defaults: &PlanDefaults,
+    output: Output,
+) -> Result<(PlanSpec, Origin), Report> {
+    let Some(path) = &args.file else {
+        let request = IntentRequest {
+            text: args.task.clone().unwrap_or_default(),
+            regions: args.region.clone(),
+            checks: args.check.clone(),
+            agent: args.agent.clone(),
+            base: args.base.clone(),
+        };
+        let spec = intent_plan(&request, defaults);
+        let spec = spec.map_err(|errors| Report::diagnostics(errors.to_string()))?;
+        return Ok((spec, Origin::Intent));
+    };
+    let parsed = plan_file::read(path, defaults)?;
+    plan_file::warn(&parsed, output);
+    let mut spec = parsed.spec;
+    if args.base.is_some() {
+        spec.head.base.clone_from(&args.base);
+    }
+    Ok((spec, Origin::File))
+}
+
+enum Approved {
+    Yes(Approval),
+    No(Exit),
+}
+
+/// Shows everything that will be executed and asks, where somebody is there to be asked.
+async fn approve(
+    args: &RunArgs,
+    spec: &PlanSpec,
+    output: Output,
+    person: &mut Person,
+) -> Result<Approved, Report> {
+    if args.yes {
+        return Ok(Approved::Yes(Approval::Given));
+    }
+    if !output.asks {
+        return Ok(Approved::Yes(Approval::Ask));
+    }
+    let picture = describe(spec).map_err(|error| Report::from_error(Exit::Usage, &error))?;
+    output.note(&picture.to_string());
+    match person.confirm(output, "Run this plan? [y/N]").await {
+        Verdict::Yes => Ok(Approved::Yes(Approval::Given)),
+        Verdict::No => {
+            output.note("nothing was run");
+            Ok(Approved::No(Exit::Failure))
+        }
+        Verdict::Interrupted => Ok(Approved::No(Exit::Interrupted)),
+    }
+}
+
+/// The plan is on its own from here; its id is the result.
+async fn leave(
+    client: &Client,
+    output: Output,
+    plan: PlanId,
+    (before, form): (Seq, Form),
+) -> Result<(), Report> {
+    match form {
+        Form::Text => output.line(&plan.to_string()),
+        Form::Json => print_events(client, output, plan, before).await,
+    }
+}
+
+async fn to_the_end(
+    client: &Client,
+    output: Output,
+    person: &mut Person,
+    plan: PlanId,
+    (mut after, form): (Seq, Form),
+) -> Done {
+    let query = BoardQuery { all: false, plan: Some(plan) };
+    loop {
+        let board = client.board(query).await?;
+        let order = Order { plans: vec![plan], after, form };
+        if follow(client, output, person, &board, order).await? == Ended::Interrupted {
+            return pause(client, output, person, plan).await;
+        }
+        let exit = tell_end(client, output, plan, form).await?;
+        let ended = client.board(query).await?;
+        let Ok(tasks) = retryable(&ended, plan) else { return Ok(exit) };
+        let is_over = ended.plan(plan).is_some_and(|it| it.status == PlanStatus::Cancelled);
+        if form == Form::Json || !output.asks || is_over {
+            return Ok(exit);
+        }
+        match person.confirm(output, "Retry failed subtask(s)? [y/n]:").await {
+            Verdict::Yes => {}
+            Verdict::No => return Ok(exit),
+            Verdict::Interrupted => return Ok(Exit::Interrupted),
+        }
+        after = ended.seq;
+        let freshness = Freshness::Continue;
+        client.command(&Command::RetryTasks { tasks, freshness }).await?;
+    }
+}
+
+/// Ctrl-C: the plan holds still until somebody wants it to go on. A second one does not wait for that.
+async fn pause(client: &Client, output: Output, person: &mut Person, plan: PlanId) -> Done {
+    output.note("");
+    let command = Command::PausePlan { plan };
+    let paused = tokio::select! {
+        paused = client.command(&command) => paused,
+        _ = person.interrupt() => return Ok(Exit::Interrupted),
+    };
+    match paused {
+        Ok(_) => output.note(&format!("{plan} is paused; go on with: pitcrew resume {plan}")),
+        Err(report) => output.note(report.render(output.err).trim_end()),
+    }
+    Ok(Exit::Interrupted)
+}
+
+/// Prints what became of a plan.
+pub async fn tell_end(client: &Client, output: Output, plan: PlanId, form: Form) -> Done {
+    let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
+    let Some(summary) = Summary::of(&board, plan) else {
+        return Err(Report::new(Exit::Failure, format!("{plan} is gone from the board")));
+    };
+    if form == Form::Text {
+        let extras = SummaryExtras {
+            checkouts: checkouts(&board, plan),
+            state: client.workspace.dirs.state.clone(),
+        };
+        output.print(&render::summary(&summary, &extras, output.out))?;
+    }
+    Ok(match summary.status {
+        PlanStatus::Partial => Exit::Partial,
+        PlanStatus::Failed | PlanStatus::Cancelled => Exit::PlanFailed,
+        PlanStatus::AwaitingApproval | PlanStatus::Paused => Exit::Waiting,
+        PlanStatus::Completed
+        | PlanStatus::Draft
+        | PlanStatus::Clarifying
+        | PlanStatus::Decomposing
+        | PlanStatus::Active => Exit::Success,
+    })
+}
+
+/// The folder of the checkouts that are still there.
+fn checkouts(board: &BoardView, plan: PlanId) -> Option<PathBuf> {
+    let attempts = board.tasks_of(plan).flat_map(|it| &it.attempts);
+    let mut paths = attempts.filter(|it| it.removed_at.is_none()).filter_map(|it| it.path.as_ref());
+    paths.find_map(|it| Path::new(it).parent().map(Path::to_owned))
+}

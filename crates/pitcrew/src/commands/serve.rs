@@ -1,0 +1,73 @@
+//! The orchestrator's process.
+
+use super::Done;
+use crate::{
+    cli::ServeArgs, client::workspace_token, exit::Exit, report::Report, workspace::Workspace,
+};
+use pitcrew_model::limits;
+use pitcrew_process::leave_session;
+use pitcrew_runtime::{Orchestrator, Setup, StartError, StartErrorKind, Tokens};
+use pitcrew_server::{Serve, serve};
+use pitcrew_store::OpenErrorKind;
+use std::time::Duration;
+
+pub fn run(args: &ServeArgs) -> Done {
+    if args.on_demand {
+        // Fails only where we lead a group of our own already: nothing of the caller's reaches us then.
+        leave_session().ok();
+    }
+    let workspace = match &args.workspace {
+        Some(path) => Workspace::at(path)?,
+        None => Workspace::here()?,
+    };
+    workspace.make_dirs()?;
+    let failed = |what: &str, error: &std::io::Error| {
+        Report::new(Exit::Failure, what).because(error.to_string())
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failed("failed to start the runtime", &error))?;
+    let served = runtime.block_on(orchestrate(workspace, args));
+    // Whatever still blocks a thread was told to stop; the journal is closed.
+    runtime.shutdown_background();
+    served
+}
+
+async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
+    let (settings, _) = workspace.settings()?;
+    let tokens = Tokens::new(workspace_token(&workspace.dirs)?.reveal().to_owned());
+    let program = std::env::current_exe().map_err(|error| {
+        Report::new(Exit::Failure, "failed to find our own program").because(error.to_string())
+    })?;
+    let root = workspace.root().to_owned();
+    let socket = workspace.dirs.socket();
+    let setup = Setup {
+        program,
+        repository: workspace.repository,
+        dirs: workspace.dirs,
+        settings,
+        tokens: tokens.clone(),
+    };
+    let orchestrator = Orchestrator::start(setup).map_err(|error| not_started(&error))?;
+    let idle = args.on_demand.then_some(Duration::from_millis(limits::ORCHESTRATOR_IDLE_MS));
+    let workspace = root.display().to_string();
+    let order = Serve { orchestrator, tokens, socket: socket.clone(), workspace, idle };
+    let foreground = !args.on_demand;
+    let ready = || {
+        if foreground {
+            eprintln!("serves {} at {}; Ctrl-C stops it", root.display(), socket.display());
+        }
+    };
+    serve(order, ready).await.map_err(|error| {
+        Report::new(Exit::Failure, format!("failed to serve at `{}`", socket.display()))
+            .because(error.to_string())
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Who starts us on demand tells by the exit code whether it is worth trying again.
+fn not_started(error: &StartError) -> Report {
+    let locked = matches!(&error.kind, StartErrorKind::Journal(it)
+        if matches!(it.kind, OpenErrorKind::Locked { .. }));
+    let exit = if locked { Exit::Refused } else { Exit::Failure };
+    Report::from_error(exit, error)
+}

@@ -1,0 +1,55 @@
+//! Follows plans until they end.
+
+use super::{Done, run::tell_end};
+use crate::{
+    ask::Person,
+    cli::WatchArgs,
+    client::Client,
+    exit::Exit,
+    follow::{Ended, Form, Order, follow},
+    ids,
+    output::Output,
+    report::Report,
+};
+use pitcrew_api::paths::BoardQuery;
+use pitcrew_model::PlanId;
+
+pub async fn run(args: WatchArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let plan = match &args.plan {
+        Some(text) => Some(ids::plan(&client, text).await?),
+        None => None,
+    };
+    let board = client.board(BoardQuery { all: false, plan }).await?;
+    if let Some(plan) = plan.filter(|it| board.plan(*it).is_none()) {
+        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
+            .help("`pitcrew status --all` lists the plans"));
+    }
+    let live = board.plans.iter().filter(|it| !it.status.has_ended());
+    let plans: Vec<PlanId> = live.map(|it| it.id).collect();
+    let form = if args.output.json { Form::Json } else { Form::Text };
+    if !plans.is_empty() {
+        let mut person = Person::listen()?;
+        let order = Order { plans: plans.clone(), after: board.seq, form };
+        if follow(&client, output, &mut person, &board, order).await? == Ended::Interrupted {
+            output.note("left; the plan goes on");
+            return Ok(Exit::Interrupted);
+        }
+    }
+    let ended = match (plan, &plans[..]) {
+        (Some(plan), _) => vec![plan],
+        (None, []) => {
+            output.note("no plan is under way; `pitcrew status` shows the last one");
+            return Ok(Exit::Success);
+        }
+        (None, plans) => plans.to_vec(),
+    };
+    let mut exit = Exit::Success;
+    for plan in ended {
+        let end = tell_end(&client, output, plan, form).await?;
+        if exit == Exit::Success {
+            exit = end;
+        }
+    }
+    Ok(exit)
+}

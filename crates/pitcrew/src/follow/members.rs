@@ -1,0 +1,131 @@
+//! Which events belong to the plans that are followed.
+
+use pitcrew_api::EventLine;
+use pitcrew_model::{AttemptId, EffectResult, Event, PlanId, RequestId, TaskId, WorkerId};
+use pitcrew_views::BoardView;
+use std::collections::BTreeSet;
+
+/// Everything that is known to belong to the plans. Grows with the events.
+pub struct Members {
+    plans: BTreeSet<PlanId>,
+    tasks: BTreeSet<TaskId>,
+    attempts: BTreeSet<AttemptId>,
+    workers: BTreeSet<WorkerId>,
+    requests: BTreeSet<RequestId>,
+}
+
+enum Subject {
+    Plan(PlanId),
+    Task(TaskId),
+    Attempt(AttemptId),
+    Worker(WorkerId),
+    Request(RequestId),
+    Workspace,
+}
+
+impl Members {
+    pub fn of(board: &BoardView, plans: &[PlanId]) -> Self {
+        let plans: BTreeSet<PlanId> = plans.iter().copied().collect();
+        let tasks: Vec<_> = board.tasks.iter().filter(|it| plans.contains(&it.plan)).collect();
+        let attempts = || tasks.iter().flat_map(|it| &it.attempts);
+        Self {
+            tasks: tasks.iter().map(|it| it.id).collect(),
+            attempts: attempts().map(|it| it.id).collect(),
+            workers: attempts().map(|it| it.worker).collect(),
+            requests: BTreeSet::new(),
+            plans,
+        }
+    }
+
+    pub fn follows(&self, plan: PlanId) -> bool {
+        self.plans.contains(&plan)
+    }
+
+    pub fn has(&mut self, line: &EventLine) -> bool {
+        let event = line.entry.known().map(|it| &it.event);
+        let subject = event.map_or(Subject::Workspace, subject);
+        let has = match subject {
+            Subject::Plan(plan) => self.plans.contains(&plan),
+            Subject::Task(task) => self.tasks.contains(&task),
+            Subject::Attempt(attempt) => self.attempts.contains(&attempt),
+            Subject::Worker(worker) => self.workers.contains(&worker),
+            Subject::Request(request) => self.requests.contains(&request),
+            Subject::Workspace => false,
+        };
+        let has = has || line.plan.is_some_and(|it| self.plans.contains(&it));
+        if let (true, Some(event)) = (has, event) {
+            self.grow(event);
+        }
+        has
+    }
+
+    fn grow(&mut self, event: &Event) {
+        if let Event::TaskAdded { task, .. } = event {
+            self.tasks.insert(*task);
+        } else if let Event::AttemptOpened { attempt, worker, .. } = event {
+            self.attempts.insert(*attempt);
+            self.workers.insert(*worker);
+        } else if let Event::RequestOpened { request, .. } = event {
+            self.requests.insert(*request);
+        }
+    }
+}
+
+fn subject(event: &Event) -> Subject {
+    match event {
+        Event::AgentsMaxSet { .. } => Subject::Workspace,
+        Event::PlanCreated { plan, .. }
+        | Event::TaskAdded { plan, .. }
+        | Event::PlanMoved { plan, .. }
+        | Event::PlanOpened { plan }
+        | Event::BaseCheckAsked { plan }
+        | Event::RequestOpened { plan, .. }
+        | Event::LandingMoved { plan, .. } => Subject::Plan(*plan),
+        Event::TaskMoved { task, .. }
+        | Event::TaskDeployed { task, .. }
+        | Event::RetryGranted { task, .. }
+        | Event::AttemptOpened { task, .. } => Subject::Task(*task),
+        Event::AttemptEnded { attempt, .. }
+        | Event::CompletionClaimed { attempt, .. }
+        | Event::CollectAsked { attempt }
+        | Event::SaveAsked { attempt }
+        | Event::VerifyAsked { attempt, .. }
+        | Event::IntegrateAsked { attempt }
+        | Event::Abandoned { attempt, .. }
+        | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
+        Event::WorkerMoved { worker, .. }
+        | Event::AgentStartAsked { worker }
+        | Event::TurnOpened { worker, .. }
+        | Event::StopAsked { worker }
+        | Event::InterruptAsked { worker }
+        | Event::AgentExited { worker, .. }
+        | Event::ActivityNoted { worker, .. }
+        | Event::ToolDecided { worker, .. }
+        | Event::ToolAnswered { worker, .. } => Subject::Worker(*worker),
+        Event::RequestMoved { request, .. } => Subject::Request(*request),
+        Event::EffectEnded { result, .. } => result_subject(result),
+    }
+}
+
+fn result_subject(result: &EffectResult) -> Subject {
+    match result {
+        EffectResult::PlanPrepared { plan, .. }
+        | EffectResult::PlanNotPrepared { plan, .. }
+        | EffectResult::BaseChecked { plan, .. }
+        | EffectResult::Landed { plan, .. }
+        | EffectResult::NotLanded { plan, .. } => Subject::Plan(*plan),
+        EffectResult::CheckoutPrepared { attempt, .. }
+        | EffectResult::WorkCollected { attempt, .. }
+        | EffectResult::WorkSaved { attempt, .. }
+        | EffectResult::Verified { attempt, .. }
+        | EffectResult::Integrated { attempt, .. }
+        | EffectResult::CheckoutRemoved { attempt }
+        | EffectResult::CheckoutKept { attempt, .. }
+        | EffectResult::AttemptFailed { attempt, .. } => Subject::Attempt(*attempt),
+        EffectResult::AgentReady { worker, .. }
+        | EffectResult::TurnEnded { worker, .. }
+        | EffectResult::PermissionAnswered { worker }
+        | EffectResult::TurnInterrupted { worker }
+        | EffectResult::AgentStopped { worker, .. } => Subject::Worker(*worker),
+    }
+}

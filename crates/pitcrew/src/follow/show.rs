@@ -1,0 +1,197 @@
+//! Shows what is followed: lines that scroll, a block that is drawn again, questions in place.
+
+use super::Form;
+use crate::{
+    ask::{Person, is_yes},
+    client::Client,
+    output::{Output, Screen},
+    render::{self, Style},
+    report::Report,
+};
+use pitcrew_api::{EventLine, EventStreamLine, paths::BoardQuery};
+use pitcrew_model::{Command, PlanId, RequestId, Timestamp, Verdict};
+use pitcrew_views::{Ask, BoardView, OpenRequest};
+use std::{collections::BTreeSet, time::Instant};
+
+pub struct Show<'a> {
+    client: &'a Client,
+    output: Output,
+    plans: Vec<PlanId>,
+    form: Form,
+    screen: Screen,
+    /// Events that are not told yet.
+    gathered: Vec<EventLine>,
+    seen: Option<Seen>,
+    /// What the person is being asked now.
+    asked: Option<OpenRequest>,
+    /// What the person was asked and left for later.
+    left: BTreeSet<RequestId>,
+}
+
+/// The last look at the board.
+struct Seen {
+    board: BoardView,
+    waiting: Vec<OpenRequest>,
+    looked_at: Instant,
+}
+
+impl<'a> Show<'a> {
+    pub fn new(client: &'a Client, output: Output, plans: Vec<PlanId>, form: Form) -> Self {
+        Self {
+            client,
+            output,
+            plans,
+            form,
+            screen: Screen::new(),
+            gathered: Vec::new(),
+            seen: None,
+            asked: None,
+            left: BTreeSet::new(),
+        }
+    }
+
+    pub fn draws(&self) -> bool {
+        self.form == Form::Text && self.output.draws && self.seen.is_some() && self.asked.is_none()
+    }
+
+    pub fn take(&mut self, line: EventLine) -> Result<(), Report> {
+        match self.form {
+            Form::Json => self.output.json(&EventStreamLine::Event(line)),
+            Form::Text => {
+                self.gathered.push(line);
+                Ok(())
+            }
+        }
+    }
+
+    /// Looks at the board and tells what was gathered.
+    pub async fn refresh(&mut self, person: &mut Person) -> Result<(), Report> {
+        if self.form == Form::Json {
+            return Ok(());
+        }
+        self.look().await?;
+        let is_open = |seen: &Seen, id| seen.waiting.iter().any(|it| it.id == id);
+        if let (Some(asked), Some(seen)) = (&self.asked, &self.seen) {
+            if is_open(seen, asked.id) {
+                return Ok(());
+            }
+            self.output.note("");
+            self.asked = None;
+        }
+        self.tell();
+        self.ask_in_place(person);
+        Ok(())
+    }
+
+    pub fn redraw(&mut self) {
+        self.draw(&[]);
+    }
+
+    /// The person typed a line.
+    pub async fn answered(&mut self, line: &str, person: &mut Person) -> Result<(), Report> {
+        let Some(asked) = self.asked.take() else { return Ok(()) };
+        self.left.insert(asked.id);
+        let line = line.trim();
+        if !line.is_empty() {
+            let request = asked.id;
+            let command = match asked.ask {
+                Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
+                Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+                    let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
+                    Command::DecideRequest { request, verdict, reason: None }
+                }
+            };
+            if let Err(report) = self.client.command(&command).await {
+                self.output.note(report.render(self.output.err).trim_end());
+            }
+        }
+        self.refresh(person).await
+    }
+
+    /// The last words, when everything has ended.
+    pub async fn finish(&mut self) -> Result<(), Report> {
+        if self.form == Form::Text {
+            self.look().await?;
+            self.tell();
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Leaves the terminal as it should be.
+    pub fn close(&mut self) {
+        if self.asked.take().is_some() {
+            self.output.note("");
+        }
+        if self.form == Form::Text && self.output.draws {
+            self.screen.clear();
+        }
+        self.seen = None;
+    }
+
+    /// The stream broke off: the orchestrator went away.
+    pub fn tell_break(&mut self) {
+        if self.form == Form::Text {
+            if self.draws() {
+                self.screen.clear();
+            }
+            self.output.note("       Note the orchestrator went away; it is started again");
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), Report> {
+        let plan = if let [plan] = self.plans[..] { Some(plan) } else { None };
+        let board = self.client.board(BoardQuery { all: false, plan }).await?;
+        let mut waiting = self.client.inbox().await?.open;
+        waiting.retain(|it| self.plans.contains(&it.plan));
+        self.seen = Some(Seen { board, waiting, looked_at: Instant::now() });
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        let Some(seen) = &self.seen else { return };
+        let (style, draws) = (self.output.err, self.output.draws);
+        let lines: Vec<String> = self
+            .gathered
+            .drain(..)
+            .filter_map(|it| render::happened(&it, &seen.board, &seen.waiting, style, draws))
+            .collect();
+        if self.output.draws {
+            self.draw(&lines);
+        } else {
+            for line in &lines {
+                self.output.note(line);
+            }
+        }
+    }
+
+    fn draw(&mut self, above: &[String]) {
+        let Some(seen) = &self.seen else { return };
+        let elapsed = u64::try_from(seen.looked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now: Timestamp = seen.board.at.plus(elapsed);
+        let style: Style = self.output.err;
+        let block = render::live(&seen.board, &self.plans, &seen.waiting, now, style);
+        self.screen.draw(above, &block);
+    }
+
+    /// Asks the first thing that can be answered with one line.
+    fn ask_in_place(&mut self, person: &mut Person) {
+        let Some(seen) = self.seen.as_ref().filter(|_| self.output.asks) else { return };
+        let is_simple = |it: &&OpenRequest| match it.ask {
+            Ask::Question { .. } | Ask::ToolUse { .. } => !self.left.contains(&it.id),
+            Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => false,
+        };
+        let Some(request) = seen.waiting.iter().find(is_simple).cloned() else { return };
+        if self.output.draws {
+            self.screen.clear();
+        }
+        let question = match request.ask {
+            Ask::Question { .. } => "Your answer (empty: later):",
+            Ask::ToolUse { .. } | Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => {
+                "Allow it? [y/n, empty: later]:"
+            }
+        };
+        person.prompt(self.output, &format!("{}: {question}", request.id));
+        self.asked = Some(request);
+    }
+}

@@ -1,0 +1,107 @@
+//! What a person means by an id: the id itself, or a name that only one thing has.
+
+use crate::{client::Client, exit::Exit, report::Report};
+use pitcrew_api::paths::BoardQuery;
+use pitcrew_model::{PlanId, RequestId, TaskId};
+use pitcrew_views::{BoardView, InboxView, OpenRequest};
+
+/// A plan or one of its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Plan(PlanId),
+    Task(TaskId),
+}
+
+pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
+    if let Ok(plan) = text.parse() {
+        return Ok(plan);
+    }
+    match named(&client.board(BoardQuery::default()).await?, text, Wanted::Plan)? {
+        Target::Plan(plan) => Ok(plan),
+        Target::Task(_) => unreachable!("only plans were looked for"),
+    }
+}
+
+pub async fn task(client: &Client, text: &str) -> Result<TaskId, Report> {
+    if let Ok(task) = text.parse() {
+        return Ok(task);
+    }
+    match named(&client.board(BoardQuery::default()).await?, text, Wanted::Task)? {
+        Target::Task(task) => Ok(task),
+        Target::Plan(_) => unreachable!("only tasks were looked for"),
+    }
+}
+
+pub async fn target(client: &Client, text: &str) -> Result<Target, Report> {
+    if let Ok(plan) = text.parse() {
+        return Ok(Target::Plan(plan));
+    }
+    if let Ok(task) = text.parse() {
+        return Ok(Target::Task(task));
+    }
+    named(&client.board(BoardQuery::default()).await?, text, Wanted::Either)
+}
+
+/// The request that is meant, or the only one that waits for a plan or a task of that name.
+pub async fn request(client: &Client, text: &str) -> Result<RequestId, Report> {
+    match text.parse() {
+        Ok(request) => Ok(request),
+        Err(_) => only_request(&client.inbox().await?, text),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Plan,
+    Task,
+    Either,
+}
+
+fn named(board: &BoardView, name: &str, wanted: Wanted) -> Result<Target, Report> {
+    let plans = board.plans.iter().filter(|it| wanted != Wanted::Task && it.name == name);
+    let tasks = board.tasks.iter().filter(|it| wanted != Wanted::Plan && it.key == name);
+    let mut found: Vec<(Target, String)> =
+        plans.map(|it| (Target::Plan(it.id), format!("{} ({})", it.id, it.status))).collect();
+    let of_plan = |plan: PlanId| board.plan(plan).map_or(String::new(), |it| it.name.clone());
+    found.extend(tasks.map(|it| {
+        let plan = of_plan(it.plan);
+        (Target::Task(it.id), format!("{} ({}, of {} {plan})", it.id, it.status, it.plan))
+    }));
+    let kind = match wanted {
+        Wanted::Plan => "plan",
+        Wanted::Task => "task",
+        Wanted::Either => "plan or task",
+    };
+    match &found[..] {
+        [] => Err(Report::new(Exit::Usage, format!("there is no {kind} `{name}`"))
+            .help("`pitcrew status --all` lists all of them; give the id")),
+        [(target, _)] => Ok(*target),
+        many => {
+            let message = format!("`{name}` is the name of {} things", many.len());
+            let list: Vec<&str> = many.iter().map(|it| it.1.as_str()).collect();
+            Err(Report::new(Exit::Usage, message)
+                .help(format!("give the id of one of them: {}", list.join(", "))))
+        }
+    }
+}
+
+fn only_request(inbox: &InboxView, text: &str) -> Result<RequestId, Report> {
+    let belongs = |it: &&OpenRequest| {
+        let is_task = it.task.is_some_and(|it| it.to_string() == text);
+        let is_plan = it.plan.to_string() == text || it.plan_name == text;
+        is_task || is_plan || it.task_key.as_deref() == Some(text)
+    };
+    let waiting: Vec<&OpenRequest> = inbox.open.iter().filter(belongs).collect();
+    match waiting[..] {
+        [] => Err(Report::new(Exit::Refused, format!("nothing of `{text}` waits for you"))
+            .help("`pitcrew inbox` lists what waits")),
+        [one] => Ok(one.id),
+        _ => {
+            let list: Vec<String> =
+                waiting.iter().map(|it| format!("{} ({})", it.id, it.title)).collect();
+            let message = format!("{} things of `{text}` wait for you", list.len());
+            Err(Report::new(Exit::Usage, message)
+                .help(format!("give the id of one of them: {}", list.join(", "))))
+        }
+    }
+}

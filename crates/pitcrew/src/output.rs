@@ -1,0 +1,125 @@
+//! Where results, progress and questions go.
+//!
+//! Results go to standard output, everything else to standard error. Nothing here decides what is said.
+
+use crate::{
+    exit::Exit,
+    render::{Style, cut_to_width},
+    report::Report,
+};
+use serde::Serialize;
+use std::io::{self, IsTerminal, Write};
+
+/// What the two outputs can show.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    pub out: Style,
+    pub err: Style,
+    /// A person sits there: they can be asked, and see what is drawn again.
+    pub asks: bool,
+    /// Progress may be drawn over itself.
+    pub draws: bool,
+    /// Standard output is a terminal.
+    pub shows: bool,
+}
+
+impl Output {
+    pub fn of_this_process() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|it| it == "dumb");
+        let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let colour = |terminal: bool| {
+            if terminal && !dumb && !is_set("NO_COLOR") {
+                Style::coloured()
+            } else {
+                Style::plain()
+            }
+        };
+        Self {
+            out: colour(out),
+            err: colour(err),
+            asks: io::stdin().is_terminal() && err && !is_set("CI"),
+            draws: err && !dumb && !is_set("CI") && !is_set("NO_COLOR"),
+            shows: out,
+        }
+    }
+
+    /// Writes a result.
+    #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
+    pub fn print(self, text: &str) -> Result<(), Report> {
+        let written = io::stdout().lock().write_all(text.as_bytes());
+        written.and_then(|()| io::stdout().flush()).map_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return Report::reader_gone();
+            }
+            Report::new(Exit::Failure, "failed to write to standard output")
+                .because(error.to_string())
+        })
+    }
+
+    pub fn line(self, line: &str) -> Result<(), Report> {
+        self.print(&format!("{line}\n"))
+    }
+
+    /// One JSON document, or one line of a stream.
+    pub fn json(self, value: &impl Serialize) -> Result<(), Report> {
+        let text = serde_json::to_string(value).expect("our wire types are representable in JSON");
+        self.line(&text)
+    }
+
+    /// Says something that is no result. Nobody there to hear it is no reason to stop.
+    #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
+    pub fn note(self, text: &str) {
+        writeln!(io::stderr().lock(), "{text}").ok();
+    }
+}
+
+/// The part of the terminal that is drawn again and again, below what scrolls.
+pub struct Screen {
+    drawn_count: usize,
+}
+
+impl Screen {
+    pub fn new() -> Self {
+        Self { drawn_count: 0 }
+    }
+
+    /// Puts `above` over the block, where it stays, and draws the block anew.
+    pub fn draw(&mut self, above: &[String], block: &[String]) {
+        let (columns, rows) = size();
+        let mut text = self.wiped();
+        for line in above {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let shown = block.len().min(rows.saturating_sub(2).max(1));
+        for line in &block[..shown] {
+            text.push_str(&cut_to_width(line, columns.saturating_sub(1)));
+            text.push('\n');
+        }
+        self.drawn_count = shown;
+        let mut stderr = io::stderr().lock();
+        stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
+    }
+
+    /// Takes the block away, so that something else can be said.
+    pub fn clear(&mut self) {
+        self.draw(&[], &[]);
+    }
+
+    fn wiped(&self) -> String {
+        match self.drawn_count {
+            0 => String::new(),
+            count => format!("\u{1b}[{count}A\u{1b}[0J"),
+        }
+    }
+}
+
+fn size() -> (usize, usize) {
+    match rustix::termios::tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+            (usize::from(size.ws_col), usize::from(size.ws_row))
+        }
+        Ok(_) | Err(_) => (80, 24),
+    }
+}

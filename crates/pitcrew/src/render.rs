@@ -1,0 +1,27 @@
+//! How things look: pure functions from views to text.
+//!
+//! Nothing here writes, asks or reads a clock. Text of agents is made safe before it is shown.
+
+mod style;
+mod words;
+mod table;
+mod board;
+mod inbox;
+mod summary;
+mod happened;
+mod live;
+mod diff;
+mod log;
+#[cfg(test)]
+mod tests;
+
+pub use board::board;
+pub use diff::{diff, stat};
+pub use happened::happened;
+pub use inbox::inbox;
+pub use live::live;
+pub use log::log_line;
+pub use style::Style;
+pub use summary::{SummaryExtras, summary};
+pub use table::{Align, Table};
+pub use words::{cut_to_width, joined, plural};

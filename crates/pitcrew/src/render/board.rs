@@ -1,0 +1,170 @@
+//! The board as a table.
+
+use super::{
+    Style,
+    table::{Align, Table},
+    words::{duration, plural, red_on_base, region},
+};
+use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
+use pitcrew_views::{BaseCheck, BoardView, PlanView, TaskView, plain};
+
+/// Every plan with its tasks, and what can be done next.
+pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
+    let mut lines = Vec::new();
+    for plan in &board.plans {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.push(head(board, plan, style));
+        lines.extend(about(plan).into_iter().map(|it| format!("  {}", style.dim(&it))));
+        let mut table = Table::new(&[
+            Align::Left,
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+        ]);
+        for task in board.tasks_of(plan.id) {
+            table.row(task_row(board, task, style));
+        }
+        lines.extend(table.lines("  "));
+    }
+    if board.plans.is_empty() {
+        lines.push("there is no plan; start one with `pitcrew run FILE`".to_owned());
+    }
+    if waiting_count > 0 {
+        let what = if waiting_count == 1 { "request waits" } else { "requests wait" };
+        let text = format!("{waiting_count} {what} for you: pitcrew inbox");
+        lines.push(String::new());
+        lines.push(style.cyan(&text));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {
+    let name = style.bold(&format!("{} {}", plan.id, plain::line(&plan.name)));
+    let completed = plan.counts.get(&TaskStatus::Completed).copied().unwrap_or(0);
+    let took = plan.ended_at.unwrap_or(board.at).since(plan.created_at);
+    let status = plan_status(plan.status, style);
+    let total = plan.tasks.len();
+    format!("{name}: {status}, {completed} of {total} completed, {}", duration(took))
+}
+
+/// Where it starts from, why it is where it is, what became of it.
+fn about(plan: &PlanView) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(base) = &plan.base {
+        let branch = base.branch.as_deref().unwrap_or("a detached HEAD");
+        let mut from = format!("from {} at {}", plain::line(branch), base.tip.short());
+        if base.dirty_count > 0 {
+            let files = plural(base.dirty_count, "uncommitted file");
+            from = format!("{from}, with {files} of yours");
+        }
+        lines.push(from);
+        lines.extend(base.notes.iter().map(|it| plain::line(it)));
+    }
+    if let BaseCheck::Done { checks } = &plan.base_check {
+        let red = checks.iter().filter(|it| !it.passed).map(|it| it.command.as_str());
+        lines.extend(red_on_base(red));
+    }
+    let told = matches!(plan.status, PlanStatus::Failed | PlanStatus::Cancelled);
+    if told && !plan.reason.is_empty() {
+        lines.push(plain::line(&plan.reason));
+    }
+    lines.extend(landing(plan));
+    lines
+}
+
+fn landing(plan: &PlanView) -> Option<String> {
+    let id = plan.id;
+    match plan.landing.status {
+        LandingStatus::None => match plan.status {
+            PlanStatus::Completed | PlanStatus::Partial => {
+                Some(format!("not landed; `pitcrew land {id}` merges it"))
+            }
+            PlanStatus::AwaitingApproval => {
+                Some(format!("waits for you; `pitcrew approve {id}` lets it run"))
+            }
+            PlanStatus::Paused => Some(format!("`pitcrew resume {id}` lets it go on")),
+            PlanStatus::Draft
+            | PlanStatus::Clarifying
+            | PlanStatus::Decomposing
+            | PlanStatus::Active
+            | PlanStatus::Failed
+            | PlanStatus::Cancelled => None,
+        },
+        LandingStatus::Review => Some(format!("landing waits for you: `pitcrew approve {id}`")),
+        LandingStatus::Merging => Some("being landed".to_owned()),
+        LandingStatus::Conflict => {
+            let why = plan.landing.failure.as_ref().map(ToString::to_string);
+            let why = plain::line(&why.unwrap_or_else(|| plan.landing.reason.clone()));
+            Some(format!("not landed: {why}; `pitcrew land {id}` tries again"))
+        }
+        LandingStatus::Merged | LandingStatus::Cleaned => {
+            let commit = plan.landing.result.as_ref().map(|it| it.commit.short().to_owned());
+            Some(format!("landed as {}", commit.unwrap_or_default()))
+        }
+        LandingStatus::Abandoned => Some("given up".to_owned()),
+    }
+}
+
+fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
+    let attempts = match task.attempts.len() {
+        0 => String::new(),
+        count => format!("{count}/{}", task.attempts_max),
+    };
+    let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(board.at).since(it.started_at));
+    let took = took.fold(0, u64::saturating_add);
+    let took = if task.attempts.is_empty() { String::new() } else { duration(took) };
+    [
+        status(task.status, style),
+        format!("{} {}", task.id, plain::line(&task.key)),
+        style.dim(&region(&task.region)),
+        attempts,
+        took,
+        note(board, task),
+    ]
+}
+
+/// What it waits for, why it failed, or what its worker did last.
+fn note(board: &BoardView, task: &TaskView) -> String {
+    if let Some(reason) = &task.reason {
+        return plain::line(reason);
+    }
+    let worker = task.worker.and_then(|it| board.worker(it));
+    if let Some(activity) = worker.and_then(|it| it.activity.as_ref()) {
+        return plain::line(&activity.note);
+    }
+    let said = task.newest_attempt().and_then(|it| it.summary.as_deref());
+    plain::line(said.and_then(|it| it.lines().next()).unwrap_or_default())
+}
+
+pub fn status(status: TaskStatus, style: Style) -> String {
+    let text = status.to_string();
+    match status {
+        TaskStatus::Completed => style.green(&text),
+        TaskStatus::Failed => style.red(&text),
+        TaskStatus::Partial | TaskStatus::Blocked | TaskStatus::Cancelled => style.yellow(&text),
+        TaskStatus::Starting
+        | TaskStatus::Running
+        | TaskStatus::Verifying
+        | TaskStatus::Integrating => style.cyan(&text),
+        TaskStatus::Pending | TaskStatus::Queued => style.dim(&text),
+    }
+}
+
+pub fn plan_status(status: PlanStatus, style: Style) -> String {
+    let text = status.to_string();
+    match status {
+        PlanStatus::Completed => style.green(&text),
+        PlanStatus::Failed => style.red(&text),
+        PlanStatus::Partial
+        | PlanStatus::Cancelled
+        | PlanStatus::Paused
+        | PlanStatus::AwaitingApproval => style.yellow(&text),
+        PlanStatus::Active => style.cyan(&text),
+        PlanStatus::Draft | PlanStatus::Clarifying | PlanStatus::Decomposing => text,
+    }
+}

@@ -1,0 +1,48 @@
+//! Differences.
+
+use super::{
+    Style,
+    table::{Align, Table},
+    words::plural,
+};
+use pitcrew_api::Diff;
+use pitcrew_views::plain;
+
+/// The text of a difference for a terminal: safe, and coloured where that is wanted.
+pub fn diff(diff: &Diff, style: Style) -> String {
+    let text = plain::block(&diff.text);
+    let line = |line: &str| match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', ..] => style.bold(line),
+        [b'+', ..] => style.green(line),
+        [b'-', ..] => style.red(line),
+        [b'@', ..] => style.cyan(line),
+        _ => line.to_owned(),
+    };
+    text.lines().map(|it| line(it) + "\n").collect()
+}
+
+/// Which files changed, and by how much.
+pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
+    for file in &diff.files {
+        let count = |count: Option<u64>, sign: char| match count {
+            Some(count) => format!("{sign}{count}"),
+            None => "binary".to_owned(),
+        };
+        let removed = file.deletions.map(|it| style.red(&count(Some(it), '-')));
+        table.row([
+            file.change.to_string(),
+            plain::line(&file.path),
+            style.green(&count(file.insertions, '+')),
+            removed.unwrap_or_default(),
+        ]);
+    }
+    let mut lines = table.lines("  ");
+    let more = diff.files_count.saturating_sub(diff.files.len() as u64);
+    if more > 0 {
+        lines.push(format!("  and {more} more"));
+    }
+    let files = plural(diff.files_count, "file");
+    lines.push(format!("  {files}, +{} -{}", diff.insertions, diff.deletions));
+    lines
+}

@@ -1,0 +1,209 @@
+//! One line for each event that a person who follows a plan wants to hear of.
+
+use super::{
+    Style,
+    words::{duration, plural, red_on_base, region},
+};
+use pitcrew_api::EventLine;
+use pitcrew_model::{
+    EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
+};
+use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
+
+/// The columns that the first word of a line stands in, right-aligned.
+const VERB_WIDTH: usize = 11;
+
+/// The line of an event; none where the live display shows it, or nobody needs to know.
+///
+/// `drawn`: there is a live display, which tells of starts itself.
+pub fn happened(
+    line: &EventLine,
+    board: &BoardView,
+    waiting: &[OpenRequest],
+    style: Style,
+    drawn: bool,
+) -> Option<String> {
+    let event = &line.entry.known()?.event;
+    if let Event::TaskMoved { task, to, reason, .. } = event {
+        let task = board.task(*task)?;
+        return task_moved(task, *to, reason, style, drawn);
+    }
+    if let Event::PlanMoved { plan, from, to, reason, .. } = event {
+        let name = &board.plan(*plan)?.name;
+        let (verb, paint) = plan_verb(*from, *to)?;
+        let reason = if to.has_ended() { plain::line(reason) } else { String::new() };
+        let what = format!("{plan} {}", plain::line(name));
+        return Some(said(style, verb, paint, &what, &reason));
+    }
+    if let Event::RequestOpened { request, .. } = event {
+        let request = waiting.iter().find(|it| it.id == *request)?;
+        return Some(asks(request, style));
+    }
+    if let Event::RequestMoved { request, to, .. } = event {
+        let verb = match to {
+            RequestStatus::Approved => "Approved",
+            RequestStatus::Denied => "Denied",
+            RequestStatus::Answered => "Answered",
+            RequestStatus::AtUser | RequestStatus::Withdrawn => return None,
+        };
+        return Some(said(style, verb, Paint::Dim, &request.to_string(), ""));
+    }
+    if let Event::EffectEnded { result, .. } = event {
+        return result_line(result, style);
+    }
+    None
+}
+
+fn task_moved(
+    task: &TaskView,
+    to: TaskStatus,
+    reason: &Reason,
+    style: Style,
+    drawn: bool,
+) -> Option<String> {
+    let what = name(task.id, &task.key);
+    let words = plain::line(&reason.to_string());
+    match to {
+        TaskStatus::Starting if !drawn => {
+            let place = match &task.region[..] {
+                [] => region(&[]),
+                paths => format!("in {}", region(paths)),
+            };
+            let place = format!("{place} ({})", task.agent);
+            Some(said(style, "Starting", Paint::Dim, &what, &place))
+        }
+        TaskStatus::Pending => match reason {
+            Reason::Failure { .. } => {
+                // The next attempt may have been opened since.
+                let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
+                let next = format!("{words}; attempt {} of {}", ended + 1, task.attempts_max);
+                Some(said(style, "Retrying", Paint::Yellow, &what, &next))
+            }
+            Reason::Progress
+            | Reason::DependenciesCompleted
+            | Reason::DependencyEnded { .. }
+            | Reason::Unblocked
+            | Reason::SlotFree
+            | Reason::Retry
+            | Reason::Cancelled
+            | Reason::Accepted
+            | Reason::Paused => None,
+        },
+        TaskStatus::Completed => Some(said(style, "Completed", Paint::Green, &what, &work(task))),
+        TaskStatus::Partial => {
+            let reason = task.reason.as_deref().map(plain::line).unwrap_or_default();
+            Some(said(style, "Partial", Paint::Yellow, &what, &reason))
+        }
+        TaskStatus::Failed => Some(said(style, "Failed", Paint::Red, &what, &words)),
+        TaskStatus::Cancelled => Some(said(style, "Cancelled", Paint::Yellow, &what, "")),
+        TaskStatus::Blocked => Some(said(style, "Blocked", Paint::Yellow, &what, &words)),
+        TaskStatus::Queued
+        | TaskStatus::Starting
+        | TaskStatus::Running
+        | TaskStatus::Verifying
+        | TaskStatus::Integrating => None,
+    }
+}
+
+fn plan_verb(from: PlanStatus, to: PlanStatus) -> Option<(&'static str, Paint)> {
+    match to {
+        PlanStatus::Active if from == PlanStatus::Paused => Some(("Resumed", Paint::Green)),
+        PlanStatus::Active => Some(("Running", Paint::Green)),
+        PlanStatus::Paused => Some(("Paused", Paint::Yellow)),
+        PlanStatus::Completed => Some(("Completed", Paint::Green)),
+        PlanStatus::Partial => Some(("Partial", Paint::Yellow)),
+        PlanStatus::Failed => Some(("Failed", Paint::Red)),
+        PlanStatus::Cancelled => Some(("Cancelled", Paint::Yellow)),
+        PlanStatus::Draft
+        | PlanStatus::Clarifying
+        | PlanStatus::Decomposing
+        | PlanStatus::AwaitingApproval => None,
+    }
+}
+
+fn result_line(result: &EffectResult, style: Style) -> Option<String> {
+    if let EffectResult::PlanPrepared { base, .. } = result {
+        let mut text = said(style, "Base", Paint::Dim, &base_words(base), "");
+        for note in &base.notes {
+            text.push('\n');
+            text.push_str(&said(style, "Note", Paint::Yellow, &plain::line(note), ""));
+        }
+        return Some(text);
+    }
+    if let EffectResult::BaseChecked { checks, .. } = result {
+        let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.as_str());
+        return red_on_base(red).map(|what| said(style, "Note", Paint::Yellow, &what, ""));
+    }
+    None
+}
+
+fn base_words(base: &PlanBase) -> String {
+    let at = format!("{} at {}", base.branch.as_deref().unwrap_or("no branch"), base.tip.short());
+    match base.dirty_count {
+        0 => at,
+        count => format!("{at}, with {} of yours", plural(count, "uncommitted file")),
+    }
+}
+
+/// `request-2 task-5 ui: which port? (pitcrew answer request-2 "...")`
+fn asks(request: &OpenRequest, style: Style) -> String {
+    let id = request.id;
+    let whom = match (request.task, &request.task_key) {
+        (Some(task), Some(key)) => name(task, key),
+        _ => format!("{} {}", request.plan, plain::line(&request.plan_name)),
+    };
+    let what = format!("{id} {whom}: {}", plain::line(&request.title));
+    let how = match request.ask {
+        Ask::Question { .. } => format!("pitcrew answer {id} \"...\""),
+        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+            format!("pitcrew approve {id}, or pitcrew deny {id}")
+        }
+    };
+    let indent = " ".repeat(VERB_WIDTH + 1);
+    format!("{}\n{indent}{}", said(style, "Waiting", Paint::Cyan, &what, ""), style.dim(&how))
+}
+
+/// `2 attempts, 14 s, 2 files, +10 -2`
+fn work(task: &TaskView) -> String {
+    let took: u64 = task
+        .attempts
+        .iter()
+        .filter_map(|it| Some(it.ended_at?.since(it.started_at)))
+        .fold(0, u64::saturating_add);
+    let attempts = task.attempts.len() as u64;
+    let mut parts = Vec::new();
+    if attempts > 1 {
+        parts.push(plural(attempts, "attempt"));
+    }
+    parts.push(duration(took));
+    if let Some(newest) = task.newest_attempt() {
+        parts.push(plural(newest.files_count, "file"));
+        parts.push(format!("+{} -{}", newest.insertions, newest.deletions));
+    }
+    parts.join(", ")
+}
+
+fn name(task: TaskId, key: &str) -> String {
+    format!("{task} {}", plain::line(key))
+}
+
+#[derive(Clone, Copy)]
+enum Paint {
+    Green,
+    Red,
+    Yellow,
+    Cyan,
+    Dim,
+}
+
+fn said(style: Style, verb: &str, paint: Paint, what: &str, more: &str) -> String {
+    let verb = format!("{verb:>VERB_WIDTH$}");
+    let verb = match paint {
+        Paint::Green => style.green(&verb),
+        Paint::Red => style.red(&verb),
+        Paint::Yellow => style.yellow(&verb),
+        Paint::Cyan => style.cyan(&verb),
+        Paint::Dim => style.dim(&verb),
+    };
+    if more.is_empty() { format!("{verb} {what}") } else { format!("{verb} {what}: {more}") }
+}

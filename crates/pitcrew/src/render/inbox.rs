@@ -1,0 +1,139 @@
+//! What waits for a person, with everything they need to decide it.
+
+use super::{
+    Style,
+    words::{duration, joined, plural, region},
+};
+use pitcrew_model::{RequestId, TaskWork, Timestamp, ToolUse};
+use pitcrew_views::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask, plain};
+
+/// All that waits; with `closed`, also what is decided.
+pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> String {
+    let mut blocks: Vec<String> = inbox.open.iter().map(|it| request(it, now, style)).collect();
+    if blocks.is_empty() {
+        blocks.push("nothing waits for you".to_owned());
+    }
+    if closed && !inbox.closed.is_empty() {
+        let lines: Vec<String> = inbox.closed.iter().map(decided).collect();
+        blocks.push(lines.join("\n"));
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+/// One request in full.
+pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
+    let mut lines = Vec::new();
+    let whom = match (request.task, &request.task_key) {
+        (Some(task), Some(key)) => format!("{task} {}", plain::line(key)),
+        _ => format!("{} {}", request.plan, plain::line(&request.plan_name)),
+    };
+    let age = duration(now.since(request.opened_at));
+    lines.push(format!("{} {whom}, {age} ago", style.bold(&request.id.to_string())));
+    lines.extend(title(request).iter().map(|it| format!("  {}", style.cyan(it))));
+    lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
+    lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));
+    lines.join("\n")
+}
+
+fn details(ask: &Ask) -> Vec<String> {
+    match ask {
+        Ask::PlanExecution { setup, tasks, .. } => execution(setup, tasks),
+        Ask::BranchMerge {
+            base, completed, missing, files_count, insertions, deletions, ..
+        } => {
+            let branch = base.as_ref().and_then(|it| it.branch.as_deref());
+            let mut lines = vec![format!(
+                "into {}: {}, +{insertions} -{deletions}",
+                plain::line(branch.unwrap_or("a branch of its own")),
+                plural(*files_count, "file")
+            )];
+            lines.push(format!("with {}", joined(completed)));
+            if !missing.is_empty() {
+                lines.push(format!("without {}", joined(missing)));
+            }
+            lines
+        }
+        Ask::ToolUse { tool, region: zone, checkout, .. } => {
+            let mut lines = tool_lines(tool);
+            lines.push(format!("it works on {}", region(zone)));
+            lines.extend(checkout.iter().map(|it| format!("in {}", plain::line(it))));
+            lines
+        }
+        Ask::Question { prompt, .. } => {
+            let prompt = prompt.as_deref().map(plain::line).filter(|it| !it.is_empty());
+            prompt.map(|it| format!("its task: {it}")).into_iter().collect()
+        }
+    }
+}
+
+/// What is asked; a question as it was asked, however long it is.
+fn title(request: &OpenRequest) -> Vec<String> {
+    match &request.ask {
+        Ask::Question { question, .. } => {
+            plain::block(question.trim()).lines().map(str::to_owned).collect()
+        }
+        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+            vec![plain::line(&request.title)]
+        }
+    }
+}
+
+/// Everything that would be executed, verbatim.
+fn execution(setup: &[String], tasks: &[PlannedTask]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for command in setup {
+        code(&mut lines, "setup of every checkout", command);
+    }
+    for task in tasks {
+        let key = plain::line(&task.key);
+        lines.push(format!("{} {key} in {} ({})", task.id, region(&task.region), task.agent));
+        match &task.work {
+            TaskWork::Prompt { .. } => {}
+            TaskWork::Script { script, .. } => code(&mut lines, "  script", script),
+            TaskWork::Command { command, .. } => code(&mut lines, "  command", command),
+        }
+        for check in &task.checks {
+            code(&mut lines, "  check", check);
+        }
+    }
+    lines
+}
+
+fn tool_lines(tool: &ToolUse) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(command) = &tool.command {
+        code(&mut lines, "command", command);
+    }
+    if !tool.paths.is_empty() {
+        lines.push(format!("paths: {}", plain::line(&tool.paths.join(", "))));
+    }
+    if !tool.outside.is_empty() {
+        lines.push(format!("outside its checkout: {}", plain::line(&tool.outside.join(", "))));
+    }
+    lines
+}
+
+fn code(lines: &mut Vec<String>, what: &str, text: &str) {
+    lines.push(format!("{what}:"));
+    let indent = " ".repeat(what.len() - what.trim_start().len());
+    let text = plain::block(text.trim_end());
+    lines.extend(text.lines().map(|it| format!("{indent}  | {it}")));
+}
+
+fn ways(id: RequestId, ask: &Ask) -> Vec<String> {
+    match ask {
+        Ask::Question { .. } => vec![format!("pitcrew answer {id} \"...\"")],
+        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+            vec![format!("pitcrew approve {id}"), format!("pitcrew deny {id} --reason \"...\"")]
+        }
+    }
+}
+
+fn decided(request: &ClosedRequest) -> String {
+    let (id, status, by) = (request.id, request.status, request.decided_by);
+    let line = format!("{id} {status} by {by}: {}", plain::line(&request.title));
+    match request.text.as_deref().filter(|it| !it.is_empty()) {
+        Some(text) => format!("{line} ({})", plain::line(text)),
+        None => line,
+    }
+}

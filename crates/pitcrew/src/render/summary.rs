@@ -1,0 +1,133 @@
+//! What became of a plan: the result that `run` and `watch` end with.
+
+use super::{
+    Style,
+    board::{plan_status, status},
+    table::{Align, Table},
+    words::{duration, plural},
+};
+use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
+use pitcrew_views::{NotCompleted, Summary, plain};
+use std::path::PathBuf;
+
+/// Where the things of a plan are.
+pub struct SummaryExtras {
+    /// The folder of the checkouts, where there are any.
+    pub checkouts: Option<PathBuf>,
+    pub state: PathBuf,
+}
+
+/// A line for each task, the totals, and the failed ones once more.
+pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> String {
+    let name = format!("{} {}", summary.plan, plain::line(&summary.name));
+    let mut lines = vec![format!("{}: {}", style.bold(&name), plan_status(summary.status, style))];
+    lines.extend(tasks(summary, style));
+    lines.push(totals(summary));
+    if !summary.not_completed.is_empty() {
+        lines.push(String::new());
+        lines.push("not completed:".to_owned());
+        for task in &summary.not_completed {
+            lines.extend(not_completed(task, style));
+        }
+    }
+    lines.push(String::new());
+    if let Some(checkouts) = &extras.checkouts {
+        lines.push(format!("checkouts  {}", checkouts.display()));
+    }
+    lines.push(format!("journal    {}", extras.state.display()));
+    lines.extend(next_steps(summary).into_iter().map(|it| format!("next       {it}")));
+    lines.join("\n") + "\n"
+}
+
+fn tasks(summary: &Summary, style: Style) -> Vec<String> {
+    let mut table = Table::new(&[
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+    ]);
+    for task in &summary.tasks {
+        table.row([
+            status(task.status, style),
+            format!("{} {}", task.task, plain::line(&task.key)),
+            plural(task.attempts_count, "attempt"),
+            duration(task.took_ms),
+            plural(task.files_count, "file"),
+            format!("+{} -{}", task.insertions, task.deletions),
+        ]);
+    }
+    table.lines("  ")
+}
+
+fn totals(summary: &Summary) -> String {
+    let all = &summary.totals;
+    let mut line = format!(
+        "  {} of {} completed, {}, {}, {}, +{} -{}",
+        all.completed_count,
+        all.tasks_count,
+        plural(all.attempts_count, "attempt"),
+        duration(all.took_ms),
+        plural(all.files_count, "file"),
+        all.insertions,
+        all.deletions,
+    );
+    let tokens = all.usage.tokens_in.saturating_add(all.usage.tokens_out);
+    if tokens > 0 || all.usage.cost_micros > 0 {
+        let cents = all.usage.cost_micros.div_ceil(10_000);
+        line = format!("{line}, {tokens} tokens, ${}.{:02}", cents / 100, cents % 100);
+    }
+    line
+}
+
+fn not_completed(task: &NotCompleted, style: Style) -> Vec<String> {
+    let id = task.task;
+    let state = status(task.status, style);
+    let line = format!("  {state} {id} {}: {}", plain::line(&task.key), plain::line(&task.reason));
+    let todo = match task.status {
+        TaskStatus::Failed | TaskStatus::Cancelled => {
+            format!("pitcrew logs {id}; pitcrew retry {id}")
+        }
+        TaskStatus::Partial => format!("pitcrew diff {id}; pitcrew accept {id}, or retry {id}"),
+        TaskStatus::Blocked
+        | TaskStatus::Pending
+        | TaskStatus::Queued
+        | TaskStatus::Starting
+        | TaskStatus::Running
+        | TaskStatus::Verifying
+        | TaskStatus::Integrating
+        | TaskStatus::Completed => return vec![line],
+    };
+    vec![line, format!("    {}", style.dim(&todo))]
+}
+
+/// What a person would do now.
+pub fn next_steps(summary: &Summary) -> Vec<String> {
+    let plan = summary.plan;
+    match (summary.status, summary.landing) {
+        (
+            PlanStatus::Completed | PlanStatus::Partial,
+            LandingStatus::None | LandingStatus::Conflict,
+        ) => {
+            let mut steps = vec![format!("pitcrew diff {plan}"), format!("pitcrew land {plan}")];
+            if summary.status == PlanStatus::Partial {
+                steps.push(format!("pitcrew retry {plan}"));
+            }
+            steps
+        }
+        (PlanStatus::Failed, _) => vec![format!("pitcrew retry {plan}")],
+        (PlanStatus::Paused, _) => vec![format!("pitcrew resume {plan}")],
+        (PlanStatus::AwaitingApproval, _) => vec![format!("pitcrew approve {plan}")],
+        (
+            PlanStatus::Draft
+            | PlanStatus::Clarifying
+            | PlanStatus::Decomposing
+            | PlanStatus::Active
+            | PlanStatus::Completed
+            | PlanStatus::Partial
+            | PlanStatus::Cancelled,
+            _,
+        ) => Vec::new(),
+    }
+}

@@ -1,0 +1,113 @@
+//! Numbers, times and lists as people read them.
+
+use pitcrew_model::RepoPath;
+use pitcrew_views::plain;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..10 => format!("{seconds}.{} s", milliseconds % 1_000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        86_400.. => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+/// `1 file`, `3 files`.
+pub fn plural(count: u64, word: &str) -> String {
+    if count == 1 { format!("{count} {word}") } else { format!("{count} {word}s") }
+}
+
+/// The region of a task in a few words.
+pub fn region(paths: &[RepoPath]) -> String {
+    if paths.is_empty() { "everywhere".to_owned() } else { joined(paths) }
+}
+
+pub fn joined<T: ToString>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The columns of a terminal that a text takes; escapes take none.
+pub fn width(text: &str) -> usize {
+    if !text.contains('\u{1b}') {
+        return text.width();
+    }
+    let mut rest = text;
+    let mut columns = 0;
+    while let Some(at) = rest.find('\u{1b}') {
+        columns += rest[..at].width();
+        let end = rest[at..].find('m').map_or(rest.len(), |it| at + it + 1);
+        rest = &rest[end..];
+    }
+    columns + rest.width()
+}
+
+/// The text, or as much of it as fits into so many columns, with its escapes.
+pub fn cut_to_width(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let (mut cut, mut used, mut in_escape) = (String::new(), 0, false);
+    for character in text.chars() {
+        in_escape |= character == '\u{1b}';
+        if in_escape {
+            in_escape = character != 'm';
+            cut.push(character);
+            continue;
+        }
+        let columns = character.width().unwrap_or(0);
+        if used + columns > room {
+            break;
+        }
+        used += columns;
+        cut.push(character);
+    }
+    if text.contains('\u{1b}') {
+        cut.push_str("\u{1b}[0m");
+    }
+    cut.push('…');
+    cut
+}
+
+/// Checks that were red before any task, in one line; nothing where all were green.
+pub fn red_on_base<'a>(commands: impl Iterator<Item = &'a str>) -> Option<String> {
+    const NAMED_MAX: usize = 2;
+    let commands: Vec<String> = commands.map(|it| format!("`{}`", plain::line(it))).collect();
+    let named = commands[..commands.len().min(NAMED_MAX)].join(", ");
+    match commands.len() {
+        0 => None,
+        1 => Some(format!("check {named} fails on the base already")),
+        count if count <= NAMED_MAX => {
+            Some(format!("{count} checks fail on the base already: {named}"))
+        }
+        count => {
+            let more = count - NAMED_MAX;
+            Some(format!("{count} checks fail on the base already: {named} and {more} more"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_as_people_tell_them() {
+        let shown: Vec<String> =
+            [0, 1_450, 59_999, 200_000, 7_500_000, 90_000_000].map(duration).to_vec();
+        assert_eq!(shown, ["0.0 s", "1.4 s", "59 s", "3 min 20 s", "2 h 5 min", "1 d 1 h"]);
+    }
+
+    #[test]
+    fn text_is_cut_by_columns_and_not_by_bytes() {
+        assert_eq!(cut_to_width("grün", 4), "grün");
+        assert_eq!(cut_to_width("日本語", 5), "日本…");
+        assert_eq!(cut_to_width("日本語", 4), "日…");
+        assert_eq!(width("\u{1b}[1;31mred\u{1b}[0m"), 3);
+        assert_eq!(cut_to_width("\u{1b}[1mabcdef\u{1b}[0m", 4), "\u{1b}[1mabc\u{1b}[0m…");
+    }
+}

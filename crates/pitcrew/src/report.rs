@@ -1,0 +1,172 @@
+//! What a person is told when a command does not succeed.
+
+use crate::{exit::Exit, render::Style};
+use pitcrew_api::Problem;
+use pitcrew_model::Rejection;
+use pitcrew_views::plain;
+use std::{error::Error, fmt::Write};
+
+/// The message, why, what to do about it, and the exit code that goes with it.
+#[derive(Debug)]
+pub struct Report {
+    message: String,
+    causes: Vec<String>,
+    help: Option<String>,
+    pub exit: Exit,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `error:` before the message.
+    Error,
+    /// The message has its own form already, such as a diagnostic with its place.
+    Whole,
+    /// Nobody is there to read it.
+    Silent,
+}
+
+impl Report {
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { message: message.into(), causes: Vec::new(), help: None, exit, form: Form::Error }
+    }
+
+    /// Diagnostics that name their places themselves.
+    pub fn diagnostics(text: impl Into<String>) -> Self {
+        Self { form: Form::Whole, ..Self::new(Exit::Usage, text) }
+    }
+
+    /// Whoever read our output went away; that is no error of ours.
+    pub fn reader_gone() -> Self {
+        Self { form: Form::Silent, ..Self::new(Exit::Success, "") }
+    }
+
+    pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
+        let mut report = Self::new(exit, error.to_string());
+        let mut source = error.source();
+        while let Some(cause) = source {
+            report = report.because(cause.to_string());
+            source = cause.source();
+        }
+        report
+    }
+
+    /// A cause that the text before it tells already is left out.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> Self {
+        let cause = cause.into();
+        if !self.causes.last().unwrap_or(&self.message).contains(&cause) {
+            self.causes.push(cause);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The text for standard error; empty where nothing is to be said.
+    pub fn render(&self, style: Style) -> String {
+        let mut text = String::new();
+        let message = plain::block(self.message.trim_end());
+        match self.form {
+            Form::Silent => return text,
+            Form::Whole => text.push_str(&message),
+            Form::Error => write!(text, "{} {message}", style.red("error:")).expect("to a string"),
+        }
+        text.push('\n');
+        for cause in &self.causes {
+            let cause = plain::block(cause).replace('\n', "\n    ");
+            writeln!(text, "  because: {cause}").expect("to a string");
+        }
+        if let Some(help) = &self.help {
+            let help = plain::block(help);
+            writeln!(text, "{} {help}", style.cyan("help:")).expect("to a string");
+        }
+        text
+    }
+}
+
+impl From<Problem> for Report {
+    fn from(problem: Problem) -> Self {
+        use pitcrew_api::ProblemCode;
+        let exit = match problem.code {
+            ProblemCode::BadRequest | ProblemCode::NotFound | ProblemCode::TooLarge => Exit::Usage,
+            ProblemCode::Forbidden => Exit::Refused,
+            ProblemCode::Unauthorized | ProblemCode::ShuttingDown => Exit::Unreachable,
+            ProblemCode::Internal | ProblemCode::Unknown => Exit::Failure,
+        };
+        Self { help: problem.help, ..Self::new(exit, problem.message) }
+    }
+}
+
+/// The exit code that a refused command ends with.
+pub fn exit_of(rejection: &Rejection) -> Exit {
+    match rejection {
+        Rejection::NoSuchPlan { .. }
+        | Rejection::NoSuchTask { .. }
+        | Rejection::NoSuchRequest { .. }
+        | Rejection::NoSuchAttempt { .. }
+        | Rejection::NoSuchWorker { .. }
+        | Rejection::EmptyPlan
+        | Rejection::TooManyTasks { .. }
+        | Rejection::DuplicateTask { .. }
+        | Rejection::UnknownDependency { .. }
+        | Rejection::Cycle { .. }
+        | Rejection::NoAgent { .. }
+        | Rejection::AgentsMaxRange { .. } => Exit::Usage,
+        Rejection::JournalFull { .. } => Exit::Failure,
+        Rejection::ShuttingDown => Exit::Unreachable,
+        Rejection::EffectNotOpen { .. }
+        | Rejection::PlanTransition { .. }
+        | Rejection::TaskTransition { .. }
+        | Rejection::NotDeployable { .. }
+        | Rejection::DeploysItself { .. }
+        | Rejection::NotRetryable { .. }
+        | Rejection::StillSaving { .. }
+        | Rejection::NotPausable { .. }
+        | Rejection::NotResumable { .. }
+        | Rejection::NotLandable { .. }
+        | Rejection::LandingUnderWay { .. }
+        | Rejection::RequestClosed { .. }
+        | Rejection::IsQuestion { .. }
+        | Rejection::IsNoQuestion { .. }
+        | Rejection::NotYours { .. }
+        | Rejection::AttemptOver { .. }
+        | Rejection::NotAbandonable { .. } => Exit::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use std::io;
+
+    #[test]
+    fn a_report_has_message_causes_and_help() {
+        let report = Report::new(Exit::Failure, "failed to read `plan.toml`")
+            .because(io::Error::from(io::ErrorKind::NotFound).to_string())
+            .help("write one with `pitcrew init`");
+        expect![[r#"
+            error: failed to read `plan.toml`
+              because: entity not found
+            help: write one with `pitcrew init`
+        "#]]
+        .assert_eq(&report.render(Style::plain()));
+    }
+
+    #[test]
+    fn nothing_that_an_agent_wrote_reaches_the_terminal_as_an_escape() {
+        let report = Report::new(Exit::Failure, "it said \u{1b}[2J").because("\u{202e}x");
+        assert!(!report.render(Style::plain()).contains(['\u{1b}', '\u{202e}']));
+    }
+
+    #[test]
+    fn a_cause_that_was_told_is_not_repeated() {
+        let report = Report::new(Exit::Failure, "a: b").because("b").because("c");
+        assert_eq!(report.render(Style::plain()), "error: a: b\n  because: c\n");
+    }
+}

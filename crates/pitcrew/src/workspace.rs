@@ -1,0 +1,93 @@
+//! The repository that a command is about, and what belongs to it.
+
+use crate::{exit::Exit, report::Report};
+use pitcrew_config::{
+    Dirs, LayerPaths, Origins, Settings, Trust, WorkspaceDirs, WorkspaceId, private_dir,
+    read_layers,
+};
+use pitcrew_git::{Git, Repository};
+use pitcrew_process::{Cancel, Run, run_trusted};
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+/// A repository with its folders.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub repository: Repository,
+    pub user: Dirs,
+    pub dirs: WorkspaceDirs,
+}
+
+impl Workspace {
+    /// The repository that the current folder is in.
+    pub fn here() -> Result<Self, Report> {
+        let here = std::env::current_dir().map_err(|error| {
+            Report::new(Exit::Failure, "the current folder does not exist any more")
+                .because(error.to_string())
+        })?;
+        Self::at(&here)
+    }
+
+    pub fn at(path: &Path) -> Result<Self, Report> {
+        let user = user_dirs()?;
+        let repository = Repository::discover(&Git::default(), path, &Cancel::default())
+            .map_err(|error| Report::from_error(Exit::Usage, &error))?;
+        let id = WorkspaceId::new(repository.root_commit(), repository.root());
+        let dirs = user.workspace(&id);
+        Ok(Self { repository, user, dirs })
+    }
+
+    pub fn root(&self) -> &Path {
+        self.repository.root()
+    }
+
+    /// Makes the folders that nobody else may enter.
+    pub fn make_dirs(&self) -> Result<(), Report> {
+        for path in [&self.dirs.state, &self.dirs.runtime] {
+            private_dir(path).map_err(|error| {
+                let variable =
+                    if *path == self.dirs.state { "XDG_STATE_HOME" } else { "XDG_RUNTIME_DIR" };
+                Report::from_error(Exit::Unreachable, &error)
+                    .help(format!("make it writable for you, or set {variable} to another folder"))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All layers of settings, merged.
+    pub fn settings(&self) -> Result<(Settings, Origins), Report> {
+        let paths = LayerPaths::new(&self.user, self.root());
+        let mut sources =
+            read_layers(&paths).map_err(|error| Report::from_error(Exit::Usage, &error))?;
+        if let Some(local) = &mut sources.local
+            && self.is_committed(&paths.local)
+        {
+            local.trust = Trust::Repository;
+        }
+        sources.environment = environment();
+        Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
+    }
+
+    /// A file that came with the repository is not the person's own word.
+    fn is_committed(&self, path: &Path) -> bool {
+        let listed = Run::new("git", self.root())
+            .args(["ls-files", "--error-unmatch", "--"])
+            .arg(path)
+            .timeout(Duration::from_mins(1));
+        // Where git cannot tell, the file is not trusted.
+        run_trusted(listed, &Cancel::default()).map_or(true, |it| it.success())
+    }
+}
+
+/// The folders of the person who runs this.
+pub fn user_dirs() -> Result<Dirs, Report> {
+    Dirs::from_env(&environment(), rustix::process::getuid().as_raw())
+        .map_err(|error| Report::from_error(Exit::Usage, &error))
+}
+
+/// Variables that are not UTF-8 are none of ours.
+fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}

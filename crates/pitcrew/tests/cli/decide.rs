@@ -1,0 +1,76 @@
+//! What waits for a person, and what they say.
+
+use crate::support::*;
+
+/// S0-010, S0-056, S0-058: without a person at hand and without `--yes` the plan waits, and runs once it is approved.
+#[test]
+fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let waits = sandbox.pitcrew(&["run", &plan]).expect(3);
+    assert_eq!(waits.stdout, "plan-1\n");
+    assert!(waits.stderr.contains("pitcrew approve request-1"), "{waits}");
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    assert!(inbox.stdout.contains("| echo 1 > core/new.txt"), "{inbox}");
+    assert_eq!(plan_status(&sandbox, "plan-1"), "awaiting_approval");
+    sandbox.pitcrew(&["approve", "plan-1"]).expect(0).says("pitcrew watch plan-1");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");
+}
+
+/// S0-057: a plan that is refused is cancelled, and nothing of it runs.
+#[test]
+fn a_plan_that_is_denied_never_runs() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan]).expect(3);
+    sandbox.pitcrew(&["deny", "request-1", "--reason", "not today"]).expect(0);
+    assert_eq!(plan_status(&sandbox, "plan-1"), "cancelled");
+    sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("denied by person").says("not today");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(5);
+}
+
+#[test]
+fn a_question_waits_until_it_is_answered() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        r#"
+name = "asks"
+
+[[task]]
+id = "asks"
+region = "core"
+script = """
+ask Which port should it use?
+when "8080" write core/port.txt <<END
+8080
+END
+complete wrote it down
+"""
+checks = "grep -q 8080 core/port.txt"
+"#,
+    );
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["title"], "Which port should it use?");
+    running.await_note("pitcrew answer request-1");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("pitcrew answer request-1");
+    sandbox.pitcrew(&["answer", "asks", ""]).expect(2);
+    sandbox.pitcrew(&["answer", "asks", "Use 8080."]).expect(0);
+    running.wait().expect(0).notes("Answered request-1");
+}
+
+#[test]
+fn a_permission_waits_until_it_is_given() {
+    let sandbox = sandbox();
+    let script = "permit reach out\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
+    let plan = sandbox.plan(&format!(
+        "name = \"permits\"\n[[task]]\nid = \"permits\"\nregion = \"core\"\nscript = \"{script}\"\n"
+    ));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["ask"]["kind"], "tool_use", "{request}");
+    running.await_note("pitcrew approve request-1, or pitcrew deny request-1");
+    sandbox.pitcrew(&["approve", "permits"]).expect(0);
+    running.wait().expect(0);
+}

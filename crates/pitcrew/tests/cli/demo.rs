@@ -1,0 +1,50 @@
+//! The first thing that people see.
+
+use pitcrew_testkit::Sandbox;
+use serde_json::Value;
+
+fn nowhere() -> Sandbox {
+    Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"))
+}
+
+/// S0-005: a plan is decomposed, confirmed, run, followed and reported.
+#[test]
+fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
+    let sandbox = nowhere();
+    let shown = sandbox.pitcrew(&["demo"]).expect(0);
+    let shown = shown.says("9 of 9 completed, 10 attempts").says("plan-1 is landed on main as ");
+    assert!(shown.stdout.contains("api-format  2 attempts"), "{shown}");
+    let shown =
+        shown.notes("Retrying task-4 api-format: check `sh checks/test.sh checks/format.rs`");
+    let place = shown.stderr.lines().find_map(|it| it.trim().strip_suffix("--keep DIR keeps it)"));
+    let place =
+        place.and_then(|it| it.split_once("/lap-board")).expect("the demo says where it is").0;
+    assert!(!std::path::Path::new(place).exists(), "{place} is still there");
+}
+
+/// S0-025, S0-069: through the binary, over the real protocol: who depends on a task starts after it
+/// is integrated, and the reason of a failure is in the next prompt.
+#[test]
+fn the_demo_as_events_shows_order_and_retry() {
+    let sandbox = nowhere();
+    let events = sandbox.pitcrew(&["demo", "--json"]).expect(0).json_lines();
+    let event = |it: &Value| it["entry"]["event"].clone();
+    let place = |wanted: &dyn Fn(&Value) -> bool| {
+        events.iter().position(|it| wanted(&event(it))).expect("it happened")
+    };
+    let moved = |task: &'static str, to: &'static str| {
+        move |it: &Value| it["type"] == "task_moved" && it["task"] == task && it["to"] == to
+    };
+    assert!(place(&moved("task-1", "completed")) < place(&moved("task-2", "starting")));
+    assert!(place(&moved("task-8", "completed")) < place(&moved("task-9", "starting")));
+    let failed = |it: &Value| it["type"] == "attempt_ended" && it["outcome"] == "failed";
+    assert_eq!(events.iter().filter(|it| failed(&event(it))).count(), 1);
+    assert_eq!(event(&events[place(&failed)])["failure"]["kind"], "checks");
+}
+
+#[test]
+fn the_demo_does_not_write_into_a_folder_that_exists() {
+    let sandbox = nowhere();
+    let home = sandbox.home().display().to_string();
+    sandbox.pitcrew(&["demo", "--keep", &home]).expect(2).notes("exists");
+}

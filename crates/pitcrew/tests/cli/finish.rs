@@ -1,0 +1,83 @@
+//! Landing and tidying up.
+
+use crate::support::*;
+use std::path::Path;
+
+/// S4-115: one merge on the base branch, and the checkouts are gone after it.
+#[test]
+fn a_plan_is_landed_as_one_merge() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let checkout = sandbox.pitcrew(&["path", "second"]).expect(0).stdout;
+    assert!(Path::new(checkout.trim()).join("ui").is_dir(), "{checkout}");
+    let diff = sandbox.pitcrew(&["diff", "plan-1"]).expect(0);
+    assert!(diff.stdout.contains("+++ b/ui/new.txt"), "{diff}");
+    sandbox.pitcrew(&["diff", "task-1", "--json"]).expect(0);
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert!(landed.stdout.contains("plan-1 is landed on main as "), "{landed}");
+    assert_eq!(sandbox.read("ui/new.txt"), "1\n1\n");
+    assert_eq!(sandbox.git(&["rev-list", "--count", "--first-parent", "HEAD"]), "2");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    pitcrew_testkit::eventually("the checkouts are gone", || {
+        (!Path::new(checkout.trim()).exists()).then_some(())
+    });
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(6);
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
+}
+
+#[test]
+fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["land", "plan-1"]).expect(2).notes("there is no plan-1");
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "tidy up"]).expect(3).notes("pitcrew approve request-1");
+    sandbox.pitcrew(&["inbox"]).expect(0).says("into main");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(0);
+    pitcrew_testkit::eventually("it is landed", || {
+        sandbox.repo().join("ui/new.txt").exists().then_some(())
+    });
+}
+
+#[test]
+fn a_plan_that_runs_cannot_be_landed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(6).notes("plan-1 is active");
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["watch"]).expect(0);
+}
+
+#[test]
+fn a_branch_that_moved_apart_is_a_conflict_and_stays_as_it_is() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.write("core/new.txt", "mine\n");
+    sandbox.commit("mine");
+    let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(8);
+    assert!(refused.stderr.contains("core/new.txt"), "{refused}");
+    assert_eq!(sandbox.read("core/new.txt"), "mine\n");
+}
+
+/// Nothing that is not completed or given up is removed.
+#[test]
+fn checkouts_are_removed_when_nobody_needs_them() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&fallible(&sandbox));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
+    let checkout = sandbox.pitcrew(&["path", "task-1"]).expect(0).stdout;
+    let preview = sandbox.pitcrew(&["gc", "--dry-run"]).expect(0);
+    assert!(preview.stdout.contains("would keep"), "{preview}");
+    assert!(preview.stdout.contains("pitcrew abandon task-1"), "{preview}");
+    sandbox.pitcrew(&["gc"]).expect(0).notes("0 checkouts removed");
+    assert!(Path::new(checkout.trim()).is_dir());
+    pitcrew_testkit::eventually("it can be abandoned", || {
+        (sandbox.pitcrew(&["abandon", "plan-1"]).expect(0).code == Some(0)
+            && !Path::new(checkout.trim()).exists())
+        .then_some(())
+    });
+    sandbox.pitcrew(&["gc", "--json"]).expect(0).json();
+}

@@ -1,0 +1,115 @@
+//! Commands that only look, and everything that is wrong before anything runs.
+
+use crate::support::sandbox;
+use pitcrew_testkit::Sandbox;
+use std::fs;
+
+#[test]
+fn help_shows_the_commands_in_groups() {
+    let help = sandbox().pitcrew(&["--help"]).expect(0);
+    for group in ["Work:", "Decide:", "Steer:", "Finish:", "Serve:"] {
+        assert!(help.stdout.contains(group), "{help}");
+    }
+    assert!(help.stdout.contains("  land         Review what a plan has done"), "{help}");
+    assert!(!help.stdout.contains("shim"), "{help}");
+    assert!(help.stderr.is_empty(), "{help}");
+    sandbox().pitcrew(&["help", "land"]).expect(0).says("pitcrew land plan-1 --yes");
+    sandbox().pitcrew(&[]).expect(2).notes("Work:");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_a_usage_error() {
+    sandbox().pitcrew(&["statsu"]).expect(2).notes("similar subcommand").notes("status");
+    sandbox().pitcrew(&["run"]).expect(2);
+    sandbox().pitcrew(&["run", "a.toml", "--max-agents", "0"]).expect(2);
+}
+
+#[test]
+fn outside_a_repository_it_says_so() {
+    let sandbox = Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"));
+    sandbox.pitcrew(&["status"]).expect(2).notes("not inside a git repository");
+    fs::create_dir(sandbox.repo()).expect("a folder");
+    sandbox.git(&["init", "--quiet"]);
+    sandbox.pitcrew(&["status"]).expect(2).notes("no commit yet");
+}
+
+#[test]
+fn an_empty_workspace_says_how_to_begin() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["status"]).expect(0).says("pitcrew run FILE");
+    sandbox.pitcrew(&["inbox"]).expect(0).says("nothing waits for you");
+    sandbox.pitcrew(&["watch"]).expect(0).notes("no plan is under way");
+}
+
+#[test]
+fn what_does_not_exist_is_named() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["status", "plan-9"]).expect(2).notes("there is no plan-9");
+    sandbox.pitcrew(&["logs", "task-9"]).expect(2).notes("there is no task-9");
+    sandbox.pitcrew(&["retry", "task-9"]).expect(2).notes("there is no task-9");
+    sandbox.pitcrew(&["cancel", "nobody"]).expect(2).notes("no plan or task `nobody`");
+    sandbox.pitcrew(&["approve", "request-9"]).expect(2).notes("there is no request-9");
+}
+
+#[test]
+fn init_never_overwrites() {
+    let sandbox = sandbox();
+    sandbox.write(".pitcrew/config.toml", "max_agents = 2\n");
+    let first = sandbox.pitcrew(&["init"]).expect(0);
+    assert!(first.stdout.contains("kept     .pitcrew/config.toml"), "{first}");
+    assert!(first.stdout.contains("written  .pitcrew/example-plan.toml"), "{first}");
+    assert_eq!(sandbox.read(".pitcrew/config.toml"), "max_agents = 2\n");
+    let again = sandbox.pitcrew(&["init", "--json"]).expect(0).json();
+    assert_eq!(again["written"].as_array().map(Vec::len), Some(0));
+    sandbox.pitcrew(&["plan", "check", ".pitcrew/example-plan.toml"]).expect(0);
+}
+
+#[test]
+fn settings_are_shown_with_their_origin() {
+    let mut sandbox = sandbox();
+    sandbox.write(".pitcrew/config.toml", "max_agents = 2\n");
+    let shown = sandbox.pitcrew(&["config", "show", "--origin"]).expect(0);
+    assert!(shown.stdout.contains("config.toml:1"), "{shown}");
+    sandbox.set("PITCREW_MAX_AGENTS", "1");
+    let shown = sandbox.pitcrew(&["config", "show", "--json"]).expect(0).json();
+    assert_eq!(shown["settings"][0]["key"], "max_agents");
+    assert_eq!(shown["settings"][0]["value"], "1");
+    assert_eq!(shown["settings"][0]["layer"], "environment");
+    sandbox.set("PITCREW_MAX_AGENTS", "many");
+    sandbox.pitcrew(&["config", "show"]).expect(2).notes("PITCREW_MAX_AGENTS");
+}
+
+/// A file that was committed is the repository's word, whatever its name is.
+#[test]
+fn a_committed_local_layer_may_not_loosen_anything() {
+    let sandbox = sandbox();
+    sandbox.write(".pitcrew/config.local.toml", "max_agents = 9\n");
+    let own = sandbox.pitcrew(&["config", "show", "--json"]).expect(0).json();
+    assert_eq!(own["settings"][0]["value"], "9");
+    sandbox.commit("sneak it in");
+    let committed = sandbox.pitcrew(&["config", "show", "--json"]).expect(0).json();
+    assert_eq!(committed["settings"][0]["value"], "5");
+}
+
+#[test]
+fn the_doctor_is_content_with_a_plain_machine() {
+    let sandbox = sandbox();
+    let found = sandbox.pitcrew(&["doctor", "--json"]).expect(0).json();
+    assert_eq!(found["healthy"], true, "{found}");
+    sandbox.pitcrew(&["doctor"]).expect(0).says("git").says("confinement");
+    sandbox.write(".pitcrew/config.toml", "max_agents = \"x\"\n");
+    sandbox.pitcrew(&["doctor"]).expect(1).says("config.toml:1");
+}
+
+#[test]
+fn completions_name_the_commands() {
+    let script = sandbox().pitcrew(&["completions", "bash"]).expect(0);
+    assert!(script.stdout.contains("completions") && script.stdout.contains("land"), "{script}");
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_made_is_a_clean_error() {
+    let sandbox = sandbox();
+    fs::write(sandbox.home().join(".local"), "not a folder").expect("a file");
+    sandbox.pitcrew(&["status"]).expect(7).notes("help: make it writable");
+}

@@ -1,0 +1,12 @@
+//! The real binary, in a home of its own, on a real repository, with real agents.
+
+mod support;
+mod demo;
+mod look;
+mod plan_file;
+mod run;
+mod decide;
+mod steer;
+mod finish;
+mod recover;
+mod terminal;

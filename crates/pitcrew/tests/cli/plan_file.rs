@@ -1,0 +1,51 @@
+//! Plan files that are checked, shown, and refused.
+
+use crate::support::{TWO_COMMANDS, sandbox};
+
+#[test]
+fn a_bad_plan_is_refused_with_its_place() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&TWO_COMMANDS.replace("[\"first\"]", "[\"frist\"]"));
+    for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"]] {
+        let refused = sandbox.pitcrew(command).expect(2);
+        assert!(refused.stderr.contains("plan.toml:14:"), "{refused}");
+        assert!(refused.stderr.contains('^'), "{refused}");
+        assert!(refused.stderr.contains("did you mean `first`?"), "{refused}");
+        assert!(refused.stdout.is_empty(), "{refused}");
+    }
+    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+}
+
+#[test]
+fn what_is_wrong_is_told_to_programs_too() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan("name = \"x\"\n");
+    let found = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(2).json();
+    assert_eq!(found["valid"], false);
+    assert_eq!(found["diagnostics"][0]["severity"], "error");
+}
+
+/// The graph as text, and what will be executed verbatim.
+#[test]
+fn a_plan_is_shown_with_everything_that_it_executes() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let shown = sandbox.pitcrew(&["plan", "show", &plan]).expect(0);
+    for text in ["level 2", "after first", "| echo 1 > core/new.txt", "| grep -q 1 core/new.txt"] {
+        assert!(shown.stdout.contains(text), "{text} in {shown}");
+    }
+    let spec = sandbox.pitcrew(&["plan", "show", &plan, "--json"]).expect(0).json();
+    assert_eq!(spec["tasks"][1]["depends_on"][0], "first");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["run", "nowhere.toml", "--yes"]).expect(2).notes("nowhere.toml");
+}
+
+#[test]
+fn a_request_without_an_agent_says_how_to_name_one() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["run", "--task", "Explain it", "--yes"]).expect(2).notes("--agent");
+}

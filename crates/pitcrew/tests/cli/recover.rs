@@ -1,0 +1,89 @@
+//! The orchestrator goes away, and nobody loses anything.
+
+use crate::support::*;
+
+/// A crash loses no acknowledged state, and the next command continues.
+#[test]
+fn status_is_right_after_the_orchestrator_was_killed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let before = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    sandbox.kill_orchestrator();
+    let after = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    for part in ["plans", "tasks", "workers"] {
+        assert_eq!(before[part], after[part], "{part}");
+    }
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+}
+
+/// Who follows a plan goes on following it, and the plan goes on.
+#[test]
+fn a_run_goes_on_after_the_orchestrator_was_killed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    running.await_note("Starting task-1");
+    await_task(&sandbox, "waits", "running");
+    sandbox.kill_orchestrator();
+    open_gate(&sandbox);
+    let ran = running.wait().expect(0);
+    assert!(ran.stdout.contains("1 of 1 completed"), "{ran}");
+}
+
+#[test]
+fn a_plan_that_waits_still_waits_after_a_crash() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan]).expect(3);
+    sandbox.kill_orchestrator();
+    sandbox.pitcrew(&["approve", "request-1"]).expect(0);
+    sandbox.pitcrew(&["watch"]).expect(0).says("2 of 2 completed");
+}
+
+#[test]
+fn the_orchestrator_stops_when_it_is_told_to() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator runs");
+    sandbox.pitcrew(&["status"]).expect(0);
+    let (health, _) = sandbox.orchestrator().expect("it runs");
+    let stopped = sandbox.pitcrew(&["stop", "--json"]).expect(0).json();
+    assert_eq!(stopped["stopped"], health.pid);
+    assert!(sandbox.orchestrator().is_none());
+    sandbox.pitcrew(&["status"]).expect(0);
+}
+
+/// However many commands want an orchestrator, there is one.
+#[test]
+fn commands_at_the_same_time_start_one_orchestrator() {
+    let sandbox = sandbox();
+    let commands: Vec<_> = (0..8).map(|_| sandbox.start(&["status"])).collect();
+    for command in commands {
+        command.wait().expect(0);
+    }
+    let serving = pitcrew_testkit::Process::naming(&sandbox.root().display().to_string());
+    assert_eq!(serving.len(), 1, "{serving:?}");
+}
+
+#[test]
+fn one_orchestrator_serves_in_the_foreground() {
+    let sandbox = sandbox();
+    let serving = sandbox.start(&["serve"]);
+    serving.await_note("Ctrl-C stops it");
+    sandbox.pitcrew(&["status"]).expect(0);
+    sandbox.pitcrew(&["serve"]).expect(6).notes("only one orchestrator works on a workspace");
+    serving.interrupt();
+    serving.wait().expect(0);
+}
+
+/// Its last words reach whoever wanted it.
+#[test]
+fn an_orchestrator_that_cannot_start_says_why() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["status"]).expect(0);
+    sandbox.pitcrew(&["stop"]).expect(0);
+    sandbox.write(".pitcrew/config.toml", "max_agnets = 2\n");
+    let refused = sandbox.pitcrew(&["status"]).expect(7);
+    assert!(refused.stderr.contains("did not start"), "{refused}");
+    assert!(refused.stderr.contains("did you mean `max_agents`?"), "{refused}");
+}

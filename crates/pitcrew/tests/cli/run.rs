@@ -1,0 +1,147 @@
+//! Plans that run to their end.
+
+use crate::support::*;
+
+/// S0-005, S0-061: a plan runs to its end, in the order of its dependencies, and the result says so.
+#[test]
+fn a_plan_runs_to_its_end() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert!(ran.stdout.contains("plan-1 tidy up: completed"), "{ran}");
+    assert!(ran.stdout.contains("2 of 2 completed"), "{ran}");
+    assert!(ran.stdout.contains("next       pitcrew land plan-1"), "{ran}");
+    assert!(ran.stderr.contains("Starting task-1 first: in core (command)"), "{ran}");
+    assert!(ran.stderr.contains("Completed task-2 second"), "{ran}");
+    assert!(!ran.stderr.contains('\u{1b}') && !ran.stdout.contains('\u{1b}'), "{ran}");
+    assert!(!sandbox.repo().join("core/new.txt").exists(), "the user's tree is left alone");
+    let status = sandbox.pitcrew(&["status"]).expect(0);
+    assert!(status.stdout.contains("not landed; `pitcrew land plan-1` merges it"), "{status}");
+}
+
+#[test]
+fn every_line_of_json_is_an_event_of_the_plan() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let lines = sandbox.pitcrew(&["run", &plan, "--yes", "--json"]).expect(0).json_lines();
+    assert!(lines.iter().all(|it| it["line"] == "event"), "{lines:?}");
+    let types: Vec<String> = lines.iter().map(|it| text(&it["entry"]["event"]["type"])).collect();
+    assert_eq!(types.first().map(String::as_str), Some("plan_created"));
+    assert_eq!(types.iter().filter(|it| *it == "task_added").count(), 2);
+    assert_eq!(types.iter().filter(|it| *it == "attempt_ended").count(), 2);
+    let last = lines.last().expect("there are lines");
+    assert_eq!(last["entry"]["event"]["to"], "completed", "{last}");
+    let numbers: Vec<u64> = lines.iter().filter_map(|it| it["seq"].as_u64()).collect();
+    assert!(numbers.is_sorted() && numbers.len() == lines.len());
+}
+
+/// S0-018, S0-060: one that fails does not stop the others, and the plan says that not all is done.
+#[test]
+fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
+    let sandbox = sandbox();
+    let plan = format!(
+        "{}\n[[task]]\nid = \"fine\"\nregion = \"ui\"\ncommand = \"echo 1 > ui/new.txt\"\n",
+        fallible(&sandbox)
+    );
+    let ran = sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes"]).expect(4);
+    assert!(ran.stdout.contains("1 of 2 completed"), "{ran}");
+    assert!(ran.stdout.contains("failed task-1 copies: check `grep -q right"), "{ran}");
+    assert!(ran.stdout.contains("pitcrew retry task-1"), "{ran}");
+}
+
+/// S0-066, S0-068, S0-069: what failed is tried again, and only that.
+#[test]
+fn a_task_that_failed_is_retried_by_hand() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&fallible(&sandbox));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).says("0 of 1 completed");
+    correct(&sandbox);
+    sandbox.pitcrew(&["retry", "plan-1"]).expect(0).says("task-1 gets one more attempt");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed").says("2 attempts");
+    sandbox.pitcrew(&["retry", "plan-1"]).expect(6).notes("plan-1 has no task to retry");
+    sandbox.pitcrew(&["retry", "task-1"]).expect(6).notes("task-1 cannot be retried");
+}
+
+/// S0-069: the reason is in the next prompt, so the second attempt does better.
+#[test]
+fn a_second_attempt_knows_why_the_first_failed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        r#"
+name = "by mistakes"
+
+[[task]]
+id = "learns"
+region = "core"
+script = """
+unless "failed with exit code" write core/new.txt <<END
+nothing
+END
+when "failed with exit code" write core/new.txt <<END
+the-word
+END
+complete tried
+"""
+checks = "grep -q the-word core/new.txt"
+"#,
+    );
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert!(ran.stderr.contains("Retrying task-1 learns: check"), "{ran}");
+    assert!(ran.stdout.contains("2 attempts"), "{ran}");
+    let log = sandbox.pitcrew(&["logs", "learns"]).expect(0);
+    assert!(log.stdout.contains(" prompt | ") && log.stdout.contains("the-word"), "{log}");
+    let lines = sandbox.pitcrew(&["logs", "task-1", "--json"]).expect(0).json_lines();
+    assert!(lines.iter().all(|it| it["line"] == "log"), "{lines:?}");
+}
+
+/// Several plans run at the same time, and a name that both have is not guessed.
+#[test]
+fn two_plans_run_at_once() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "twice").replace("region = \"core\"", ""));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0).says("plan-1");
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0).says("plan-2");
+    let asked = sandbox.pitcrew(&["cancel", "waits"]).expect(2);
+    assert!(asked.stderr.contains("task-1") && asked.stderr.contains("task-2"), "{asked}");
+    sandbox.pitcrew(&["pause", "twice"]).expect(2).notes("plan-1").notes("plan-2");
+    let watching = sandbox.start(&["watch"]);
+    open_gate(&sandbox);
+    let watched = watching.wait().expect(0);
+    assert!(watched.stdout.contains("plan-1 twice: completed"), "{watched}");
+    assert!(watched.stdout.contains("plan-2 twice: completed"), "{watched}");
+}
+
+#[test]
+fn the_base_can_be_asked_to_be_clean() {
+    let sandbox = sandbox();
+    sandbox.write("core/one.txt", "changed\n");
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "HEAD"]).expect(5);
+    let told = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(told.contains("uncommitted changes") && told.contains("core/one.txt"), "{refused}");
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert!(ran.stderr.contains("with 1 uncommitted file of yours"), "{ran}");
+}
+
+/// A worker can report with the command too.
+#[test]
+fn a_worker_calls_a_tool_from_its_shell() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        r#"
+name = "tool"
+
+[[task]]
+id = "tells"
+region = "core"
+script = """
+run echo 1 > core/new.txt
+run pitcrew tool orchestrator_complete_task --json '{"summary": "told by hand"}'
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    assert_eq!(board["tasks"][0]["attempts"][0]["summary"], "told by hand");
+    sandbox.pitcrew(&["tool", "orchestrator_complete_task"]).expect(2).notes("PITCREW_SOCKET");
+}

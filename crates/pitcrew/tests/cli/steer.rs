@@ -1,0 +1,106 @@
+//! Plans that are held, ended and taken up again.
+
+use crate::support::*;
+
+/// S0-132: cancelling a task that runs ends it, and leaves no process behind.
+#[test]
+fn a_task_that_runs_is_cancelled() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    sandbox.pitcrew(&["cancel", "waits"]).expect(0).says("task-1 is cancelled");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(5);
+    assert_eq!(task_status(&sandbox, "waits"), "cancelled");
+    open_gate(&sandbox);
+    // What the attempt left is put away first.
+    let retried = pitcrew_testkit::eventually("it can be retried", || {
+        let retried = sandbox.pitcrew(&["retry", "waits"]);
+        (retried.code != Some(6)).then_some(retried)
+    });
+    retried.expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
+}
+
+#[test]
+fn a_whole_plan_is_cancelled() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    running.await_note("Starting task-1");
+    sandbox.pitcrew(&["cancel", "gated"]).expect(0);
+    running.wait().expect(5).says("plan-1 gated: cancelled");
+    sandbox.pitcrew(&["cancel", "plan-1"]).expect(6);
+}
+
+#[test]
+fn a_plan_is_paused_and_goes_on() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    sandbox.pitcrew(&["pause", "plan-1"]).expect(0).says("pitcrew resume plan-1");
+    assert_eq!(plan_status(&sandbox, "plan-1"), "paused");
+    sandbox.pitcrew(&["pause", "plan-1"]).expect(6).notes("only an active plan");
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["resume", "gated"]).expect(0);
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
+}
+
+/// Ctrl-C pauses the plan and says how to go on.
+#[test]
+fn an_interrupt_pauses_the_plan() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    running.await_note("Starting task-1");
+    running.interrupt();
+    running.wait().expect(130).notes("pitcrew resume plan-1");
+    assert_eq!(plan_status(&sandbox, "plan-1"), "paused");
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    let watching = sandbox.pitcrew(&["watch", "plan-1"]);
+    watching.expect(0);
+}
+
+/// S1-016: a plan that deploys by hand starts nothing by itself.
+#[test]
+fn a_manual_task_waits_for_its_deployment() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        &TWO_COMMANDS
+            .replace("[[task]]\nid = \"first\"", "deploy = \"manual\"\n\n[[task]]\nid = \"first\""),
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    pitcrew_testkit::eventually("it waits for its deployment", || {
+        let status = sandbox.pitcrew(&["status"]).expect(0);
+        status.stdout.contains("waits for `pitcrew deploy task-1`").then_some(())
+    });
+    for task in ["first", "second"] {
+        sandbox.pitcrew(&["deploy", task]).expect(0);
+    }
+    sandbox.pitcrew(&["watch"]).expect(0).says("2 of 2 completed");
+    sandbox.pitcrew(&["deploy", "first"]).expect(6);
+}
+
+#[test]
+fn a_partial_task_is_accepted_as_it_is() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        r#"
+name = "partial"
+
+[[task]]
+id = "half"
+region = "core"
+script = """
+run echo half > core/half.txt
+partial only the first half
+"""
+"#,
+    );
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]);
+    assert!(ran.stdout.contains("pitcrew accept task-1"), "{ran}");
+    sandbox.pitcrew(&["accept", "half"]).expect(0);
+    await_task(&sandbox, "half", "completed");
+}

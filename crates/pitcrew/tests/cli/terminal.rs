@@ -1,0 +1,87 @@
+//! A person at a terminal.
+
+use crate::support::*;
+
+#[test]
+fn nothing_runs_before_the_person_agrees() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let mut terminal = sandbox.at_terminal(&["run", &plan]);
+    terminal.await_text("| echo 1 > core/new.txt");
+    terminal.await_text("Run this plan? [y/N]");
+    terminal.type_line("");
+    terminal.await_text("nothing was run");
+    assert_eq!(terminal.wait(), Some(1));
+    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+}
+
+/// S0-062, S0-063, S0-067: after the summary the person is asked whether to retry, and it is done.
+#[test]
+fn failed_tasks_are_retried_when_the_person_wants_it() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&fallible(&sandbox));
+    let mut terminal = sandbox.at_terminal(&["run", &plan]);
+    terminal.await_text("Run this plan? [y/N]");
+    terminal.type_line("y");
+    terminal.await_text("0 of 1 completed");
+    terminal.await_text("Retry failed subtask(s)? [y/n]:");
+    correct(&sandbox);
+    terminal.type_line("y");
+    terminal.await_text("1 of 1 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+}
+
+#[test]
+fn the_live_display_shows_who_works_where() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("0 of 1 done, 1 at work");
+    terminal.await_text("task-1 waits");
+    open_gate(&sandbox);
+    terminal.await_text("Completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+}
+
+#[test]
+fn an_interrupt_at_the_terminal_pauses() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("1 at work");
+    terminal.interrupt();
+    terminal.await_text("pitcrew resume plan-1");
+    assert_eq!(terminal.wait(), Some(130));
+    assert_eq!(plan_status(&sandbox, "plan-1"), "paused");
+}
+
+#[test]
+fn a_question_is_answered_in_place() {
+    let sandbox = sandbox();
+    let script =
+        "ask Which port?\\nwhen \\\"8080\\\" run echo 8080 > core/port.txt\\ncomplete done\\n";
+    let plan = sandbox.plan(&format!(
+        "name = \"asks\"\n[[task]]\nid = \"asks\"\nregion = \"core\"\nscript = \"{script}\"\nexpected_files = [\"core/port.txt\"]\n"
+    ));
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("Which port?");
+    terminal.await_text("Your answer (empty: later):");
+    terminal.type_line("Use 8080.");
+    terminal.await_text("1 of 1 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+}
+
+/// The review shows tasks and files before it asks.
+#[test]
+fn a_landing_is_reviewed_first() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let mut terminal = sandbox.at_terminal(&["land", "plan-1"]);
+    terminal.await_text("ui/new.txt");
+    terminal.await_text("Land plan-1 on main? [y/N]");
+    terminal.type_line("n");
+    terminal.await_text("nothing was landed");
+    assert_eq!(terminal.wait(), Some(1));
+    assert!(!sandbox.repo().join("ui/new.txt").exists());
+}

@@ -1,0 +1,13 @@
+//! What must not go wrong when everything around goes wrong: the real binary with real processes and real git.
+
+mod support;
+mod programs;
+mod protocol;
+mod trees;
+mod people;
+mod crash;
+mod conflicts;
+mod repositories;
+mod limits;
+mod input;
+mod state_dir;

@@ -1,0 +1,80 @@
+//! Agents that need a person in the middle of a turn.
+
+use crate::support::*;
+use pitcrew_model::{Failure, TaskStatus};
+use pitcrew_views::Ask;
+
+/// S1-058: a question waits for its answer, which is the next prompt; the sibling does not wait.
+#[test]
+fn a_question_is_answered_and_the_turn_goes_on() {
+    let sandbox = sandbox();
+    let steps = "ask Tabs or spaces?\nwhen \"spaces, of course\" write core/a.txt <<END\n  a\nEND\ncomplete it";
+    let task = format!("{}\nexpected_files = \"core/a.txt\"", script(steps));
+    let plan = sandbox.plan(&beside_a_sibling(&task));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let request = await_request(&sandbox);
+    assert_eq!(request.title, "Tabs or spaces?");
+    await_task(&sandbox, "sibling", TaskStatus::Completed);
+    sandbox.pitcrew(&["answer", "faulty", "spaces, of course"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
+    assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
+}
+
+#[test]
+fn a_command_that_is_approved_is_run_and_one_that_is_denied_is_not() {
+    let sandbox = sandbox();
+    let steps = "permit curl example.org\nwrite core/a.txt <<END\na\nEND\npermit rm -rf /\nwrite core/b.txt <<END\nb\nEND\ncomplete it";
+    let plan = sandbox.plan(&beside_a_sibling(&script(steps)));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let request = await_request(&sandbox);
+    assert_eq!(request.title, "may it run `curl example.org`?");
+    assert!(matches!(request.ask, Ask::ToolUse { .. }), "{request:?}");
+    sandbox.pitcrew(&["approve", &request.id.to_string()]).expect(0);
+    let request = await_request(&sandbox);
+    assert_eq!(request.title, "may it run `rm -rf /`?");
+    sandbox.pitcrew(&["deny", &request.id.to_string(), "--reason", "no"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
+    let board = board(&sandbox);
+    let failure = task_of(&board, "faulty").attempts[0].failure.clone();
+    let Some(Failure::GaveUp { summary }) = failure else { panic!("{failure:?}") };
+    assert!(summary.contains("permission for `rm -rf /` was refused"), "{summary}");
+    let diff = sandbox.pitcrew(&["diff", "faulty"]).expect(0).stdout;
+    assert!(diff.contains("core/a.txt") && !diff.contains("core/b.txt"), "{diff}");
+}
+
+/// What was asked goes with whoever asked it.
+#[test]
+fn a_question_is_withdrawn_when_its_task_is_cancelled() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&beside_a_sibling(&script("ask Which?\ncomplete it")));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let request = await_request(&sandbox).id.to_string();
+    sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
+    sandbox.pitcrew(&["answer", &request, "this one"]).expect(6).notes("withdrawn already");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
+    assert_eq!(
+        sandbox.pitcrew(&["inbox", "--json"]).expect(0).json()["open"],
+        serde_json::json!([])
+    );
+}
+
+/// Each pause interrupts one turn and each resume opens one: no further turn is cut, and nobody is reminded.
+#[test]
+fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
+    let plan = sandbox.plan(&beside_a_sibling(&script(&steps)));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_reached(&gate);
+    for _ in 0..4 {
+        sandbox.pitcrew(&["pause", "plan-1"]).expect(0);
+        sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    }
+    open_gate(&gate);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
+    let board = board(&sandbox);
+    let attempts = &task_of(&board, "faulty").attempts;
+    assert_eq!(attempts.len(), 1);
+    assert!(attempts[0].turns_count <= 5, "{attempts:?}");
+}

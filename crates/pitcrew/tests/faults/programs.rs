@@ -1,0 +1,135 @@
+//! Agent programs that do not work. Each costs its own task its outcome, and nobody else anything.
+
+use crate::support::*;
+use pitcrew_model::{Failure, TaskStatus};
+use pitcrew_testkit::{PATIENCE, Process, eventually};
+
+/// S0-018, S0-026, S2-072: the sibling completes, and the fault is a failed result with a reason.
+#[test]
+fn a_program_that_does_not_exist_fails_its_task_only() {
+    let sandbox = sandbox();
+    backend(&sandbox, "missing", &["/no/such/agent", "--acp"]);
+    let failure = failure_beside_a_sibling(
+        &sandbox,
+        "agent = \"missing\"\nprompt = \"Do it.\"\nmax_attempts = 3",
+    );
+    let Failure::AgentMissing { program, message } = &failure else { panic!("{failure:?}") };
+    assert!(program.contains("/no/such/agent"), "{program}: {message}");
+    // Nothing gets better by trying again.
+    assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
+}
+
+#[test]
+fn a_program_that_may_not_be_executed_fails_its_task_only() {
+    let sandbox = sandbox();
+    let file = sandbox.root().join("not-executable");
+    std::fs::write(&file, "#!/bin/sh\n").expect("a file");
+    backend(&sandbox, "locked", &[&file.display().to_string()]);
+    let failure = failure_beside_a_sibling(&sandbox, "agent = \"locked\"\nprompt = \"Do it.\"");
+    assert!(matches!(failure, Failure::AgentMissing { .. }), "{failure:?}");
+}
+
+#[test]
+fn a_backend_that_nobody_configured_is_refused_by_name() {
+    let sandbox = sandbox();
+    let failure = failure_beside_a_sibling(&sandbox, "agent = \"nobody\"\nprompt = \"Do it.\"");
+    assert!(failure.to_string().contains("[backends.nobody]"), "{failure}");
+}
+
+/// S1-060: an agent that ends is a failed worker, with what it said last.
+#[test]
+fn a_program_that_exits_at_once_fails_its_task_only() {
+    let sandbox = sandbox();
+    backend(&sandbox, "brief", &["sh", "-c", "echo no licence >&2; exit 7"]);
+    let failure = failure_beside_a_sibling(&sandbox, "agent = \"brief\"\nprompt = \"Do it.\"");
+    let Failure::AgentExited { exit, output } = &failure else { panic!("{failure:?}") };
+    assert_eq!(exit, "exit code 7");
+    assert!(output.contains("no licence"), "{output}");
+}
+
+/// S1-060, S0-018
+#[test]
+fn an_agent_that_exits_in_the_middle_of_its_turn_fails_its_task_only() {
+    let sandbox = sandbox();
+    let steps = "write core/half.txt <<END\nhalf\nEND\nexit 3";
+    let failure = failure_beside_a_sibling(&sandbox, &script(steps));
+    let Failure::AgentExited { exit, .. } = &failure else { panic!("{failure:?}") };
+    assert_eq!(exit, "exit code 3");
+    assert_eq!(files_to_land(&sandbox, "plan-1"), ["ui/done.txt"]);
+    // What it had done is saved all the same.
+    let diff = sandbox.pitcrew(&["diff", "faulty"]).expect(0);
+    assert!(diff.stdout.contains("core/half.txt"), "{diff}");
+}
+
+#[test]
+fn an_agent_that_is_killed_in_the_middle_of_its_turn_is_tried_again() {
+    let sandbox = sandbox();
+    let steps =
+        "unless \"signal 9\" run kill -9 $PPID\nwrite core/a.txt <<END\na\nEND\ncomplete it";
+    completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
+    let board = board(&sandbox);
+    let faulty = task_of(&board, "faulty");
+    assert_eq!(faulty.attempts.len(), 2);
+    let failure = faulty.attempts[0].failure.as_ref().expect("the first attempt failed");
+    assert!(failure.to_string().contains("signal 9"), "{failure}");
+}
+
+/// The protocol gives it a minute; nobody has to wait for that.
+#[test]
+fn a_program_that_never_answers_is_gone_after_a_cancel() {
+    let sandbox = sandbox();
+    let pid = sandbox.root().join("pid");
+    let mute = format!("echo $$ > '{}'; exec sleep 600", pid.display());
+    backend(&sandbox, "mute", &["sh", "-c", &mute]);
+    let plan = sandbox.plan(&beside_a_sibling("agent = \"mute\"\nprompt = \"Do it.\""));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let process = process_of(&pid);
+    assert_eq!(task_of(&board(&sandbox), "faulty").status, TaskStatus::Starting);
+    sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
+    running.wait().expect(4);
+    assert!(process.await_end(PATIENCE), "it is gone");
+}
+
+/// S2-072: an agent that hangs in its turn gets an outcome too.
+#[test]
+fn an_agent_that_hangs_is_ended_at_the_time_out() {
+    let sandbox = sandbox();
+    let pid = sandbox.root().join("pid");
+    let steps = format!("run echo $$ > '{}'; exec sleep 600", pid.display());
+    let task = format!("{}\ntimeout = \"1s\"", script(&steps));
+    let failure = failure_beside_a_sibling(&sandbox, &task);
+    assert_eq!(failure, Failure::Timeout { after_ms: 1_000 });
+    let pid = std::fs::read_to_string(pid).expect("it ran").trim().parse();
+    if let Some(process) = Process::of(pid.expect("a number")) {
+        assert!(process.await_end(PATIENCE), "it is gone");
+    }
+}
+
+/// S0-132: whatever an agent does to stay, it is gone after a cancel.
+#[test]
+fn an_agent_that_ignores_signals_and_forks_a_daemon_is_gone_after_a_cancel() {
+    let sandbox = sandbox();
+    let pid = sandbox.root().join("pid");
+    // A session of its own, no mark in its environment, no parent, deaf to signals.
+    let daemon = format!(
+        "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > \"{}\"; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec '{BINARY}' agent",
+        pid.display()
+    );
+    backend(&sandbox, "deaf", &["sh", "-c", &daemon]);
+    let gate = sandbox.root().join("gate");
+    // A script in a fence is the built-in agent's, whoever starts it.
+    let prompt = format!("```pitcrew-script\nrun {}\ncomplete it\n```", wait_at(&gate));
+    let task = format!("agent = \"deaf\"\nprompt = '''\n{prompt}\n'''");
+    let plan = sandbox.plan(&beside_a_sibling(&task));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_reached(&gate);
+    let process = process_of(&pid);
+    sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
+    assert!(process.await_end(PATIENCE), "it is gone");
+    eventually("its shim is gone too", || {
+        let left = Process::naming(&sandbox.root().display().to_string());
+        left.iter().all(|it| it.1.contains("serve")).then_some(())
+    });
+    assert_eq!(task_of(&board(&sandbox), "faulty").status, TaskStatus::Cancelled);
+}

@@ -1,0 +1,240 @@
+//! The place where everything is kept is broken, read-only, full, or somebody else's.
+
+use crate::support::*;
+use pitcrew_testkit::{Process, Sandbox, eventually};
+use std::{
+    fs::{self, File},
+    io::{Seek, SeekFrom, Write},
+    os::unix::net::UnixListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+const SMALL: &str = "name = \"small\"\n[[task]]\nid = \"a\"\nregion = \"core\"\ncommand = \"echo a > core/a.txt\"\n";
+
+/// The folder of the only workspace.
+fn state_of(sandbox: &Sandbox) -> PathBuf {
+    let workspaces = sandbox.home().join(".local/state/pitcrew/workspaces");
+    let mut entries = fs::read_dir(workspaces).expect("there is state").flatten();
+    entries.next().expect("there is a workspace").path()
+}
+
+/// A workspace with a completed plan, whose orchestrator has stopped.
+fn at_rest() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
+    sandbox.pitcrew(&["stop"]).expect(0);
+    sandbox
+}
+
+/// Nothing starts, the words say why, and the file is left as it is.
+#[track_caller]
+fn refuses_the_journal(sandbox: &Sandbox, journal: &Path, reason: &str) {
+    let before = fs::read(journal).expect("a file");
+    for arguments in [&["status"][..], &["retry", "plan-1"]] {
+        let refused = sandbox.pitcrew(arguments).expect(7);
+        assert!(refused.stderr.contains(reason), "{refused}");
+        assert!(refused.stderr.contains("journal.db"), "{refused}");
+    }
+    assert_eq!(fs::read(journal).expect("a file"), before);
+}
+
+#[test]
+fn a_journal_that_is_no_journal_is_left_as_it_is() {
+    let sandbox = at_rest();
+    let journal = state_of(&sandbox).join("journal.db");
+    let good = fs::read(&journal).expect("a file");
+    fs::write(&journal, "this is not a database, but somebody may still want it\n".repeat(99))
+        .expect("a file");
+    refuses_the_journal(&sandbox, &journal, "it is no journal");
+    // With a copy in its place everything is as before.
+    fs::write(&journal, good).expect("a file");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
+}
+
+#[test]
+fn a_journal_with_damaged_pages_is_refused() {
+    let sandbox = at_rest();
+    let journal = state_of(&sandbox).join("journal.db");
+    let mut file = File::options().write(true).open(&journal).expect("a file");
+    file.seek(SeekFrom::Start(4_096)).expect("it has pages");
+    file.write_all(&[0xA5; 4_096]).expect("they can be overwritten");
+    let refused = sandbox.pitcrew(&["status"]).expect(7);
+    assert!(refused.stderr.contains("journal.db"), "{refused}");
+    assert!(refused.stderr.contains("damaged"), "{refused}");
+}
+
+/// The version is at a fixed place in the header of the database.
+#[test]
+fn a_journal_of_a_newer_version_is_refused_with_words() {
+    let sandbox = at_rest();
+    let journal = state_of(&sandbox).join("journal.db");
+    let mut file = File::options().write(true).open(&journal).expect("a file");
+    file.seek(SeekFrom::Start(60)).expect("it has a header");
+    file.write_all(&99_i32.to_be_bytes()).expect("it can be overwritten");
+    refuses_the_journal(&sandbox, &journal, "newer pitcrew (journal version 99");
+}
+
+#[test]
+fn a_socket_that_nobody_listens_at_is_replaced() {
+    let sandbox = at_rest();
+    let folder =
+        sandbox.root().join("run/pitcrew").join(state_of(&sandbox).file_name().expect("a name"));
+    let socket = folder.join("serve.sock");
+    drop(UnixListener::bind(&socket).expect("the place is free"));
+    assert!(socket.exists(), "a dead socket is left behind");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
+    sandbox.pitcrew(&["stop"]).expect(0);
+    fs::write(&socket, "not even a socket").expect("a file");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
+}
+
+/// After a kill, however many commands come at the same time: one orchestrator, and all of them are served.
+#[test]
+fn commands_at_the_same_time_after_a_kill_start_one_orchestrator() {
+    let sandbox = sandbox();
+    sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
+    sandbox.kill_orchestrator();
+    let commands: Vec<_> = (0..6).map(|_| sandbox.start(&["status", "--all"])).collect();
+    for command in commands {
+        command.wait().expect(0).says("completed");
+    }
+    let serving = Process::naming(&sandbox.root().display().to_string());
+    assert_eq!(serving.len(), 1, "{serving:?}");
+    let second = sandbox.pitcrew(&["serve"]).expect(6);
+    assert!(second.stderr.contains("only one orchestrator works on a workspace"), "{second}");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
+}
+
+/// Somebody else's clumsiness is told like a fault of the agent, and is nobody else's problem.
+#[test]
+fn a_checkout_that_somebody_removed_costs_its_task_only() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let task = script(&format!("run cd / && {}\ncomplete it", wait_at(&gate)));
+    let plan = sandbox.plan(&beside_a_sibling(&task));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_reached(&gate);
+    let checkout = sandbox.pitcrew(&["path", "faulty"]).expect(0).stdout;
+    fs::remove_dir_all(checkout.trim()).expect("it is there");
+    open_gate(&gate);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(4).says("1 of 2 completed");
+}
+
+/// A vault that is gone is told in words, and everything in the journal can still be looked at.
+#[test]
+fn a_vault_that_is_gone_is_told() {
+    let sandbox = at_rest();
+    fs::remove_dir_all(state_of(&sandbox).join("vault.git")).expect("there is a vault");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
+    let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]);
+    assert!(matches!(refused.code, Some(1 | 8)), "{refused}");
+    assert!(!sandbox.repo().join("core/a.txt").exists());
+    // New work makes a new one.
+    sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
+}
+
+/// This test in a name space of its own, where `mount` was done at `dir` before.
+#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+fn in_a_namespace(mount: &str, dir: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+    command.arg(format!("{mount} && exec \"$@\"")).arg(dir);
+    command
+}
+
+/// Runs `test` again where `mount` was done; whether that is possible here.
+fn runs_mounted(test: &str, mount: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut probe = in_a_namespace(mount, folder.path());
+    probe.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|it| it.success()) {
+        return skipped(test, "a file system cannot be mounted in a name space here");
+    }
+    let mut again = in_a_namespace(mount, folder.path());
+    again.arg(std::env::current_exe().expect("we run")).args(["--exact", test, "--nocapture"]);
+    let output = again.env(MOUNTED, folder.path()).output().expect("it can be started");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{complaint}");
+}
+
+/// Names the mounted folder to the test that was started again.
+const MOUNTED: &str = "PITCREW_TEST_MOUNTED";
+
+/// A sandbox whose state is in the mounted folder.
+fn with_state_in(folder: &Path) -> Sandbox {
+    let sandbox = sandbox();
+    fs::create_dir(sandbox.home().join(".local")).expect("a folder");
+    std::os::unix::fs::symlink(folder, sandbox.home().join(".local/state")).expect("a link");
+    sandbox
+}
+
+#[test]
+fn a_read_only_state_folder_is_named() {
+    let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
+        return runs_mounted(
+            "state_dir::a_read_only_state_folder_is_named",
+            "mount -t tmpfs -o ro none \"$0\"",
+        );
+    };
+    let sandbox = with_state_in(&folder);
+    let plan = sandbox.plan(SMALL);
+    for arguments in [&["status"][..], &["run", &plan, "--yes"]] {
+        let refused = sandbox.pitcrew(arguments).expect(7);
+        assert!(refused.stderr.contains("Read-only file system"), "{refused}");
+        assert!(refused.stderr.contains("XDG_STATE_HOME"), "{refused}");
+    }
+}
+
+/// What does not fit is refused and told; what was there is still there; with room again life goes on.
+#[test]
+fn a_full_disk_refuses_new_work_and_loses_nothing() {
+    let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
+        return runs_mounted(
+            "state_dir::a_full_disk_refuses_new_work_and_loses_nothing",
+            "mount -t tmpfs -o size=300m none \"$0\"",
+        );
+    };
+    let sandbox = with_state_in(&folder);
+    let plan = sandbox.plan(SMALL);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let filler = folder.join("filler");
+    let mut file = File::create(&filler).expect("a file");
+    while file.write_all(&[1; 16_384]).is_ok() {}
+    while file.write_all(&[1; 512]).is_ok() {}
+    // More than a page that was begun may have left.
+    let long = sandbox.root().join("long.toml");
+    fs::write(&long, SMALL.replace("echo a", &format!("echo {}", "a".repeat(100_000))))
+        .expect("a file");
+    let long = long.display().to_string();
+    let refused = sandbox.pitcrew(&["run", &long, "--yes"]).expect(1);
+    assert!(refused.stderr.contains("the disk is full"), "{refused}");
+    assert!(refused.stderr.contains("Nothing was changed"), "{refused}");
+    assert_eq!(board(&sandbox).plans.len(), 1);
+    sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
+    drop(file);
+    fs::remove_file(&filler).expect("the filler goes");
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.kill_orchestrator();
+    eventually("both plans are there", || (board(&sandbox).plans.len() == 2).then_some(()));
+}
+
+/// Below the floor nothing new is begun; the plan says so instead of failing somewhere in the middle.
+#[test]
+fn too_little_room_for_a_checkout_is_a_typed_failure() {
+    let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
+        return runs_mounted(
+            "state_dir::too_little_room_for_a_checkout_is_a_typed_failure",
+            "mount -t tmpfs -o size=64m none \"$0\"",
+        );
+    };
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_WORKTREES", &folder.display().to_string());
+    let plan = sandbox.plan(SMALL);
+    let refused = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
+    assert!(refused.stdout.contains("MiB free at"), "{refused}");
+    let board = board(&sandbox);
+    assert_eq!(task_of(&board, "a").attempts.len(), 1);
+}

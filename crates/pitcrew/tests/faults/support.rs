@@ -1,0 +1,183 @@
+//! What the tests share: plans with a fault in them, and what became of it.
+
+use pitcrew_model::{AttemptId, EffectResult, Entry, Event, Failure, TaskStatus};
+use pitcrew_testkit::{Finished, Process, Sandbox, eventually};
+use pitcrew_views::{BoardView, OpenRequest, TaskView};
+use serde_json::Value;
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
+
+pub fn sandbox() -> Sandbox {
+    Sandbox::new(BINARY)
+}
+
+/// Adds a backend to the settings of the sandbox's user.
+pub fn backend(sandbox: &Sandbox, name: &str, command: &[&str]) {
+    let folder = sandbox.home().join(".config/pitcrew");
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).open(folder.join("config.toml"));
+    let file = file.as_mut().expect("the settings can be written");
+    writeln!(file, "[backends.{name}]\ncommand = {command:?}").expect("the settings take it");
+}
+
+/// A task named `faulty` that owns `core`, beside one that always succeeds.
+pub fn beside_a_sibling(task: &str) -> String {
+    format!(
+        r#"
+name = "faults"
+max_attempts = 1
+
+[[task]]
+id = "sibling"
+region = "ui"
+command = "echo done > ui/done.txt"
+
+[[task]]
+id = "faulty"
+region = "core"
+{task}
+"#
+    )
+}
+
+/// The `script` of a task.
+pub fn script(steps: &str) -> String {
+    format!("script = '''\n{steps}\n'''")
+}
+
+/// Runs the plan of `beside_a_sibling`; why the one task failed while the other was completed.
+#[track_caller]
+pub fn failure_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Failure {
+    let plan = sandbox.plan(&beside_a_sibling(task));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(4).says("1 of 2 completed");
+    let board = board(sandbox);
+    assert_eq!(task_of(&board, "sibling").status, TaskStatus::Completed);
+    let faulty = task_of(&board, "faulty");
+    assert_eq!(faulty.status, TaskStatus::Failed);
+    let failure = faulty.newest_attempt().and_then(|it| it.failure.clone());
+    failure.expect("a failed task says why")
+}
+
+/// Runs the plan of `beside_a_sibling`, which completes.
+#[track_caller]
+pub fn completes_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Finished {
+    let plan = sandbox.plan(&beside_a_sibling(task));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed")
+}
+
+/// What a landing of the plan would change.
+pub fn files_to_land(sandbox: &Sandbox, plan: &str) -> Vec<String> {
+    let diff = sandbox.pitcrew(&["diff", plan, "--json"]).expect(0).json();
+    let files = diff["diff"]["files"].as_array().cloned().unwrap_or_default();
+    files.iter().map(|it| it["path"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[track_caller]
+pub fn board(sandbox: &Sandbox) -> BoardView {
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0);
+    serde_json::from_str(&board.stdout).unwrap_or_else(|error| panic!("{error} in {board}"))
+}
+
+#[track_caller]
+pub fn task_of<'a>(board: &'a BoardView, key: &str) -> &'a TaskView {
+    let task = board.tasks.iter().find(|it| it.key == key);
+    task.unwrap_or_else(|| panic!("there is no task {key}"))
+}
+
+/// Waits until a task has a status.
+pub fn await_task(sandbox: &Sandbox, key: &str, status: TaskStatus) -> TaskView {
+    eventually(&format!("{key} is {status}"), || {
+        let board = board(sandbox);
+        board.tasks.into_iter().find(|it| it.key == key && it.status == status)
+    })
+}
+
+/// Waits until something waits for a person.
+pub fn await_request(sandbox: &Sandbox) -> OpenRequest {
+    eventually("something waits for a person", || {
+        let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
+        let first = inbox["open"].as_array().and_then(|it| it.first().cloned())?;
+        Some(serde_json::from_value(first).expect("the inbox has requests"))
+    })
+}
+
+/// Everything that happened to a plan.
+pub fn events(sandbox: &Sandbox, plan: &str) -> Vec<Entry> {
+    let entry = |line: Value| serde_json::from_value(line["entry"].clone()).expect("an entry");
+    let lines = sandbox.pitcrew(&["logs", plan, "--json"]).expect(0).json_lines();
+    lines.into_iter().map(entry).collect()
+}
+
+/// How often the work of each attempt came into the integration branch.
+pub fn integrations(events: &[Entry]) -> Vec<AttemptId> {
+    let attempt = |it: &Entry| {
+        let Event::EffectEnded { result, .. } = &it.event else { return None };
+        let EffectResult::Integrated { attempt, .. } = result else { return None };
+        Some(*attempt)
+    };
+    events.iter().filter_map(attempt).collect()
+}
+
+/// A shell command that says that it is there and goes on when the gate is open.
+pub fn wait_at(gate: &Path) -> String {
+    let gate = gate.display();
+    format!("touch '{gate}.reached'; until [ -e '{gate}' ]; do sleep 0.02; done")
+}
+
+pub fn await_reached(gate: &Path) {
+    let mark = PathBuf::from(format!("{}.reached", gate.display()));
+    eventually(&format!("{} is reached", gate.display()), || mark.exists().then_some(()));
+}
+
+pub fn open_gate(gate: &Path) {
+    fs::write(gate, "").expect("a file");
+}
+
+/// The process whose number is in a file, as soon as it is there.
+pub fn process_of(file: &Path) -> Process {
+    eventually(&format!("{} names a process", file.display()), || {
+        Process::of(fs::read_to_string(file).ok()?.trim().parse().ok()?)
+    })
+}
+
+/// Everything a person would miss: each file of the working tree, the index and every ref.
+pub fn picture_of_the_user(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+    let mut picture = Vec::new();
+    let mut folders = vec![sandbox.repo()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.ends_with(".git") {
+                continue;
+            }
+            if entry.file_type().is_ok_and(|it| it.is_dir()) {
+                folders.push(path);
+            } else {
+                let bytes = fs::read(&path).expect("a file");
+                picture.push((path.display().to_string(), bytes));
+            }
+        }
+    }
+    picture.sort();
+    let index = fs::read(sandbox.repo().join(".git/index")).expect("an index");
+    picture.push(("index".into(), index));
+    for what in [&["symbolic-ref", "--quiet", "HEAD"][..], &["rev-parse", "HEAD"]] {
+        picture.push((what.join(" "), sandbox.git(what).into_bytes()));
+    }
+    picture
+}
+
+/// Says that a test cannot run here.
+pub fn skipped(name: &str, reason: &str) {
+    if let Ok(path) = std::env::var("PITCREW_TEST_SKIPPED") {
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        writeln!(file.expect("the list of skipped tests"), "{name}: {reason}").expect("a line");
+    }
+    eprintln!("SKIPPED {name}: {reason}");
+}
