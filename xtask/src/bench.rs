@@ -1,0 +1,152 @@
+//! Measures, and shows the figures as a table.
+//!
+//! Each bench is a program that compares Pitcrew with something bare in the same run and prints
+//! one flat JSON object per row. Nothing here judges a figure.
+
+mod json;
+mod table;
+mod demo;
+mod report;
+
+use crate::program::{self, Failure};
+use json::Row;
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bench {
+    /// From a free slot to the first byte at the agent.
+    Start,
+    /// Appending to the journal.
+    Journal,
+    /// Deciding and folding.
+    Kernel,
+    /// A plan of 1 000 tasks, in process.
+    Plan,
+    /// The demo: time and memory of its processes.
+    Demo,
+}
+
+impl Bench {
+    const ALL: &[Self] = &[Self::Start, Self::Journal, Self::Kernel, Self::Plan, Self::Demo];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Journal => "journal",
+            Self::Kernel => "kernel",
+            Self::Plan => "plan",
+            Self::Demo => "demo",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self, Failure> {
+        Self::ALL.iter().copied().find(|it| it.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|it| it.name()).collect();
+            Failure(format!("there is no bench `{name}`; there are {}", names.join(", ")))
+        })
+    }
+
+    fn measure(self) -> Result<Vec<Row>, Failure> {
+        match self {
+            Self::Start => example("pitcrew-runtime", "bench_start"),
+            Self::Journal => example("pitcrew-store", "bench_journal"),
+            Self::Kernel => example("pitcrew-kernel", "bench_kernel"),
+            Self::Plan => example("pitcrew-runtime", "bench_plan"),
+            Self::Demo => demo::measure(),
+        }
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    benches: Vec<Bench>,
+    output: Output,
+    destination: Destination,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Output {
+    #[default]
+    Table,
+    Json,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Destination {
+    #[default]
+    Terminal,
+    /// Also the document that holds the figures.
+    Document,
+}
+
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let options = parse(arguments)?;
+    for bench in options.benches {
+        eprintln!("== {}", bench.name());
+        let rows = bench.measure()?;
+        match options.output {
+            Output::Table => println!("{}", table::render(&rows)),
+            Output::Json => rows.iter().for_each(|row| println!("{}", json::write(row))),
+        }
+        if options.destination == Destination::Document {
+            report::write(bench.name(), &table::render(&rows))?;
+        }
+    }
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    for argument in arguments {
+        match argument.as_str() {
+            "--json" => options.output = Output::Json,
+            "--write" => options.destination = Destination::Document,
+            name => options.benches.push(Bench::named(name)?),
+        }
+    }
+    if options.benches.is_empty() {
+        options.benches = Bench::ALL.to_vec();
+    }
+    Ok(options)
+}
+
+/// Builds and runs an example that prints rows.
+fn example(package: &str, example: &str) -> Result<Vec<Row>, Failure> {
+    let arguments = ["run", "--release", "--quiet", "--package", package, "--example", example];
+    let printed = program::read(program::cargo(), &arguments)?;
+    printed
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            json::read(line).map_err(|error| {
+                Failure(format!(
+                    "`{example}` printed a line that is no flat JSON object: {error}: {line}"
+                ))
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options, Failure> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn benches_are_named_or_all_are_run() {
+        let options = parsed("journal --json kernel").expect("it is right");
+        assert_eq!(options.benches, [Bench::Journal, Bench::Kernel]);
+        assert_eq!((options.output, options.destination), (Output::Json, Destination::Terminal));
+        assert_eq!(parsed("--write").expect("it is right").benches, Bench::ALL);
+    }
+
+    #[test]
+    fn an_unknown_bench_is_answered_with_the_known_ones() {
+        let failure = parsed("journl").expect_err("there is none");
+        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo";
+        assert_eq!(failure.to_string(), known);
+    }
+}

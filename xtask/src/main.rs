@@ -1,0 +1,54 @@
+//! The chores of this repository: `cargo xtask test`, `ci`, `tidy` and `bench`.
+//!
+//! One file per command. It depends on nothing but the standard library, so that it is built in
+//! a moment on a fresh machine. Never part of the product.
+
+mod program;
+mod tidy;
+mod test;
+mod ci;
+mod bench;
+
+use program::Failure;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test    build everything and run every test
+  ci      fmt, tidy, clippy, docs, test: what must pass before a change is taken
+  tidy    the rules of this repository that the compiler does not know
+  bench   [start|journal|kernel|plan|demo]... [--json] [--write]
+          measure; all when none is named; --write puts the tables into docs/benchmarks.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), Failure> {
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", arguments),
+    };
+    match (command, rest) {
+        ("help" | "--help" | "-h", []) => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        ("test", []) => test::run(),
+        ("ci", []) => ci::run(),
+        ("tidy", []) => tidy::run(),
+        ("bench", names) => bench::run(names),
+        ("test" | "ci" | "tidy", [unknown, ..]) => {
+            Err(Failure(format!("`{command}` takes no arguments, and got `{unknown}`\n\n{USAGE}")))
+        }
+        _ => Err(Failure(format!("there is no command `{command}`\n\n{USAGE}"))),
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs every test, and says loudly what did not run.
+//!
+//! A test that cannot run on this machine appends `name: reason` as one line to the file that
+//! `PITCREW_TEST_SKIPPED` names, and returns. With `CI=true` a single such line fails the run.
+
+use crate::program::{Failure, read, run_cargo};
+use std::{fs, path::Path};
+
+/// `git merge-tree --merge-base`, with which a plan is landed, came with this version.
+const GIT_VERSION_MIN: (u32, u32) = (2, 41);
+
+pub fn run() -> Result<(), Failure> {
+    check_tools()?;
+    let skipped = std::env::temp_dir().join(format!("pitcrew-skipped-{}", std::process::id()));
+    fs::write(&skipped, "")
+        .map_err(|error| Failure(format!("cannot write `{}`: {error}", skipped.display())))?;
+    let result = run_tests(&skipped);
+    fs::remove_file(&skipped).ok();
+    result
+}
+
+fn run_tests(skipped: &Path) -> Result<(), Failure> {
+    let path = skipped.to_str().ok_or_else(|| {
+        Failure(format!("`{}` is not UTF-8; set TMPDIR to another folder", skipped.display()))
+    })?;
+    // Builds everything before the first test runs. A build of its own would compile what the
+    // tests use with other features twice.
+    let tested =
+        run_cargo(&["test", "--workspace", "--no-fail-fast"], &[("PITCREW_TEST_SKIPPED", path)]);
+    let lines = fs::read_to_string(skipped)
+        .map_err(|error| Failure(format!("cannot read `{path}`: {error}")))?;
+    let judged = judge_skipped(&lines, Place::current());
+    tested.and(judged)
+}
+
+/// Where the tests run.
+#[derive(Clone, Copy)]
+enum Place {
+    Here,
+    Ci,
+}
+
+impl Place {
+    fn current() -> Self {
+        match std::env::var("CI") {
+            Ok(value) if value == "true" || value == "1" => Self::Ci,
+            Ok(_) | Err(_) => Self::Here,
+        }
+    }
+}
+
+fn judge_skipped(lines: &str, place: Place) -> Result<(), Failure> {
+    let skipped: Vec<&str> = lines.lines().filter(|it| !it.trim().is_empty()).collect();
+    println!("\n== skipped: {}", skipped.len());
+    for line in &skipped {
+        println!("SKIPPED {line}");
+    }
+    match (skipped.len(), place) {
+        (0, _) | (_, Place::Here) => Ok(()),
+        (count, Place::Ci) => {
+            Err(Failure(format!("{count} tests were skipped, and nothing may be skipped in CI")))
+        }
+    }
+}
+
+fn check_tools() -> Result<(), Failure> {
+    let remedy = "install it with your package manager, e.g. `apt install git`";
+    let printed = read("git", &["--version"])
+        .map_err(|failure| Failure(format!("git is needed: {failure}; {remedy}")))?;
+    let (major, minor) = GIT_VERSION_MIN;
+    match parse_git_version(&printed) {
+        Some(version) if version >= GIT_VERSION_MIN => {}
+        Some(_) | None => {
+            return Err(Failure(format!(
+                "git {major}.{minor} or newer is needed, and `git --version` says `{}`; {remedy}",
+                printed.trim()
+            )));
+        }
+    }
+    read("sh", &["-c", ":"]).map(drop).map_err(|failure| {
+        Failure(format!("a POSIX shell named `sh` is needed: {failure}; put it on the PATH"))
+    })
+}
+
+/// Reads `git version 2.47.3 (vendor's words)`.
+fn parse_git_version(printed: &str) -> Option<(u32, u32)> {
+    let mut parts = printed.trim().strip_prefix("git version ")?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_git_is_read_as_vendors_print_it() {
+        assert_eq!(parse_git_version("git version 2.47.3\n"), Some((2, 47)));
+        assert_eq!(parse_git_version("git version 2.39.5 (Apple Git-154)\n"), Some((2, 39)));
+        assert_eq!(parse_git_version("git version 3.0.rc1\n"), Some((3, 0)));
+        for wrong in ["", "git", "git version x.y", "hub version 2.40.0"] {
+            assert_eq!(parse_git_version(wrong), None, "{wrong}");
+        }
+        assert!((2, 39) < GIT_VERSION_MIN && GIT_VERSION_MIN < (3, 0));
+    }
+
+    #[test]
+    fn a_skipped_test_fails_the_run_in_ci_only() {
+        let lines = "store::disk_full: a small file system cannot be mounted here\n";
+        assert_eq!(judge_skipped(lines, Place::Here), Ok(()));
+        assert_eq!(judge_skipped("\n", Place::Ci), Ok(()));
+        let failure = judge_skipped(lines, Place::Ci).expect_err("one was skipped");
+        assert!(failure.to_string().starts_with("1 tests were skipped"), "{failure}");
+    }
+
+    #[test]
+    fn this_machine_has_the_tools() {
+        assert_eq!(check_tools(), Ok(()));
+    }
+}

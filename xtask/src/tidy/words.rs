@@ -1,0 +1,142 @@
+//! Words that belong to one machine or one workplace, and stray white space.
+//!
+//! The words are written in parts, so that the rule does not find itself.
+
+use super::{Finding, tree::SourceFile};
+
+/// The place where this was built means nothing to anybody else.
+const WORKPLACE: &[&str] = &[
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("sha", "red/"),
+    concat!("DES", "IGN.md"),
+    concat!("REQUIRE", "MENTS.md"),
+    concat!(".lib", "rary"),
+];
+
+const HOME: &str = concat!("/ho", "me/");
+
+/// Hosts of package registries: a build takes packages from where the machine says.
+const HOSTS: &[&str] = &[
+    concat!("crates", ".io"),
+    concat!("npm", "js.org"),
+    concat!("npm", "js.com"),
+    concat!("pypi", ".org"),
+    concat!("python", "hosted.org"),
+    concat!("ruby", "gems.org"),
+    concat!("proxy.go", "lang.org"),
+];
+
+/// Written by cargo, with the registry in it.
+const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock"];
+
+pub fn no_forbidden_words(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in written_by_people(files) {
+        for (index, line) in file.text.lines().enumerate() {
+            for (word, reason) in forbidden(line) {
+                let message = format!("`{word}` is {reason}: say it without");
+                findings.push(Finding::at_line(&file.path, index, message));
+            }
+        }
+    }
+    findings
+}
+
+fn forbidden(line: &str) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    for word in WORKPLACE {
+        if line.match_indices(word).any(|(at, _)| begins(line, at)) {
+            found.push((*word, "a word of one workplace"));
+        }
+    }
+    let named = |(at, _): (usize, &str)| {
+        let name = &line[at + HOME.len()..];
+        begins(line, at) && name.starts_with(|it: char| it.is_ascii_alphanumeric())
+    };
+    if line.match_indices(HOME).any(named) {
+        found.push((HOME, "the home of one person"));
+    }
+    for host in HOSTS.iter().filter(|it| line.contains(*it)) {
+        found.push((*host, "the host of a package registry"));
+    }
+    found
+}
+
+/// Whether a path or name begins here, rather than going on from what stands before it.
+fn begins(line: &str, at: usize) -> bool {
+    !line[..at].ends_with(|it: char| it.is_alphanumeric() || "_-.~})]".contains(it))
+}
+
+pub fn no_trailing_white_space(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in written_by_people(files) {
+        for (index, line) in file.text.split('\n').enumerate() {
+            if line.ends_with(char::is_whitespace) {
+                findings.push(Finding::at_line(&file.path, index, "white space at the end"));
+            }
+        }
+        if !file.text.is_empty() && !file.text.ends_with('\n') {
+            findings.push(Finding::in_file(&file.path, "the last line has no end"));
+        }
+    }
+    findings
+}
+
+fn written_by_people(files: &[SourceFile]) -> impl Iterator<Item = &SourceFile> {
+    files.iter().filter(|it| !WRITTEN_BY_TOOLS.contains(&it.path.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::*, *};
+
+    fn count(line: &str) -> usize {
+        no_forbidden_words(&files(&[("a.md", line)])).len()
+    }
+
+    #[test]
+    fn every_forbidden_word_fails() {
+        for word in WORKPLACE.iter().chain(HOSTS) {
+            for line in [format!("see {word}x"), format!("`{word}`"), format!("../{word}x")] {
+                assert_eq!(count(&line), 1, "{line}");
+            }
+        }
+        assert_eq!(count(&format!("see {HOME}ann/x")), 1);
+        assert_eq!(count(&format!("https://index.{}/x", HOSTS[0])), 1);
+    }
+
+    #[test]
+    fn a_part_of_a_longer_path_is_something_else() {
+        for word in &WORKPLACE[..2] {
+            assert_eq!(count(&format!("./crates{word}x")), 0, "{word}");
+            assert_eq!(count(&format!("{{parent}}{word}x")), 0, "{word}");
+        }
+        assert_eq!(count(&format!("index{}", WORKPLACE[5])), 0);
+        assert_eq!(count(&format!("{HOME}$USER")), 0);
+    }
+
+    #[test]
+    fn what_tools_write_is_not_searched() {
+        let text = format!("source = \"registry+https://{}\"", HOSTS[0]);
+        assert!(no_forbidden_words(&files(&[("Cargo.lock", &text)])).is_empty());
+    }
+
+    #[test]
+    fn white_space_at_the_end_fails() {
+        let findings = no_trailing_white_space(&files(&[
+            ("a.rs", "fine\n\nspace \ntab\t\n"),
+            ("b.rs", "carriage\r\n"),
+            ("c.rs", "cut off"),
+        ]));
+        assert_eq!(
+            shown(&findings),
+            [
+                "a.rs:3: white space at the end",
+                "a.rs:4: white space at the end",
+                "b.rs:1: white space at the end",
+                "c.rs: the last line has no end",
+            ]
+        );
+    }
+}
