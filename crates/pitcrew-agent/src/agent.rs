@@ -3,7 +3,7 @@
 use crate::{
     prompt::Prompt,
     script::Script,
-    session::Session,
+    session::{Progress, Session},
     tools::{Server, ServerSpec},
     turn,
     wire::{
@@ -19,6 +19,7 @@ use std::{
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
 };
+use tokio_util::sync::CancellationToken;
 
 /// How the agent was started.
 #[derive(Clone, Debug, Default)]
@@ -94,8 +95,14 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
         .on_receive_request(
             async move |request: PromptRequest, responder: Responder<_>, cx: Connection| {
                 let house = prompting.clone();
+                // Begun here and now, so that a cancellation that comes next finds it.
+                let turn = house.begin_turn(&request);
                 cx.spawn(async move {
-                    responder.respond_with_result(house.prompt(request).await).ok();
+                    let ended = match turn {
+                        Ok(turn) => Ok(house.run_turn(turn, &request).await),
+                        Err(error) => Err(error),
+                    };
+                    responder.respond_with_result(ended).ok();
                     Ok(())
                 })
             },
@@ -119,6 +126,13 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
         )
         .connect_to(Stdio::new())
         .await
+}
+
+/// A turn that has begun: what it needs, and nobody else has.
+struct Turn {
+    session: Arc<Session>,
+    progress: Progress,
+    cancel: CancellationToken,
 }
 
 impl House {
@@ -167,17 +181,22 @@ impl House {
         Ok(NewSessionResponse::new(id))
     }
 
-    async fn prompt(&self, request: PromptRequest) -> Result<PromptResponse, Error> {
+    fn begin_turn(&self, request: &PromptRequest) -> Result<Turn, Error> {
         let session = self.session(&request.session_id)?;
-        let Some((mut progress, cancel)) = session.begin_turn() else {
-            return Err(wire::invalid("a turn is going on; cancel it or wait for its end"));
-        };
+        match session.begin_turn() {
+            Some((progress, cancel)) => Ok(Turn { session, progress, cancel }),
+            None => Err(wire::invalid("a turn is going on; cancel it or wait for its end")),
+        }
+    }
+
+    async fn run_turn(&self, turn: Turn, request: &PromptRequest) -> PromptResponse {
+        let Turn { session, mut progress, cancel } = turn;
         let prompt = Prompt::parse(&text(&request.prompt));
         let stop = turn::run(&session, &mut progress, prompt, &self.options, &cancel).await;
         session.end_turn(progress);
         // The client wants to see its cancellation confirmed, whatever the step made of it.
         let stop = if cancel.is_cancelled() { StopReason::Cancelled } else { stop };
-        Ok(PromptResponse::new(stop))
+        PromptResponse::new(stop)
     }
 }
 

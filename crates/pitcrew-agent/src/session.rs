@@ -23,6 +23,8 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct Progress {
     script: Option<Running>,
+    /// A command that was cancelled: it has no middle, so it is run again.
+    pub command: Option<String>,
     /// The words of the latest prompt.
     pub words: String,
     /// A script from a file has been taken: it is run once.
@@ -80,6 +82,7 @@ impl Session {
 impl Progress {
     /// Begins a script; one that is under way and the same goes on.
     pub fn begin(&mut self, source: &str) -> Result<(), ScriptError> {
+        self.command = None;
         if self.script.as_ref().is_none_or(|it| it.source != source) {
             self.script = None;
             let script = Script::parse(source)?;
@@ -105,5 +108,6 @@ impl Progress {
 
     pub fn finish(&mut self) {
         self.script = None;
+        self.command = None;
     }
 }

@@ -33,9 +33,12 @@ pub(crate) async fn run(
     let begun = match prompt.order {
         Order::Command(command) => {
             progress.finish();
-            return command::task(session, &command, cancel).await;
+            return run_command(session, progress, command, cancel).await;
         }
         Order::Script(source) => progress.begin(&source),
+        Order::GoOn if let Some(command) = progress.command.take() => {
+            return run_command(session, progress, command, cancel).await;
+        }
         Order::GoOn => match &options.script {
             Some(source) if !progress.took_file => {
                 progress.took_file = true;
@@ -53,6 +56,17 @@ pub(crate) async fn run(
         return StopReason::EndTurn;
     }
     go_on(session, progress, cancel).await
+}
+
+async fn run_command(
+    session: &Session,
+    progress: &mut Progress,
+    command: String,
+    cancel: &CancellationToken,
+) -> StopReason {
+    let stop = command::task(session, &command, cancel).await;
+    progress.command = matches!(stop, StopReason::Cancelled).then_some(command);
+    stop
 }
 
 async fn go_on(

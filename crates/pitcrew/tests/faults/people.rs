@@ -58,6 +58,22 @@ fn a_question_is_withdrawn_when_its_task_is_cancelled() {
     );
 }
 
+/// A command has no middle: after a pause it is run again, and completes its task.
+#[test]
+fn a_command_that_is_paused_is_run_again_after_the_resume() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let command = format!("{}; echo a > core/a.txt", wait_at(&gate));
+    let plan = sandbox.plan(&beside_a_sibling(&format!("command = \"\"\"{command}\"\"\"")));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_reached(&gate);
+    sandbox.pitcrew(&["pause", "plan-1"]).expect(0);
+    sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    open_gate(&gate);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
+    assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
+}
+
 /// Each pause interrupts one turn and each resume opens one: no further turn is cut, and nobody is reminded.
 #[test]
 fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
