@@ -26,6 +26,10 @@ use tokio::{
 /// Requests of an agent that may wait to be taken before it is not read on.
 const PERMISSIONS_QUEUED_MAX: usize = 16;
 
+/// The id of a session is kept, and goes back to the agent as it came.
+const SESSION_ID_BYTES_MAX: usize = 1_024;
+const ERROR_BYTES_MAX: usize = 1_000;
+
 /// How long a shim needs at most to notice that nobody comes, and to end its agent.
 const PREDECESSOR_END_MAX: Duration = Duration::from_secs(15);
 const TRY_AGAIN: Duration = Duration::from_millis(10);
@@ -146,6 +150,13 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
         .mcp_servers(vec![AcpMcpServer::Stdio(offered(&launch.mcp))]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
     let session: NewSessionResponse = answered("session/new", launch.timeout, step).await?;
+    let length = session.session_id.0.len();
+    if length > SESSION_ID_BYTES_MAX {
+        let message = format!(
+            "the session id has {length} bytes; at most {SESSION_ID_BYTES_MAX} are accepted"
+        );
+        return Err(Failure::Protocol { message });
+    }
     let agent_name = match &agent.agent_info {
         Some(info) => {
             let name = info.title.as_deref().unwrap_or(&info.name);
@@ -178,7 +189,9 @@ async fn answered<T: DeserializeOwned>(
     let answer = answer.map_err(|error| Failure::Protocol {
         message: format!("`{method}` was refused: {error}"),
     })?;
-    serde_json::from_value(answer).map_err(|error| Failure::Protocol {
-        message: format!("the answer to `{method}` is unreadable: {error}"),
+    serde_json::from_value(answer).map_err(|error| {
+        // It may quote the whole answer.
+        let error = plain::one_line(&error.to_string(), ERROR_BYTES_MAX);
+        Failure::Protocol { message: format!("the answer to `{method}` is unreadable: {error}") }
     })
 }

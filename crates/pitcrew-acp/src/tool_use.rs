@@ -1,23 +1,29 @@
 //! What an agent wants to do, in our words: which tool, on which paths, with which command.
 
+mod named;
+mod border;
+
 use crate::{
     plain,
     schema::{ToolCall, ToolCallContent, ToolCallUpdate, ToolKind},
 };
-use pitcrew_model::ToolUse;
-use serde_json::Value;
+use border::inside;
+use named::Named;
+use pitcrew_model::{ToolUse, text};
 use std::{
     collections::{BTreeSet, VecDeque},
-    path::{Component, Path, PathBuf},
+    path::Path,
 };
 
 /// Tool calls whose details are kept for a later request for permission.
 const CALLS_KEPT_MAX: usize = 64;
+/// Paths that are listed by name, on either side of the border.
 const PATHS_MAX: usize = 200;
+const PATH_BYTES_MAX: usize = 1_024;
 const TITLE_BYTES_MAX: usize = 300;
 const COMMAND_BYTES_MAX: usize = 8 * 1_024;
-/// How deep raw input is searched for paths.
-const DEPTH_MAX: usize = 4;
+/// Stands among the paths outside, so that what nobody looked at is never taken for harmless.
+const MORE_PATHS: &str = "more paths than can be shown";
 
 /// The newest tool calls of a session. A request for permission often names only the id of one.
 #[derive(Debug, Default)]
@@ -46,31 +52,59 @@ impl ToolCalls {
 }
 
 /// Describes a call for whoever decides on it. `root` is the checkout.
+///
+/// The kind is the agent's word only: a command is told whatever the call says that it is.
 pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
-    let mut named: BTreeSet<PathBuf> = call.locations.iter().map(|it| it.path.clone()).collect();
-    for content in &call.content {
-        if let ToolCallContent::Diff(diff) = content {
-            named.insert(diff.path.clone());
-        }
-    }
-    if let Some(input) = &call.raw_input {
-        gather_paths(input, &mut named, 0);
-    }
+    let named = named(call);
     let (mut paths, mut outside) = (BTreeSet::new(), BTreeSet::new());
-    for path in named.iter().filter(|it| !it.as_os_str().is_empty()).take(PATHS_MAX) {
-        match inside(root, path) {
-            Some(relative) => paths.insert(plain::spelled_out(&relative.to_string_lossy())),
-            None => outside.insert(plain::spelled_out(&path.to_string_lossy())),
+    for path in &named.paths {
+        // What is too long to be shown whole is not vouched for either.
+        let is_short = path.as_os_str().len() <= PATH_BYTES_MAX;
+        match is_short.then(|| inside(root, path)).flatten() {
+            Some(relative) => paths.insert(shown(&relative.to_string_lossy(), PATH_BYTES_MAX)),
+            None => outside.insert(shown(&path.to_string_lossy(), PATH_BYTES_MAX)),
         };
     }
-    let command = call.raw_input.as_ref().filter(|_| call.kind == ToolKind::Execute);
+    let is_partial = named.is_partial || outside.len() > PATHS_MAX;
+    let more_inside = paths.len().saturating_sub(PATHS_MAX);
+    let mut paths: Vec<String> = paths.into_iter().take(PATHS_MAX).collect();
+    paths.extend((more_inside > 0).then(|| format!("and {more_inside} more")));
+    let mut outside: Vec<String> = outside.into_iter().take(PATHS_MAX).collect();
+    outside.extend(is_partial.then(|| MORE_PATHS.to_owned()));
+    let command = named.commands.join("\n");
     ToolUse {
         title: plain::one_line(&call.title, TITLE_BYTES_MAX),
         kind: kind(call.kind).into(),
-        paths: paths.into_iter().collect(),
-        outside: outside.into_iter().collect(),
-        command: command.and_then(command_of),
+        paths,
+        outside,
+        command: (!command.is_empty()).then(|| shown(&command, COMMAND_BYTES_MAX)),
     }
+}
+
+fn named(call: &ToolCall) -> Named {
+    let mut named = Named::default();
+    for location in &call.locations {
+        named.path(&location.path);
+    }
+    for content in &call.content {
+        if let ToolCallContent::Diff(diff) = content {
+            named.path(&diff.path);
+        }
+    }
+    if let Some(input) = &call.raw_input {
+        named.input(input);
+    }
+    named
+}
+
+/// The text as a person may decide on it. A cut is visible.
+fn shown(text: &str, bytes_max: usize) -> String {
+    let spelled = plain::spelled_out(text::cut(text, bytes_max));
+    if text.len() <= bytes_max && spelled.len() <= bytes_max {
+        return spelled;
+    }
+    let mark = "…";
+    format!("{}{mark}", text::cut(&spelled, bytes_max - mark.len()))
 }
 
 fn kind(kind: ToolKind) -> &'static str {
@@ -89,137 +123,10 @@ fn kind(kind: ToolKind) -> &'static str {
     }
 }
 
-fn command_of(input: &Value) -> Option<String> {
-    let command = ["command", "cmd", "script"].iter().find_map(|key| match &input[*key] {
-        Value::String(command) => Some(command.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            Some(words.join(" "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    })?;
-    let command = plain::spelled_out(&command);
-    Some(pitcrew_model::text::cut(&command, COMMAND_BYTES_MAX).to_owned())
-}
-
-/// Finds the values under keys that vendors use for paths.
-fn gather_paths(input: &Value, paths: &mut BTreeSet<PathBuf>, depth: usize) {
-    let Value::Object(object) = input else { return };
-    if depth > DEPTH_MAX {
-        return;
-    }
-    for (key, value) in object {
-        let named = is_path_key(key);
-        match value {
-            Value::String(path) if named => {
-                paths.insert(path.into());
-            }
-            Value::Array(items) => {
-                for item in items.iter().take(PATHS_MAX) {
-                    match item.as_str().filter(|_| named) {
-                        Some(path) => drop(paths.insert(path.into())),
-                        None => gather_paths(item, paths, depth + 1),
-                    }
-                }
-            }
-            // A patch as a map from path to change.
-            Value::Object(changes) if key == "changes" => {
-                paths.extend(changes.keys().take(PATHS_MAX).map(PathBuf::from));
-            }
-            Value::Object(_) => gather_paths(value, paths, depth + 1),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-}
-
-fn is_path_key(key: &str) -> bool {
-    let letters: String =
-        key.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect();
-    matches!(
-        letters.as_str(),
-        "path"
-            | "paths"
-            | "file"
-            | "files"
-            | "filepath"
-            | "filepaths"
-            | "filename"
-            | "absolutepath"
-            | "abspath"
-            | "relativepath"
-            | "notebookpath"
-            | "targetfile"
-            | "oldpath"
-            | "newpath"
-            | "source"
-            | "sourcepath"
-            | "destination"
-            | "destinationpath"
-            | "directory"
-            | "dir"
-            | "cwd"
-            | "workdir"
-    )
-}
-
-/// The path relative to `root`, or nothing when it lies elsewhere.
-///
-/// Symbolic links are followed as far as the path exists, so that a link inside the checkout does
-/// not make the outside look like inside. This informs a decision; it is not the boundary.
-fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
-    let text = path.to_string_lossy();
-    let path = match text.strip_prefix("file://") {
-        Some(rest) => PathBuf::from(rest),
-        None => path.to_owned(),
-    };
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    let resolved = resolve(&root.join(path));
-    resolved.strip_prefix(&root).ok().map(Path::to_owned)
-}
-
-fn resolve(path: &Path) -> PathBuf {
-    let mut resolved = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                resolved.pop();
-            }
-            Component::CurDir => {}
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
-                resolved.push(component);
-                if let Ok(real) = resolved.canonicalize() {
-                    resolved = real;
-                } else if let Ok(target) = resolved.read_link() {
-                    // A link to what does not exist yet: writing through it creates the target.
-                    resolved.pop();
-                    resolved = lexical(&resolved.join(target));
-                }
-            }
-        }
-    }
-    resolved
-}
-
-fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
-                plain.push(component);
-            }
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn described(root: &Path, call: Value) -> ToolUse {
         tool_use(&serde_json::from_value(call).expect("a tool call"), root)
@@ -250,26 +157,92 @@ mod tests {
         assert_eq!(tool.command, None);
     }
 
+    fn command(kind: &str, input: &Value) -> Option<String> {
+        let call = json!({"toolCallId": "1", "title": "t", "kind": kind, "rawInput": input});
+        described(Path::new("/nowhere"), call).command
+    }
+
+    /// Reading is approved without a person, so a command must not pass as one.
     #[test]
-    fn a_command_is_taken_from_an_execution_only() {
-        let root = Path::new("/nowhere");
-        let text = described(
-            root,
-            json!({"toolCallId": "1", "title": "t", "kind": "execute", "rawInput": {"command": "ls -l"}}),
-        );
-        assert_eq!(text.command.as_deref(), Some("ls -l"));
-        let words = described(
-            root,
-            json!({"toolCallId": "1", "title": "t", "kind": "execute", "rawInput": {"command": ["bash", "-lc", "ls"]}}),
-        );
-        assert_eq!(words.command.as_deref(), Some("bash -lc ls"));
-        let edit = described(
-            root,
-            json!({"toolCallId": "1", "title": "t", "kind": "edit", "rawInput": {"command": "create"}}),
-        );
-        assert_eq!(edit.command, None);
-        let strange = described(root, json!({"toolCallId": "1", "title": "t", "kind": "levitate"}));
-        assert_eq!(strange.kind, "other");
+    fn a_command_is_seen_whatever_the_call_calls_itself() {
+        for kind in ["execute", "read", "search", "think", "edit", "fetch", "other"] {
+            for (input, seen) in [
+                (json!({"command": "rm -r x"}), "rm -r x"),
+                (json!({"command": ["bash", "-lc", "ls"]}), "bash -lc ls"),
+                (json!({"cmd": ["rm", 1, "x"]}), "rm 1 x"),
+                (json!({"command": "", "script": "rm x"}), "rm x"),
+                (json!({"argv": ["rm", "x"], "path": "a"}), "rm x"),
+                (json!({"command": "bash", "args": ["-c", "rm x"]}), "bash -c rm x"),
+                (json!({"cmd": "rm x", "command": "view"}), "rm x\nview"),
+                (json!({"input": {"shellCommand": "rm x"}}), "rm x"),
+                (json!({"calls": [[{"Command": "rm x"}]]}), "rm x"),
+                (json!({"command": {"run": "rm x"}}), r#"{"run":"rm x"}"#),
+                (json!(["rm", "x"]), "rm x"),
+                (json!("rm x"), "rm x"),
+            ] {
+                assert_eq!(command(kind, &input).as_deref(), Some(seen), "{kind} {input}");
+            }
+            for input in [
+                json!({"path": "src/a.rs", "limit": 3}),
+                json!({"command": null, "cmd": [], "script": ""}),
+                json!({"args": {"path": "a"}, "query": "command"}),
+                json!(null),
+            ] {
+                assert_eq!(command(kind, &input), None, "{kind} {input}");
+            }
+        }
+        let strange = json!({"toolCallId": "1", "title": "t", "kind": "levitate"});
+        assert_eq!(described(Path::new("/nowhere"), strange).kind, "other");
+    }
+
+    fn reading(input: &Value) -> ToolUse {
+        let call = json!({"toolCallId": "1", "title": "t", "kind": "read", "rawInput": input});
+        described(Path::new("/nowhere"), call)
+    }
+
+    #[test]
+    fn no_crowd_of_inside_paths_hides_an_outside_one() {
+        let mut paths: Vec<String> = (0..PATHS_MAX).map(|it| format!("a{it}")).collect();
+        // Both sort after all the others.
+        for hidden in ["z/../../../etc/x", "~/../../../etc/x"] {
+            paths.push(hidden.into());
+            let tool = reading(&json!({ "paths": paths }));
+            assert_eq!(tool.outside, [hidden]);
+            assert_eq!(tool.paths.len(), PATHS_MAX);
+            paths.pop();
+        }
+        paths.push("b".into());
+        let tool = reading(&json!({ "paths": paths }));
+        assert_eq!((tool.paths.len(), tool.outside.len()), (PATHS_MAX + 1, 0), "all are inside");
+        assert_eq!(tool.paths.last().map(String::as_str), Some("and 1 more"));
+    }
+
+    #[test]
+    fn what_was_left_out_counts_as_outside() {
+        let many: Vec<String> = (0..5_000).map(|it| format!("a{it}")).collect();
+        let tool = reading(&json!({ "paths": many }));
+        assert_eq!(tool.outside, [MORE_PATHS]);
+        let changes: serde_json::Map<String, Value> =
+            many.iter().map(|it| (it.clone(), json!({}))).collect();
+        assert_eq!(reading(&json!({ "changes": changes })).outside, [MORE_PATHS]);
+        let outside: Vec<String> = (0..=PATHS_MAX).map(|it| format!("/x/{it}")).collect();
+        let tool = reading(&json!({ "paths": outside }));
+        assert_eq!(tool.outside.len(), PATHS_MAX + 1);
+        assert_eq!(tool.outside.last().map(String::as_str), Some(MORE_PATHS));
+        let deep = (0..100).fold(json!({"path": "/etc/x"}), |it, _| json!([{ "in": it }]));
+        assert_eq!(reading(&deep).outside, ["/etc/x"]);
+    }
+
+    #[test]
+    fn long_names_are_cut_and_never_vouched_for() {
+        let long = "日/".repeat(PATH_BYTES_MAX);
+        let tool = reading(&json!({"path": long, "command": "\u{1b}".repeat(COMMAND_BYTES_MAX)}));
+        assert_eq!((tool.paths.len(), tool.outside.len()), (0, 1));
+        let command = tool.command.expect("a command");
+        for (text, bytes_max) in [(&tool.outside[0], PATH_BYTES_MAX), (&command, COMMAND_BYTES_MAX)]
+        {
+            assert!(text.len() <= bytes_max && text.ends_with('…'), "{} bytes", text.len());
+        }
     }
 
     #[test]

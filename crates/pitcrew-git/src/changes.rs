@@ -1,6 +1,6 @@
 //! What differs between two trees, as git's raw format tells it.
 
-use crate::{Vault, error::GitError};
+use crate::{Vault, error::GitError, git::Call};
 use pitcrew_model::{CommitId, FileChange, Work, limits};
 use pitcrew_process::Cancel;
 
@@ -31,11 +31,14 @@ impl Change {
     }
 }
 
+/// Lines that a change added and removed; absent for a binary file.
+type Lines = Option<(u64, u64)>;
+
 /// Changes with their size in lines.
 pub(crate) struct Counted {
     pub(crate) changes: Vec<Change>,
-    /// Lines that each of the changes added and removed; absent for a binary file.
-    pub(crate) lines: Vec<Option<(u64, u64)>>,
+    /// Of each of the changes.
+    pub(crate) lines: Vec<Lines>,
     pub(crate) insertions: u64,
     pub(crate) deletions: u64,
 }
@@ -60,17 +63,39 @@ impl Counted {
     }
 }
 
-/// Reads `--raw -z --no-abbrev --no-renames`. What is not in that format ends the reading.
-pub(crate) fn parse_raw(output: &[u8]) -> Vec<Change> {
-    let mut fields = output.split(|it| *it == 0);
-    let mut changes = Vec::new();
-    while let Some(change) = fields.next().and_then(|it| parse_entry(it, &mut fields)) {
-        changes.push(change);
-    }
-    changes
+/// Reads `--raw -z --no-abbrev --no-renames`, to the end or not at all.
+fn parse_raw(output: &[u8]) -> Option<Vec<Change>> {
+    let (changes, rest) = split_raw(output)?;
+    rest.is_empty().then_some(changes)
 }
 
-fn parse_entry<'a>(head: &[u8], rest: &mut impl Iterator<Item = &'a [u8]>) -> Option<Change> {
+/// The same with `--numstat`: each change again, in the same order, with its lines.
+fn parse_counted(output: &[u8]) -> Option<(Vec<Change>, Vec<Lines>)> {
+    let (changes, mut rest) = split_raw(output)?;
+    let lines =
+        changes.iter().map(|it| parse_lines(field(&mut rest)?, it)).collect::<Option<_>>()?;
+    rest.is_empty().then_some((changes, lines))
+}
+
+/// Reads the changes at the beginning; the rest is what follows them.
+fn split_raw(mut output: &[u8]) -> Option<(Vec<Change>, &[u8])> {
+    let mut changes = Vec::new();
+    while output.starts_with(b":") {
+        let head = field(&mut output)?;
+        changes.push(parse_change(head, field(&mut output)?)?);
+    }
+    Some((changes, output))
+}
+
+/// Takes a field, with the zero that ends it, from the beginning.
+fn field<'a>(output: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = output.iter().position(|it| *it == 0)?;
+    let field = &output[..end];
+    *output = &output[end + 1..];
+    Some(field)
+}
+
+fn parse_change(head: &[u8], path: &[u8]) -> Option<Change> {
     let head = std::str::from_utf8(head.strip_prefix(b":")?).ok()?;
     let [mode_before, mode_after, _, object, letter] =
         head.split(' ').collect::<Vec<_>>().try_into().ok()?;
@@ -79,13 +104,51 @@ fn parse_entry<'a>(head: &[u8], rest: &mut impl Iterator<Item = &'a [u8]>) -> Op
         mode_after: mode_after.into(),
         object: object.into(),
         letter: letter.chars().next()?,
-        path: rest.next()?.to_vec(),
+        path: (!path.is_empty()).then(|| path.to_vec())?,
     })
+}
+
+/// Reads an entry of `--numstat`. Binary files have dashes for numbers.
+fn parse_lines(entry: &[u8], change: &Change) -> Option<Lines> {
+    let mut parts = entry.splitn(3, |it| *it == b'\t');
+    let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
+    if path != change.path {
+        return None;
+    }
+    if (added, removed) == (b"-", b"-") {
+        return Some(None);
+    }
+    Some(Some((number(added)?, number(removed)?)))
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// The options that make git compare trees and nothing else.
 pub(crate) const PLAIN_DIFF: [&str; 6] =
     ["-r", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
+impl Call<'_> {
+    /// Runs it and expects exit code 0 and changes in the raw format.
+    pub(crate) fn changes(self, cancel: &Cancel) -> Result<Vec<Change>, GitError> {
+        self.parsed(cancel, parse_raw)
+    }
+
+    /// Work is judged by what is read here, so an answer that is only partly understood is none.
+    fn parsed<T>(
+        self,
+        cancel: &Cancel,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T, GitError> {
+        let answer = self.finish(cancel)?;
+        if !answer.finished.success() {
+            return Err(answer.error());
+        }
+        parse(&answer.finished.stdout)
+            .ok_or_else(|| answer.unreadable("it is not a list of changed paths"))
+    }
+}
 
 impl Vault {
     /// What differs between two commits of the vault.
@@ -95,18 +158,11 @@ impl Vault {
         to: &CommitId,
         cancel: &Cancel,
     ) -> Result<Counted, GitError> {
-        let output = self
+        let (changes, lines) = self
             .call("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", "--numstat", &from.0, &to.0])
-            .output(cancel)?;
-        let changes = parse_raw(&output);
-        let lines: Vec<Option<(u64, u64)>> = output
-            .split(|it| *it == 0)
-            .skip(changes.len() * 2)
-            .filter(|it| !it.is_empty())
-            .map(lines)
-            .collect();
+            .parsed(cancel, parse_counted)?;
         let counted = || lines.iter().flatten();
         let insertions = counted().map(|it| it.0).sum();
         let deletions = counted().map(|it| it.1).sum();
@@ -114,12 +170,54 @@ impl Vault {
     }
 }
 
-/// Reads an entry of `--numstat`. Binary files have dashes for numbers.
-fn lines(entry: &[u8]) -> Option<(u64, u64)> {
-    let mut numbers = entry.split(|it| *it == b'\t').map(number);
-    numbers.next().flatten().zip(numbers.next().flatten())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    const ADDED: &[u8] = b":000000 100644 0000 1234 A\0:odd\tname\0";
+    const CHANGED: &[u8] = b":100644 120000 1234 5678 T\0link\0";
+
+    #[test]
+    fn changes_are_read_whatever_their_names() {
+        let changes = parse_raw(&[ADDED, CHANGED].concat()).expect("changes");
+        let paths: Vec<&[u8]> = changes.iter().map(|it| it.path.as_slice()).collect();
+        assert_eq!(paths, [&b":odd\tname"[..], b"link"]);
+        assert_eq!((changes[1].letter, changes[1].mode_after.as_str()), ('T', MODE_LINK));
+        assert_eq!(parse_raw(b""), Some(Vec::new()));
+    }
+
+    /// The gate would pass what it was not told of.
+    #[test]
+    fn what_cannot_be_read_to_its_end_is_not_read_at_all() {
+        let unreadable: [&[u8]; 7] = [
+            b"garbage",
+            b"\0",
+            b":000000 100644 0000 1234\0path\0",
+            b"::000000 100644 000000 0000 0000 1234 MM\0path\0",
+            b":100644 100644 0000 1234 M\0",
+            b":100644 100644 0000 1234 M\0cut off",
+            b":100644 100644 0000 1234 M\0\0",
+        ];
+        for rest in unreadable {
+            let output = [ADDED, rest, CHANGED].concat();
+            assert_eq!(parse_raw(&output), None, "{}", String::from_utf8_lossy(&output));
+            assert_eq!(parse_raw(&[ADDED, rest].concat()), None);
+        }
+    }
+
+    #[test]
+    fn every_change_is_counted_and_nothing_else() {
+        let counted = |lines: &[u8]| parse_counted(&[ADDED, CHANGED, lines].concat());
+        let (changes, lines) = counted(b"3\t0\t:odd\tname\0-\t-\tlink\0").expect("counts");
+        assert_eq!((changes.len(), lines), (2, vec![Some((3, 0)), None]));
+        for wrong in [
+            &b""[..],
+            b"3\t0\t:odd\tname\0",
+            b"3\t0\tother\0-\t-\tlink\0",
+            b"3\tx\t:odd\tname\0-\t-\tlink\0",
+            b"3\t0\t:odd\tname\0-\t-\tlink\x001\t1\tmore\0",
+        ] {
+            assert!(counted(wrong).is_none(), "{}", String::from_utf8_lossy(wrong));
+        }
+    }
 }

@@ -12,7 +12,7 @@ mod trees;
 
 use crate::{
     Vault,
-    changes::{Change, Counted, MODE_LINK, PLAIN_DIFF, parse_raw},
+    changes::{Change, Counted, MODE_LINK, PLAIN_DIFF},
     error::GitError,
 };
 use pitcrew_model::{CommitId, Failure, Refusal, RefusalKind, Zone, limits};
@@ -94,13 +94,13 @@ impl Vault {
         if commits.split_inclusive(|it| *it == b'\n').count() > COMMITS_MAX {
             return Ok(None);
         }
-        let output = self
+        let changes = self
             .call("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", "--stdin", "-m", "--root", "--no-commit-id"])
             .stdin(commits)
-            .output(cancel)?;
-        Ok(Some(parse_raw(&output)))
+            .changes(cancel)?;
+        Ok(Some(changes))
     }
 
     /// Judges the bytes of every tree that is new.

@@ -20,6 +20,7 @@ const ALWAYS: [&str; 4] =
 #[derive(Clone, Debug, Default)]
 pub struct Git {
     home: Option<PathBuf>,
+    owner: Option<String>,
 }
 
 /// Who wrote the repository or the tree that git is started on.
@@ -42,7 +43,15 @@ pub(crate) struct Call<'a> {
 impl Git {
     /// A git that takes the settings of its user from `home` and none from the machine.
     pub fn at_home(home: impl Into<PathBuf>) -> Self {
-        Self { home: Some(home.into()) }
+        Self { home: Some(home.into()), owner: None }
+    }
+
+    /// Every git that is started says whose it is, so that `end_left_behind` of the process layer
+    /// finds it after its starter died.
+    #[must_use]
+    pub fn owned_by(mut self, owner: &str) -> Self {
+        self.owner = Some(owner.into());
+        self
     }
 
     /// Where the user's own settings of git may be, best first.
@@ -80,7 +89,9 @@ impl Git {
         let mut run = Run::new("git", place)
             .timeout(TIMEOUT)
             .output_bytes_max(OUTPUT_BYTES_MAX)
+            // Messages are read, and some systems let the second overrule the first.
             .env("LC_ALL", "C.UTF-8")
+            .env("LANGUAGE", "")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0");
         if let Some(home) = &self.home {
@@ -88,6 +99,9 @@ impl Git {
                 .env("HOME", home)
                 .env("XDG_CONFIG_HOME", home.join(".config"))
                 .env("GIT_CONFIG_NOSYSTEM", "1");
+        }
+        if let Some(owner) = &self.owner {
+            run = run.owned_by(owner);
         }
         let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
         Call { command, trust, options, run }
@@ -234,5 +248,30 @@ impl Answer {
         let text = std::str::from_utf8(&self.finished.stdout)
             .map_err(|_| self.unreadable("it is not UTF-8"))?;
         Ok(text.strip_suffix('\n').unwrap_or(text).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    /// The environment that a program gets which git starts.
+    fn environment(git: &Git, trust: Trust<'_>, place: &Path) -> String {
+        let call = git.call(trust, place, "print-environment");
+        let output = call.config("alias.print-environment=!env").output(&Cancel::default());
+        String::from_utf8(output.expect("git runs the alias")).expect("UTF-8")
+    }
+
+    #[test]
+    fn every_git_says_whose_it_is() {
+        let home = TempDir::new().expect("a temporary folder");
+        let git = Git::at_home(home.path());
+        let policy = Policy::unconfined();
+        for trust in [Trust::Ours, Trust::Confined(&policy)] {
+            assert!(!environment(&git, trust, home.path()).contains("PITCREW_OWNER"));
+            let owned = environment(&git.clone().owned_by("/state/1"), trust, home.path());
+            assert!(owned.lines().any(|it| it == "PITCREW_OWNER=/state/1"), "{owned}");
+        }
     }
 }

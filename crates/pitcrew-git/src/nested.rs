@@ -4,7 +4,7 @@
 //! with the checkout, so each one is read as a tree of its own and put in its place.
 
 use crate::{
-    changes::{Change, PLAIN_DIFF, parse_raw},
+    changes::{Change, PLAIN_DIFF},
     error::{GitError, VaultError},
     files,
     snapshot::Snapshot,
@@ -19,13 +19,13 @@ const NESTED_MAX: usize = 1_000;
 
 impl Snapshot<'_> {
     pub(crate) fn flatten_nested(&mut self) -> Result<(), VaultError> {
-        let output = self
+        let changes = self
             .call("diff-index")
             .args(["--cached", "--raw"])
             .args(&PLAIN_DIFF[1..])
             .args([&self.source.start.0, "--"])
-            .output(self.cancel)?;
-        let mut open: Vec<PathBuf> = parse_raw(&output)
+            .changes(self.cancel)?;
+        let mut open: Vec<PathBuf> = changes
             .iter()
             .filter(|it| it.embeds_repository())
             .map(|it: &Change| PathBuf::from(OsStr::from_bytes(&it.path)))

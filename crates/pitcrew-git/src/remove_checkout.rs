@@ -1,6 +1,13 @@
 //! Removes a checkout whose work is in the vault.
 
-use crate::{Vault, error::VaultError, files, names, records::CheckoutRecord};
+use crate::{
+    Vault,
+    error::{GitError, GitErrorKind, VaultError, chain},
+    files,
+    import::Checking,
+    names,
+    records::CheckoutRecord,
+};
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::{fs, path::Path};
@@ -44,7 +51,15 @@ impl Vault {
         }
         let known = self.known_trees(attempt, &record, cancel)?;
         let saved = self.save_tree(attempt, path, &record.start, policy, cancel)?;
-        self.save_branches(attempt, path, &record.start, policy, cancel)?;
+        match self.save_branches(attempt, path, &record.start, policy, cancel) {
+            Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Exit { .. }) => {
+                return kept(format!(
+                    "other branches and stashes in it could not be saved: {}",
+                    chain(&error)
+                ));
+            }
+            other => other?,
+        }
         if !known.contains(&self.tree(&saved, cancel)?) {
             return kept(format!(
                 "it changed after its work was saved; the change is saved as {}",
@@ -92,18 +107,37 @@ impl Vault {
             .arg(&bundle)
             .args(["--all", &format!("^{start}")])
             .finish(cancel)?;
-        // Nothing new is an error to git. A broken repository has lost its commits before; its
-        // tree is saved.
         if !answer.finished.success() {
+            // Nothing new is an error to git.
+            let is_empty = |it: &str| it.starts_with("fatal: Refusing to create empty bundle");
+            let nothing_new = answer.stderr().lines().any(is_empty);
+            return if nothing_new { Ok(()) } else { Err(answer.error().into()) };
+        }
+        if let Ok(()) = self.fetch_branches(attempt, &bundle, Checking::Strict, cancel) {
             return Ok(());
         }
+        // What is malformed is kept too: nobody will build on it, but somebody may look at it.
+        Ok(self.fetch_branches(attempt, &bundle, Checking::Off, cancel)?)
+    }
+
+    fn fetch_branches(
+        &self,
+        attempt: AttemptId,
+        bundle: &Path,
+        checking: Checking,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        let setting = match checking {
+            Checking::Strict => "transfer.fsckObjects=true",
+            Checking::Off => "transfer.fsckObjects=false",
+        };
         self.call("fetch")
+            .config(setting)
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .arg("--no-recurse-submodules")
-            .arg(&bundle)
+            .arg(bundle)
             .arg(format!("+refs/*:refs/pitcrew/saved-refs/{attempt}/*"))
-            .finish(cancel)?;
-        Ok(())
+            .done(cancel)
     }
 
     fn is_changed(

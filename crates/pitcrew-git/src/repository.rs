@@ -90,6 +90,13 @@ impl Repository {
         })
     }
 
+    /// The same repository; every git that is started for it says whose it is.
+    #[must_use]
+    pub fn owned_by(mut self, owner: &str) -> Self {
+        self.git = self.git.owned_by(owner);
+        self
+    }
+
     /// The top of the working tree, without symbolic links.
     pub fn root(&self) -> &Path {
         &self.root

@@ -2,7 +2,7 @@
 
 use crate::{
     Vault,
-    changes::{Change, parse_raw},
+    changes::Change,
     error::{GitError, VaultError},
     files::{self, TemporaryFolder},
     git::Call,
@@ -142,12 +142,12 @@ impl View<'_> {
         tip: &CommitId,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Change>, VaultError> {
-        let output = self
+        let (embedded, changes): (Vec<Change>, Vec<Change>) = self
             .call("diff-index")
             .args(["--cached", "--raw", "-z", "--no-abbrev", "--no-renames", &tip.0, "--"])
-            .output(self.cancel)?;
-        let (embedded, changes): (Vec<Change>, Vec<Change>) =
-            parse_raw(&output).into_iter().partition(Change::embeds_repository);
+            .changes(self.cancel)?
+            .into_iter()
+            .partition(Change::embeds_repository);
         if embedded.is_empty() {
             return Ok(changes);
         }

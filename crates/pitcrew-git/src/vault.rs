@@ -17,7 +17,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Mutex,
-    time::Duration,
 };
 
 const CONFIG: &str = "\
@@ -38,9 +37,6 @@ const CONFIG: &str = "\
 	packedRefsTimeout = 5000
 ";
 
-/// A lock of a git that was killed. No call of ours holds one this long.
-const LOCK_STALE: Duration = Duration::from_secs(3);
-
 /// The vault of one workspace.
 #[derive(Debug)]
 pub struct Vault {
@@ -55,7 +51,8 @@ pub struct Vault {
 impl Vault {
     /// Opens the vault, made from the user's repository where there is none yet.
     ///
-    /// Call it once per process: what earlier processes left half done is swept away.
+    /// Call it once per process, when no git of an earlier one runs any more: what they left half
+    /// done is swept away, locks too.
     pub fn open_or_create(
         user: Repository,
         layout: &Layout,
@@ -74,7 +71,7 @@ impl Vault {
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
         }
-        remove_stale_locks(&vault.layout.vault);
+        remove_locks(&vault.layout.vault);
         Ok(vault)
     }
 
@@ -218,10 +215,14 @@ fn absolute(path: &Path) -> Result<PathBuf, FileError> {
     std::path::absolute(path).map_err(files::failed("find", path))
 }
 
-/// Removes locks of ref updates that a killed git left. Only we write to the vault.
-fn remove_stale_locks(vault: &Path) {
+/// What a killed git leaves beside `refs`, and what the next one would stumble over.
+const LEFT_OVER: [&str; 5] =
+    ["HEAD.lock", "config.lock", "packed-refs.lock", "packed-refs.new", "shallow.lock"];
+
+/// Removes the locks that a killed git left. Only we write to the vault, and we have not begun.
+fn remove_locks(vault: &Path) {
     let mut open = vec![vault.join("refs")];
-    let mut locks = vec![vault.join("packed-refs.lock"), vault.join("HEAD.lock")];
+    let mut locks: Vec<PathBuf> = LEFT_OVER.iter().map(|it| vault.join(it)).collect();
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -233,10 +234,7 @@ fn remove_stale_locks(vault: &Path) {
         }
     }
     for lock in locks {
-        let age = fs::metadata(&lock).and_then(|it| it.modified()).map(|it| it.elapsed());
-        if matches!(age, Ok(Ok(age)) if age > LOCK_STALE) {
-            // A lock that stays is reported by the update that it blocks.
-            fs::remove_file(&lock).ok();
-        }
+        // A lock that stays is reported by the update that it blocks.
+        fs::remove_file(&lock).ok();
     }
 }

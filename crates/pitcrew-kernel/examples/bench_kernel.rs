@@ -101,9 +101,11 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
             EffectResult::PlanPrepared { plan, base }
         }
         Effect::CheckBase { plan, .. } => EffectResult::BaseChecked { plan, checks: Vec::new() },
-        Effect::PrepareCheckout { attempt, .. } => {
-            EffectResult::CheckoutPrepared { attempt, path: "/checkouts/task".into() }
-        }
+        Effect::PrepareCheckout { attempt, .. } => EffectResult::CheckoutPrepared {
+            attempt,
+            path: "/checkouts/task".into(),
+            notes: Vec::new(),
+        },
         Effect::StartAgent { worker, .. } => {
             EffectResult::AgentReady { worker, agent: "agent".into(), session: "session".into() }
         }

@@ -18,6 +18,7 @@ mod land_plan;
 mod collect_garbage;
 mod complete_task;
 mod notify;
+mod apply_settings;
 mod set_agents_max;
 pub(crate) mod attempt_fails;
 mod effect_ended;
@@ -65,12 +66,15 @@ fn decide_command(
             land_plan::decide(state, input.actor, *plan, *approval)
         }
         Command::CollectGarbage => Ok(collect_garbage::decide(state)),
+        Command::ApplySettings { agents_max, agents_live_max } => {
+            Ok(apply_settings::decide(state, *agents_max, *agents_live_max))
+        }
         Command::SetAgentsMax { count } => set_agents_max::decide(state, *count),
         Command::CompleteTask { attempt, claim, summary } => {
             complete_task::decide(state, input, *attempt, *claim, summary)
         }
         Command::Notify { attempt, kind, message } => {
-            notify::decide(state, *attempt, *kind, message)
+            notify::decide(state, input.at, *attempt, *kind, message)
         }
     }
 }

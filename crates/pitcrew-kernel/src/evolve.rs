@@ -27,6 +27,9 @@ pub fn evolve(state: &mut State, entry: &Entry) {
 fn fold(state: &mut State, entry: &Entry) {
     let at = entry.at;
     match &entry.event {
+        Event::SettingsApplied { agents_max, agents_live_max } => {
+            plan::settings_applied(state, *agents_max, *agents_live_max);
+        }
         Event::AgentsMaxSet { count } => state.agents_max = *count,
         Event::PlanCreated { plan, head, status, clean_base, .. } => {
             plan::created(state, *plan, head, *status, *clean_base);
@@ -44,7 +47,7 @@ fn fold(state: &mut State, entry: &Entry) {
             task::retry_granted(state, *task, *freshness);
         }
         Event::AttemptOpened { attempt, task, worker, number, start, base } => {
-            let opened = attempt::Opened { attempt: *attempt, task: *task, worker: *worker, at };
+            let opened = attempt::Opened { attempt: *attempt, task: *task, worker: *worker };
             attempt::opened(state, &opened, *number, start, base);
         }
         Event::AttemptEnded { attempt, outcome, failure } => {
@@ -84,9 +87,9 @@ fn fold(state: &mut State, entry: &Entry) {
             assert!(state.effects.remove(effect), "{effect} ended twice: the journal is corrupt");
             result::ended(state, *effect, result);
         }
-        Event::BaseCheckAsked { .. }
-        | Event::InterruptAsked { .. }
-        | Event::ActivityNoted { .. }
+        Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
+        Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
+        Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
         | Event::ToolDecided { .. } => {}
@@ -104,7 +107,8 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         Event::AgentStartAsked { worker }
         | Event::TurnOpened { worker, .. }
         | Event::StopAsked { worker } => Some(state.workers[*worker].attempt),
-        Event::AgentsMaxSet { .. }
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }
@@ -148,7 +152,8 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::ToolAnswered { .. }
         | Event::RemovalAsked { .. } => true,
         Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
-        Event::AgentsMaxSet { .. }
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }

@@ -36,7 +36,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
             let path = path.expect("a checkout that is there has a path");
             Effect::RemoveCheckout { attempt: *attempt, path }
         }
-        Event::AgentsMaxSet { .. }
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }
@@ -141,14 +142,10 @@ fn verify(state: &State, attempt: AttemptId, onto: &CommitId) -> Effect {
     let unless_accepted = |checks: &[String]| if accepted { Vec::new() } else { checks.to_vec() };
     Effect::Verify {
         attempt,
-        plan: plan.id,
-        task: it.task,
         onto: onto.clone(),
         work: work.commit.clone(),
-        base: it.base.clone(),
         title: format!("{}: {}", it.task, task.spec.key),
         setup: plan.head.setup.clone(),
-        setup_inputs: plan.head.setup_inputs.clone(),
         checks: unless_accepted(&task.spec.checks),
         expected_files: if accepted { Vec::new() } else { task.spec.expected_files.clone() },
     }

@@ -173,8 +173,12 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
 
 fn clean_plan(state: &State) -> Option<Vec<Event>> {
     let plan = *state.agenda.to_clean.first()?;
+    let kept_count = removable(state).filter(|it| state.tasks[it.task].plan == plan).count();
     let (from, to) = (LandingStatus::Merged, LandingStatus::Cleaned);
-    let reason = "the checkouts are removed".into();
+    let reason = match kept_count {
+        0 => "the checkouts are removed".into(),
+        count => alloc::format!("{count} checkouts could not be removed; see `pitcrew gc`"),
+    };
     Some(vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }])
 }
 

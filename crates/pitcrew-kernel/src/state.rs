@@ -26,6 +26,8 @@ pub struct State {
     pub seq: Seq,
     pub agents_max: u32,
     pub agents_live_max: u32,
+    /// What the settings said last: `agents_max`, `agents_live_max`.
+    pub settings: (u32, u32),
     pub plans: Table<PlanId, Plan>,
     pub tasks: Table<TaskId, Task>,
     pub attempts: Table<AttemptId, Attempt>,
@@ -50,6 +52,8 @@ pub struct Plan {
     /// Present once the vault is ready for the plan.
     pub base: Option<PlanBase>,
     pub preparing: bool,
+    /// The checks are still being run on the base.
+    pub checking_base: bool,
     /// The commit of the integration branch.
     pub integrated: Option<CommitId>,
     /// Completed tasks in the order of their integration.
@@ -101,7 +105,6 @@ pub struct Attempt {
     pub number: u32,
     pub start: CommitId,
     pub base: CommitId,
-    pub opened_at: Timestamp,
     /// Where its checkout is, once made.
     pub path: Option<String>,
     pub claim: Option<(Claim, String)>,
@@ -143,6 +146,10 @@ pub struct Worker {
     /// What is left of the time-out while it is parked.
     pub left_ms: u64,
     pub requests: Vec<RequestId>,
+    /// All that it ever asked.
+    pub requests_count: u32,
+    /// When it last told something.
+    pub noted_at: Timestamp,
     /// What it gets when it has a slot again.
     pub comebacks: VecDeque<Comeback>,
 }
@@ -177,6 +184,7 @@ impl Default for State {
             seq: Seq(0),
             agents_max: limits::AGENTS_MAX_DEFAULT,
             agents_live_max: limits::AGENTS_LIVE_MAX_DEFAULT,
+            settings: (limits::AGENTS_MAX_DEFAULT, limits::AGENTS_LIVE_MAX_DEFAULT),
             plans: Table::default(),
             tasks: Table::default(),
             attempts: Table::default(),

@@ -32,11 +32,29 @@ pub fn step(state: &mut State, input: &Input) -> Result<Step, Rejection> {
 
 impl Step {
     fn record(&mut self, state: &mut State, at: Timestamp, event: Event) {
+        assert!(is_legal(&event), "the kernel decided an illegal transition: {event:?}");
         let entry = Entry { seq: state.seq.next(), at, event };
         evolve(state, &entry);
         if let Some(effect) = react(state, &entry.event) {
             self.effects.push((EffectId(entry.seq.0), effect));
         }
         self.entries.push(entry);
+    }
+}
+
+/// Whether the tables of today allow the transition. A stored one is a fact and is not asked.
+fn is_legal(event: &Event) -> bool {
+    if let Event::PlanMoved { from, to, .. } = event {
+        from.may_become(*to)
+    } else if let Event::TaskMoved { from, to, .. } = event {
+        from.may_become(*to)
+    } else if let Event::WorkerMoved { from, to, .. } = event {
+        from.may_become(*to)
+    } else if let Event::RequestMoved { from, to, .. } = event {
+        from.may_become(*to)
+    } else if let Event::LandingMoved { from, to, .. } = event {
+        from.may_become(*to)
+    } else {
+        true
     }
 }

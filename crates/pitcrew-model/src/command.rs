@@ -55,6 +55,11 @@ pub enum Command {
     },
     /// Removes the checkouts that nobody needs any more.
     CollectGarbage,
+    /// What the settings say, at every start of the orchestrator.
+    ApplySettings {
+        agents_max: u32,
+        agents_live_max: u32,
+    },
     SetAgentsMax {
         count: u32,
     },

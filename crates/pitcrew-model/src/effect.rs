@@ -79,15 +79,10 @@ pub enum Effect {
     /// Merges, and runs the checks on the merged tree in a clean checkout.
     Verify {
         attempt: AttemptId,
-        plan: PlanId,
-        task: TaskId,
         onto: CommitId,
         work: CommitId,
-        /// What the work is compared with to see which files it touched.
-        base: CommitId,
         title: String,
         setup: Vec<String>,
-        setup_inputs: Vec<RepoPath>,
         checks: Vec<String>,
         expected_files: Vec<RepoPath>,
     },
@@ -142,26 +137,4 @@ pub enum TurnCause {
     },
     /// The plan was paused and goes on.
     Resumed,
-}
-
-impl Effect {
-    /// The attempt whose fate the effect belongs to, if any.
-    pub fn attempt(&self) -> Option<AttemptId> {
-        match self {
-            Self::PrepareCheckout { attempt, .. }
-            | Self::StartAgent { attempt, .. }
-            | Self::CollectWork { attempt, .. }
-            | Self::SaveWork { attempt, .. }
-            | Self::Verify { attempt, .. }
-            | Self::Integrate { attempt, .. }
-            | Self::RemoveCheckout { attempt, .. } => Some(*attempt),
-            Self::PreparePlan { .. }
-            | Self::CheckBase { .. }
-            | Self::Prompt { .. }
-            | Self::AnswerPermission { .. }
-            | Self::InterruptTurn { .. }
-            | Self::StopAgent { .. }
-            | Self::Land { .. } => None,
-        }
-    }
 }

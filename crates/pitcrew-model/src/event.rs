@@ -20,6 +20,11 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
+    /// The settings have changed since they were last applied.
+    SettingsApplied {
+        agents_max: u32,
+        agents_live_max: u32,
+    },
     AgentsMaxSet {
         count: u32,
     },
@@ -205,7 +210,6 @@ pub enum Reason {
     Retry,
     Cancelled,
     Accepted,
-    Paused,
 }
 
 impl fmt::Display for Reason {
@@ -220,7 +224,6 @@ impl fmt::Display for Reason {
             Self::Retry => f.write_str("a person asked for a retry"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Accepted => f.write_str("a person accepted it as it is"),
-            Self::Paused => f.write_str("the plan is paused"),
         }
     }
 }

@@ -41,6 +41,9 @@ pub const FILES_LISTED_MAX: usize = 200;
 /// Refused paths that are listed by name in an event.
 pub const REFUSALS_LISTED_MAX: usize = 50;
 
+/// Questions and requests for permission of one worker.
+pub const REQUESTS_PER_WORKER_MAX: u32 = 100;
+
 /// One protocol frame of an agent.
 pub const FRAME_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 /// Lines of an agent that are no protocol before it is given up.

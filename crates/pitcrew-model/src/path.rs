@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A normalised path relative to the root of the repository. The root itself is the empty path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct RepoPath(String);
 
 /// Why a text is no path of the repository.
@@ -28,6 +28,21 @@ pub enum PathError {
     GitDir,
     #[error("it has a control character or a backslash")]
     Character,
+}
+
+/// What comes over the wire is not believed to be normal.
+impl TryFrom<String> for RepoPath {
+    type Error = PathError;
+
+    fn try_from(text: String) -> Result<Self, PathError> {
+        if text.is_empty() { Ok(Self::root()) } else { Self::parse(&text) }
+    }
+}
+
+impl From<RepoPath> for String {
+    fn from(path: RepoPath) -> Self {
+        path.0
+    }
 }
 
 impl RepoPath {

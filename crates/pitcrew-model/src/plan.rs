@@ -27,7 +27,7 @@ pub struct PlanHead {
     pub shared: Vec<RepoPath>,
     /// Commands that make a fresh checkout usable.
     pub setup: Vec<String>,
-    /// Files whose change makes `setup` run again before checks.
+    /// Files that `setup` depends on, for checkouts that are used more than once.
     pub setup_inputs: Vec<RepoPath>,
 }
 

@@ -36,6 +36,10 @@ pub enum Rejection {
         "task `{key}` has no agent: name one with `agent = \"...\"`, or give it a `script` or a `command`"
     )]
     NoAgent { key: String },
+    #[error("task `{key}`: {problem}")]
+    BadTask { key: String, problem: String },
+    #[error("{worker} has asked for too much already; go on without asking")]
+    TooManyRequests { worker: WorkerId },
     #[error("{plan} is {status}, so it cannot become {wanted}")]
     PlanTransition { plan: PlanId, status: PlanStatus, wanted: PlanStatus },
     #[error("{task} is {status}, so it cannot become {wanted}")]

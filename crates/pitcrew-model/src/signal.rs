@@ -59,6 +59,9 @@ pub enum EffectResult {
     CheckoutPrepared {
         attempt: AttemptId,
         path: String,
+        /// Things a person should know: submodules left empty.
+        #[serde(default)]
+        notes: Vec<String>,
     },
     AgentReady {
         worker: WorkerId,

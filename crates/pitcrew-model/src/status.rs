@@ -124,11 +124,6 @@ impl TaskStatus {
         matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
     }
 
-    /// It counts against `max_agents`.
-    pub fn takes_slot(self) -> bool {
-        matches!(self, Self::Starting | Self::Running)
-    }
-
     /// An attempt of it is open.
     pub fn in_attempt(self) -> bool {
         matches!(self, Self::Starting | Self::Running | Self::Verifying | Self::Integrating)

@@ -1,7 +1,11 @@
 //! Which variables a program gets. Secrets, preloads and redirections never pass by accident:
-//! confined programs get an allow-list, trusted ones everything but what could redirect git.
+//! confined programs get an allow-list, trusted ones everything but what could redirect git or say
+//! that they are somebody else's.
 
-use crate::{Policy, Tier, marker::RUN_MARKER};
+use crate::{
+    Policy, Tier,
+    marker::{OWNER_MARKER, RUN_MARKER},
+};
 use std::ffi::{OsStr, OsString};
 
 /// Names that every program may see. What is not here has to be given by name.
@@ -50,14 +54,15 @@ pub(crate) fn confined(
     merge(kept, policy.chain(extra).chain([(RUN_MARKER.into(), marker.into())]))
 }
 
-/// The environment of our own git calls.
+/// The environment of our own programs. What marks us does not mark them: they may outlive the run
+/// that we are part of, and its owner.
 pub(crate) fn trusted(extra: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let ours = std::env::vars_os().filter(|(name, _)| !redirects_git(name));
+    let ours = std::env::vars_os().filter(|(name, _)| !is_withheld(name));
     merge(ours, extra)
 }
 
-fn redirects_git(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b"GIT_") || name == RUN_MARKER
+fn is_withheld(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_") || name == RUN_MARKER || name == OWNER_MARKER
 }
 
 fn merge<T: Ord>(
@@ -86,6 +91,7 @@ mod tests {
             "BASH_ENV",
             "ENV",
             RUN_MARKER,
+            OWNER_MARKER,
         ] {
             assert!(!is_kept(name), "{name}");
         }
@@ -101,8 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_redirects_our_git() {
-        assert!(redirects_git(OsStr::new("GIT_DIR")));
-        assert!(!redirects_git(OsStr::new("PATH")));
+    fn nothing_redirects_our_git_or_marks_it() {
+        for name in ["GIT_DIR", RUN_MARKER, OWNER_MARKER] {
+            assert!(is_withheld(OsStr::new(name)), "{name}");
+        }
+        assert!(!is_withheld(OsStr::new("PATH")));
     }
 }

@@ -5,7 +5,7 @@
 mod start;
 mod supervise;
 
-use crate::{Cancel, Policy, environment, marker};
+use crate::{Cancel, Policy, environment, marker, marker::OWNER_MARKER};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use std::{
     ffi::OsString,
@@ -75,6 +75,12 @@ impl Run {
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
+    }
+
+    /// The program says whose it is, so that `end_left_behind` finds it after its starter died.
+    #[must_use]
+    pub fn owned_by(self, owner: &str) -> Self {
+        self.env(OWNER_MARKER, owner)
     }
 
     #[must_use]
@@ -185,8 +191,8 @@ pub fn run_observed(
 
 /// Runs our own git on a repository that only we or the user write.
 ///
-/// Like `run_confined`, but the environment is ours, without what could redirect git (`GIT_*`),
-/// and what left the process group is killed at the time-out and at cancel only.
+/// Like `run_confined`, but the environment is ours, without what could redirect git (`GIT_*`) or
+/// says whose we are, and what left the process group is killed at the time-out and at cancel only.
 pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run.env = environment::trusted(run.env);
     execute(run, None, cancel, &mut |_| {})

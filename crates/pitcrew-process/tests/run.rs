@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use pitcrew_process::{
-    Cancel, Policy, Run, RunErrorKind, run_confined, run_observed, run_trusted, shell,
+    Cancel, Policy, Run, RunErrorKind, end_left_behind, run_confined, run_observed, run_trusted,
+    shell,
 };
 use std::{
     fs,
@@ -191,6 +192,26 @@ fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
     assert!(never_started.cancelled && !dir.path().join("file").exists());
 }
 
+/// The next orchestrator ends what the one before it left, our own git too.
+#[test]
+fn a_trusted_program_that_is_owned_is_found_by_its_owner_and_by_no_other() {
+    let dir = TempDir::new().unwrap();
+    assert!(run(Run::new("mkfifo", dir.path()).arg("up")).success());
+    let owner = dir.path().to_str().unwrap();
+    let program = sh("echo up > up; exec sleep 600", dir.path()).owned_by(owner);
+    let cancel = Cancel::default();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| run_trusted(program, &cancel).unwrap());
+        // Opening a pipe waits for the one who writes.
+        assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
+        end_left_behind(&format!("{owner}/other"));
+        assert!(!running.is_finished());
+        end_left_behind(owner);
+        let finished = running.join().unwrap();
+        assert_eq!((finished.signal, finished.timed_out), (Some(9), false));
+    });
+}
+
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let dir = TempDir::new().unwrap();
@@ -220,7 +241,8 @@ fn secrets_of_ours_do_not_reach_a_confined_program() {
             .args(["--exact", "secrets_of_ours_do_not_reach_a_confined_program"])
             .env("SOME_TOKEN", "secret")
             .env("GIT_DIR", "/elsewhere")
-            .env("LD_LIBRARY_PATH", "/elsewhere");
+            .env("LD_LIBRARY_PATH", "/elsewhere")
+            .owned_by("/somebody/else");
         let finished = run_trusted(again, &Cancel::default()).unwrap();
         assert!(finished.success(), "{}", String::from_utf8_lossy(&finished.stdout));
         return;
@@ -232,10 +254,11 @@ fn secrets_of_ours_do_not_reach_a_confined_program() {
     let confined = String::from_utf8(finished.stdout).unwrap();
     assert!(confined.contains("FROM_POLICY=1\n") && confined.contains("GIVEN=2\n"));
     assert!(confined.contains("PATH="));
-    for name in ["SOME_TOKEN", "GIT_DIR", "LD_LIBRARY_PATH"] {
+    for name in ["SOME_TOKEN", "GIT_DIR", "LD_LIBRARY_PATH", "PITCREW_OWNER"] {
         assert!(!confined.contains(name), "{name} came through");
     }
     let trusted = run_trusted(print, &Cancel::default()).unwrap();
     let trusted = String::from_utf8(trusted.stdout).unwrap();
     assert!(trusted.contains("SOME_TOKEN=secret\n") && !trusted.contains("GIT_DIR"));
+    assert!(!trusted.contains("PITCREW_OWNER"), "it is not theirs who own us");
 }

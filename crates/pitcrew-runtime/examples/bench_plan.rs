@@ -2,9 +2,9 @@
 //! against a bare `SQLite` loop that writes the same rows in the same batches.
 
 use pitcrew_model::{
-    Actor, AgentRef, Approval, BACKEND_BUILTIN, Claim, Command, CommitId, CreatePlan, Deploy,
-    Effect, EffectId, EffectResult, Effort, Exit, Input, InputBody, Origin, Overlap, PlanBase,
-    PlanHead, PlanSpec, PlanStatus, Signal, StopReason, TaskSpec, TaskWork, Timestamp, Usage, Work,
+    Actor, AgentRef, Approval, Claim, Command, CommitId, CreatePlan, Deploy, Effect, EffectId,
+    EffectResult, Effort, Exit, Input, InputBody, Origin, Overlap, PlanBase, PlanHead, PlanSpec,
+    PlanStatus, Signal, StopReason, TaskSpec, TaskWork, Timestamp, Usage, Work,
 };
 use pitcrew_runtime::Writer;
 use pitcrew_store::SqliteJournal;
@@ -139,9 +139,11 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         Effect::CheckBase { plan, .. } => {
             EffectResult::BaseChecked { plan: *plan, checks: Vec::new() }
         }
-        Effect::PrepareCheckout { attempt, .. } => {
-            EffectResult::CheckoutPrepared { attempt: *attempt, path: format!("/tmp/{attempt}") }
-        }
+        Effect::PrepareCheckout { attempt, .. } => EffectResult::CheckoutPrepared {
+            attempt: *attempt,
+            path: format!("/tmp/{attempt}"),
+            notes: Vec::new(),
+        },
         Effect::StartAgent { worker, .. } => EffectResult::AgentReady {
             worker: *worker,
             agent: "instant".into(),
@@ -203,7 +205,7 @@ fn create_plan() -> Command {
             work: TaskWork::Prompt { prompt: "do a part of it".into() },
             region: Vec::new(),
             depends_on,
-            agent: AgentRef::backend(BACKEND_BUILTIN),
+            agent: AgentRef::backend("model"),
             checks: Vec::new(),
             expected_files: Vec::new(),
             criteria: Vec::new(),

@@ -2,11 +2,23 @@
 
 use crate::Handle;
 use pitcrew_model::Timestamp;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 use tokio::sync::watch;
 
-pub fn now() -> Timestamp {
+/// The time on the wall when we first looked, and the moment it was.
+static START: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since, Instant::now())
+});
+
+/// Counts only the time that passed for programs: a machine that slept, or whose clock was set,
+/// must not time out the workers.
+pub fn now() -> Timestamp {
+    let (wall, start) = &*START;
+    let since = *wall + start.elapsed();
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
@@ -27,6 +39,24 @@ pub async fn wake(handle: Handle, mut due: watch::Receiver<Option<Timestamp>>) {
                 if due.changed().await.is_err() { return; }
             }
             changed = due.changed() => if changed.is_err() { return; },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_begins_on_the_wall_and_never_goes_backwards() {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let mut last = now();
+        assert!(u128::from(last.0).abs_diff(wall) < 60_000, "{last:?} at {wall}");
+        let until = Timestamp(last.0 + 20);
+        while last < until {
+            let next = now();
+            assert!(next >= last, "{next:?} after {last:?}");
+            last = next;
         }
     }
 }

@@ -20,10 +20,10 @@ use pitcrew_model::{Effect, EffectId, EffectResult, Signal};
 use pitcrew_process::Cancel;
 use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use subject::Subject;
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{AgentSetup, Agents};
+pub use subject::{LOST, Subject};
 pub use vault::VaultDriver;
 
 /// How long a shutdown waits for agents and programs that were told to end.

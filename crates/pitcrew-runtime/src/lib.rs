@@ -14,12 +14,14 @@ mod clock;
 mod log;
 mod tokens;
 mod drivers;
+mod reissue;
 mod boot;
 mod orchestrator;
 mod look;
 
 pub use pitcrew_acp::{Line, LineKind, Transcript};
 
+pub use clock::now;
 pub use handle::{Accepted, Handle};
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};

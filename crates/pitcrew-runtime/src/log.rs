@@ -93,7 +93,8 @@ fn part(event: &Event) -> String {
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. } => format!("WorkerSession:{worker}"),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
-        Event::AgentsMaxSet { .. }
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }

@@ -4,7 +4,6 @@ use crate::Orchestrator;
 use pitcrew_acp::{Transcript, TranscriptError};
 use pitcrew_git::{DiffStat, LiveCheckout, VaultError};
 use pitcrew_model::{AttemptId, CommitId, Entry, PlanId, Seq};
-use pitcrew_process::Policy;
 use pitcrew_store::ReadError;
 use std::{path::Path, sync::PoisonError};
 
@@ -49,7 +48,7 @@ impl Orchestrator {
         }
         let path = path.filter(|it| Path::new(it).is_dir()).ok_or(LookError::Nothing)?;
         let checkout = LiveCheckout { attempt, path: path.into(), start };
-        let now = self.vault.save_live(&checkout, &Policy::unconfined(), &self.looks)?;
+        let now = self.vault.save_live(&checkout, &self.policy, &self.looks)?;
         Ok(Changed { to: None, ..self.changes(base, now)? })
     }
 

@@ -7,6 +7,7 @@ use crate::{
     drivers::{AgentSetup, Drivers, VaultDriver},
     log::Log,
     published::Published,
+    reissue::Reissue,
     turnstile::Turnstile,
 };
 use pitcrew_config::{Settings, WorkspaceDirs};
@@ -68,6 +69,8 @@ pub enum StartErrorKind {
 pub struct Orchestrator {
     handle: Handle,
     pub(crate) vault: Arc<Vault>,
+    /// How every program beside the agents is run.
+    pub(crate) policy: Arc<Policy>,
     pub(crate) reader: Mutex<JournalReader>,
     pub(crate) dirs: WorkspaceDirs,
     /// Ends what only looks.
@@ -77,8 +80,8 @@ pub struct Orchestrator {
 
 /// The parts that run.
 struct Engine {
-    /// Resolves when the writer's thread has let go of the journal.
-    writer_ended: oneshot::Receiver<()>,
+    /// The writer's thread hands the writer back when it ends, and the journal's lock with it.
+    writer_ended: oneshot::Receiver<Writer<SqliteJournal>>,
     drivers: JoinHandle<()>,
     stop_drivers: oneshot::Sender<()>,
     clock: JoinHandle<()>,
@@ -99,9 +102,14 @@ impl Orchestrator {
         let log = Arc::new(Log::open(&setup.dirs.logs())?);
         let reader = Mutex::new(journal.reader()?);
         let mut views = Views::default();
-        let writer = Writer::open(journal, |entry| views.fold(entry))?;
+        let mut reissue = Reissue::new(journal.open_effects()?);
+        let writer = Writer::open(journal, |entry| {
+            views.fold(entry);
+            reissue.see(entry);
+        })?;
         let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
-        let vault = Arc::new(Vault::open_or_create(setup.repository, &layout, &Cancel::default())?);
+        let repository = setup.repository.owned_by(&owner);
+        let vault = Arc::new(Vault::open_or_create(repository, &layout, &Cancel::default())?);
         log.line("Orchestrator", &format!("serves {}", vault.user().root().display()));
 
         let (inputs, inbox) = mpsc::channel(INPUTS_QUEUED_MAX);
@@ -115,30 +123,32 @@ impl Orchestrator {
             tokens: setup.tokens,
             backends: setup.settings.backends.clone(),
         };
-        let driver = VaultDriver::new(vault.clone(), Policy::unconfined().owned_by(&owner));
+        let policy = Arc::new(Policy::unconfined().owned_by(&owner));
+        let driver = VaultDriver::new(vault.clone(), policy.clone());
         let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
-        let open_effects = writer.journal().open_effects()?;
-        let boot = Boot::new(writer.state(), open_effects, setup.settings.max_agents);
+        let boot = Boot::new(writer.state(), &reissue, &setup.settings);
+        // Before the writer says anything: what it ends must find what it ends.
+        reissue.send(&orders);
         boot.tell_losses(&handle);
 
         let log_of_boot = log.clone();
-        let turnstile = Turnstile { inputs: inbox, published, orders: orders.clone(), due, log };
+        let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
         let writer_ended = spawn_writer(turnstile, writer)?;
         let (stop_drivers, mut stop) = oneshot::channel();
         let booted = handle.clone();
         let drivers = tokio::spawn(async move {
             tokio::select! {
-                () = boot.run(&booted, &drivers.agents, &orders, &log_of_boot) => {}
+                () = boot.run(&booted, &drivers.agents, &log_of_boot) => {}
                 _ = &mut stop => return,
             }
-            // Only the writer gives orders from now on, and only drivers speak to it.
-            drop((orders, booted));
+            // Only drivers speak to the writer from now on.
+            drop(booted);
             drivers.run(ordered, stop).await;
         });
         let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));
         let engine = Mutex::new(Some(Engine { writer_ended, drivers, stop_drivers, clock }));
         let looks = Cancel::default();
-        Ok(Self { handle, vault, reader, dirs: setup.dirs, looks, engine })
+        Ok(Self { handle, vault, policy, reader, dirs: setup.dirs, looks, engine })
     }
 
     pub fn handle(&self) -> &Handle {
@@ -148,17 +158,20 @@ impl Orchestrator {
     /// Takes no more inputs, ends the agents and every program, and returns when everything that
     /// was accepted is on disk. Takes seconds at most, whatever is running.
     pub async fn stop(&self) {
-        let Some(engine) = self.take_engine() else { return };
+        let Some(mut engine) = self.take_engine() else { return };
         engine.clock.abort();
         self.looks.cancel();
         // First the writer: what is cut short after that must not be taken for a result.
         let written = async {
             self.handle.stop().await;
-            engine.writer_ended.await.ok();
+            (&mut engine.writer_ended).await.ok()
         };
-        tokio::time::timeout(WRITER_STOP_MAX, written).await.ok();
+        let writer = tokio::time::timeout(WRITER_STOP_MAX, written).await;
         engine.stop_drivers.send(()).ok();
         engine.drivers.await.ok();
+        // Whoever gets the journal next may touch what the drivers touched. Closing it blocks.
+        let let_go = move || drop((writer, engine.writer_ended));
+        tokio::task::spawn_blocking(let_go).await.ok();
     }
 
     fn take_engine(&self) -> Option<Engine> {
@@ -180,15 +193,16 @@ impl Drop for Orchestrator {
 fn spawn_writer<J: Journal + 'static>(
     turnstile: Turnstile,
     writer: Writer<J>,
-) -> io::Result<oneshot::Receiver<()>> {
+) -> io::Result<oneshot::Receiver<Writer<J>>> {
     let (ended, writer_ended) = oneshot::channel();
     let run = move || {
         let run = AssertUnwindSafe(|| turnstile.run(writer));
-        if catch_unwind(run).is_err() {
+        let Ok(writer) = catch_unwind(run) else {
             eprintln!("pitcrew: the writer broke; the orchestrator ends here");
             std::process::abort();
-        }
-        ended.send(()).ok();
+        };
+        // When nobody waits for it, it is dropped here.
+        ended.send(writer).ok();
     };
     thread::Builder::new().name("writer".into()).spawn(run)?;
     Ok(writer_ended)

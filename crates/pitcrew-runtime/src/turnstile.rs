@@ -47,7 +47,8 @@ pub struct Turnstile {
 
 impl Turnstile {
     /// Runs until it is told to stop, or every handle is gone. What came before that is stored.
-    pub fn run<J: Journal>(mut self, mut writer: Writer<J>) {
+    /// Gives the writer back: the journal stays locked for as long as somebody keeps it.
+    pub fn run<J: Journal>(mut self, mut writer: Writer<J>) -> Writer<J> {
         let mut messages = Vec::new();
         // Drivers' words that the journal had no room for. Bounded by the effects that are open
         // and by what agents may ask at a time.
@@ -71,6 +72,7 @@ impl Turnstile {
                 look(writer.state());
             }
         }
+        writer
     }
 
     /// Takes one batch all the way; gives back what has to be tried again.
@@ -115,7 +117,8 @@ impl Turnstile {
     }
 }
 
-fn over(event: &Event) -> Option<Scope> {
+/// What ends with the event.
+pub fn over(event: &Event) -> Option<Scope> {
     if let Event::AttemptEnded { attempt, .. } = event {
         Some(Scope::Attempt(*attempt))
     } else if let Event::PlanMoved { plan, to: PlanStatus::Cancelled, .. } = event {

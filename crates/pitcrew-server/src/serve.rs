@@ -3,6 +3,7 @@
 use crate::{idle::Clients, routes};
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
+pub use pitcrew_runtime::now;
 use pitcrew_runtime::{Orchestrator, Tokens};
 use std::{
     fs, io,
@@ -10,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 use tokio::{
     net::UnixListener,
@@ -147,9 +148,4 @@ async fn until_told(doors: Arc<Doors>, mut signals: Signals, idle: Option<Durati
         () = unused => {}
     }
     doors.close();
-}
-
-pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

@@ -116,6 +116,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::UnknownDependency { .. }
         | Rejection::Cycle { .. }
         | Rejection::NoAgent { .. }
+        | Rejection::BadTask { .. }
         | Rejection::AgentsMaxRange { .. } => Exit::Usage,
         Rejection::JournalFull { .. } => Exit::Failure,
         Rejection::ShuttingDown => Exit::Unreachable,
@@ -135,6 +136,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::IsNoQuestion { .. }
         | Rejection::NotYours { .. }
         | Rejection::AttemptOver { .. }
+        | Rejection::TooManyRequests { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,
     }
 }

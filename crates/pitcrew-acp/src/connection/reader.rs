@@ -20,6 +20,10 @@ use tokio::sync::mpsc;
 const NOTE_BYTES_MAX: usize = 200;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+/// Options of one request that can be chosen.
+const OPTIONS_MAX: usize = 16;
+/// An id goes back as it came, so a longer one is left out, not cut.
+const OPTION_ID_BYTES_MAX: usize = 256;
 
 /// Reads the agent's frames until its process tree is gone.
 pub(crate) async fn read(
@@ -99,7 +103,7 @@ impl Connection {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only a few kinds of update matter here")]
     fn take_update(&self, mut params: Value) {
         // A kind that nobody knows is no reason to give anything up.
-        let Ok(update) = serde_json::from_value(params["update"].take()) else { return };
+        let Ok(update) = serde_json::from_value(take(&mut params, "update")) else { return };
         let mut state = self.state();
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
@@ -142,12 +146,14 @@ impl Connection {
         id: Value,
         mut params: Value,
     ) -> Result<Permission, String> {
-        let call: Result<ToolCallUpdate, _> = serde_json::from_value(params["toolCall"].take());
+        let call: Result<ToolCallUpdate, _> = serde_json::from_value(take(&mut params, "toolCall"));
         let Ok(call) = call else {
             return Err(frame::refusal(&id, INVALID_PARAMS, "`toolCall` is missing or unreadable"));
         };
-        let options = match params["options"].take() {
-            Value::Array(options) => options.into_iter().filter_map(option).collect(),
+        let options = match take(&mut params, "options") {
+            Value::Array(options) => {
+                options.into_iter().filter_map(option).take(OPTIONS_MAX).collect()
+            }
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)
@@ -162,15 +168,23 @@ impl Connection {
     }
 }
 
+/// A member of the parameters, which an agent may send as anything.
+fn take(params: &mut Value, key: &str) -> Value {
+    params.get_mut(key).map(Value::take).unwrap_or_default()
+}
+
 fn note_of(call: &ToolCall) -> String {
     let title = plain::one_line(&call.title, NOTE_BYTES_MAX);
     if call.status == ToolCallStatus::Failed { format!("failed: {title}") } else { title }
 }
 
-/// One option as we know it; a kind that nobody knows cannot be chosen.
+/// One option as we know it; a kind that nobody knows cannot be chosen, nor can an endless id.
 fn option(option: Value) -> Option<pitcrew_model::PermissionOption> {
     use pitcrew_model::PermissionOptionKind as Ours;
     let option: PermissionOption = serde_json::from_value(option).ok()?;
+    if option.option_id.0.len() > OPTION_ID_BYTES_MAX {
+        return None;
+    }
     let kind = match option.kind {
         PermissionOptionKind::AllowOnce => Ours::AllowOnce,
         PermissionOptionKind::AllowAlways => Ours::AllowAlways,

@@ -61,6 +61,33 @@ async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
     }
 }
 
+#[tokio::test]
+async fn an_endless_session_id_is_refused() {
+    let opening = |length: usize| {
+        format!(
+            r#"read line; echo '{{"id":4,"result":{{"protocolVersion":1}}}}'
+read line; printf '{{"id":5,"result":{{"sessionId":"%0{length}d"}}}}\n' 0; read line"#
+        )
+    };
+    let message = "the session id has 1025 bytes; at most 1024 are accepted";
+    assert_eq!(failure(&["sh", "-c", &opening(1_025)], LONG).await, protocol(message));
+    let home = tempfile::tempdir().expect("a folder");
+    let opened = open(launch(home.path(), &["sh", "-c", &opening(1_024)])).await;
+    let (session, _events) = opened.expect("a session");
+    assert_eq!(session.id().len(), 1_024);
+    session.stop(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn an_unreadable_answer_is_not_quoted_whole() {
+    let script =
+        r#"read line; printf '{"id":4,"result":{"protocolVersion":["%0100000d"]}}\n' 0; read line"#;
+    let Failure::Protocol { message } = failure(&["sh", "-c", script], LONG).await else {
+        panic!("another failure");
+    };
+    assert!(message.contains("is unreadable") && message.len() < 1_200, "{message}");
+}
+
 fn protocol(message: &str) -> Failure {
     Failure::Protocol { message: message.into() }
 }

@@ -72,3 +72,43 @@ say "$(printf %s "$answer" | tr -d '"')"
     assert!(end.last_words.contains("code:-32602"), "{}", end.last_words);
     stage.session.stop(Duration::from_millis(100)).await;
 }
+
+#[tokio::test]
+async fn options_are_few_and_their_ids_short() {
+    let ask = r#"
+options=$(printf '{"optionId":"%0257d","name":"?","kind":"allow_once"}' 0)
+i=0; while [ $i -lt 40 ]; do
+  i=$((i + 1)); options="$options,{\"optionId\":\"o$i\",\"name\":\"?\",\"kind\":\"allow_once\"}"
+done
+printf '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1"},"options":[%s]}}\n' "$options"
+read answer
+"#;
+    let mut stage = Stage::new(&format!("{ask}{END}")).await;
+    let session = stage.session.clone();
+    let turn = session.prompt(EffectId(2), "go");
+    let decide = async {
+        let event = timeout(LONG, stage.events.next()).await.expect("in time").expect("an event");
+        let Event::Permission { call, options, .. } = event else { panic!("{event:?}") };
+        let ids: Vec<&str> = options.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!((ids.len(), ids[0], ids[15]), (16, "o1", "o16"));
+        session.answer_permission(&call, None).await;
+    };
+    let (end, ()) = tokio::join!(turn, decide);
+    end.expect("a turn");
+    stage.session.stop(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn parameters_that_are_no_object_harm_nobody() {
+    let ask = r#"
+echo '{"jsonrpc":"2.0","method":"session/update","params":[1]}'
+echo '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":"now"}'
+read answer
+say "$(printf %s "$answer" | tr -d '"')"
+"#;
+    let stage = Stage::new(&format!("{ask}{END}")).await;
+    let turn = stage.session.prompt(EffectId(2), "go");
+    let end = timeout(LONG, turn).await.expect("in time").expect("a turn");
+    assert!(end.last_words.contains("code:-32602"), "{}", end.last_words);
+    stage.session.stop(Duration::from_millis(100)).await;
+}

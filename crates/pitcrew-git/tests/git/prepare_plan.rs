@@ -1,4 +1,4 @@
-use crate::lab::{Lab, PLAN, land_order};
+use crate::lab::{Lab, PLAN, land_order, write};
 use pitcrew_git::PreparePlan;
 use pitcrew_model::{Failure, PlanId};
 use std::fs;
@@ -33,6 +33,22 @@ fn the_same_plan_gets_the_same_base_again() {
     assert_eq!(lab.plan(&vault), base);
     drop(vault);
     assert_eq!(lab.plan(&lab.vault()), base, "also after a restart");
+}
+
+/// The journal's lock and the end of what was left behind see to it that no git is at work then.
+#[test]
+fn locks_of_a_git_that_was_just_killed_do_not_outlive_a_restart() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let names = ["refs/pitcrew/plans/plan-1/head.lock", "HEAD.lock", "packed-refs.lock"];
+    let locks = names.map(|it| vault.layout().vault.join(it));
+    for lock in &locks {
+        write(lock, "");
+    }
+    drop(vault);
+    let vault = lab.vault();
+    assert!(locks.iter().all(|it| !it.exists()));
+    assert_eq!(lab.plan(&vault).tip, lab.rev("HEAD"));
 }
 
 #[test]

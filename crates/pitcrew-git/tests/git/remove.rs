@@ -77,6 +77,74 @@ fn other_branches_and_stashes_of_the_agent_outlive_its_checkout() {
     assert_eq!(saved("stash:core/lib.rs"), "work");
 }
 
+impl Scene {
+    /// A branch beside the one that is collected, with one commit of one file.
+    fn branch(&self, name: &str) {
+        let Self { lab, path, .. } = self;
+        lab.git_in(path, &["checkout", "--quiet", "-b", name]);
+        write(&path.join("idea.txt"), "idea\n");
+        lab.git_in(path, &["add", "idea.txt"]);
+        lab.git_in(path, &["commit", "--quiet", "-m", name]);
+        lab.git_in(path, &["checkout", "--quiet", "-"]);
+    }
+
+    #[track_caller]
+    fn assert_kept(&self, why: &str) {
+        let Removal::Kept { reason } = self.remove() else { panic!("it was removed") };
+        assert!(reason.contains("could not be saved") && reason.contains(why), "{reason}");
+        assert_eq!(read(&self.path.join("core/lib.rs")), "work\n");
+    }
+}
+
+/// A commit that fsck rejects is saved all the same.
+#[test]
+fn a_malformed_commit_on_another_branch_outlives_its_checkout() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    let tree = lab.git_in(path, &["rev-parse", "HEAD^{tree}"]);
+    let who = "Ada ada@example.org 1 +0000";
+    let commit =
+        format!("tree {tree}\nparent {}\nauthor {who}\ncommitter {who}\n\nodd\n", base.start);
+    let args = ["hash-object", "-t", "commit", "-w", "--literally", "--stdin"];
+    let finished = lab.try_git(path, &args, commit);
+    let odd = String::from_utf8(finished.stdout).unwrap();
+    lab.git_in(path, &["update-ref", "refs/heads/odd", odd.trim()]);
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    assert_eq!(scene.remove(), Removal::Removed);
+    let saved = "refs/pitcrew/saved-refs/attempt-1/heads/odd";
+    assert_eq!(lab.vault_git(vault, &["rev-parse", saved]), odd.trim());
+}
+
+#[test]
+fn a_checkout_whose_other_branches_cannot_be_read_is_kept() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    scene.branch("idea");
+    let blob = lab.git_in(path, &["rev-parse", "idea:idea.txt"]);
+    let object = path.join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+    let content = fs::read(&object).unwrap();
+    fs::remove_file(&object).unwrap();
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    scene.assert_kept(&blob);
+    fs::write(&object, content).unwrap();
+    assert_eq!(scene.remove(), Removal::Removed, "once it can be saved, it is");
+}
+
+#[test]
+fn a_checkout_whose_other_branches_cannot_be_written_is_kept() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    scene.branch("idea");
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    let in_the_way = "refs/pitcrew/saved-refs/attempt-1";
+    lab.vault_git(vault, &["update-ref", in_the_way, &base.start.0]);
+    scene.assert_kept(in_the_way);
+    lab.vault_git(vault, &["update-ref", "-d", in_the_way]);
+    assert_eq!(scene.remove(), Removal::Removed, "once it can be saved, it is");
+    let saved = format!("{in_the_way}/heads/idea:idea.txt");
+    assert_eq!(lab.vault_git(vault, &["show", &saved]), "idea");
+}
+
 #[test]
 fn a_checkout_that_a_process_is_in_is_kept() {
     let scene = scene();

@@ -23,8 +23,10 @@ pub fn decide(
         events.extend(effect_ended::agent_gone(state, worker));
         return Ok(events);
     }
-    let failure = match (exit.code, exit.signal) {
-        (None, None) => Failure::Interrupted,
+    let failure = match (&attempt.claim, exit.code, exit.signal) {
+        // It left after it had said why it cannot be done.
+        (Some((_, summary)), _, _) => Failure::GaveUp { summary: summary.clone() },
+        (None, None, None) => Failure::Interrupted,
         _ => Failure::AgentExited { exit: exit.to_string(), output: exit.stderr.clone() },
     };
     let actor = Actor::Orchestrator;

@@ -4,8 +4,8 @@ use super::order;
 use crate::State;
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Approval, CreatePlan, Event, Origin, PlanId, PlanStatus, Rejection, RequestKind,
-    Rule, TaskId, builtin_rule, limits,
+    Action, Actor, Approval, BACKEND_BUILTIN, BACKEND_COMMAND, CreatePlan, Event, Origin, PlanId,
+    PlanStatus, Rejection, RequestKind, Rule, TaskId, TaskSpec, TaskWork, builtin_rule, limits,
 };
 
 pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>, Rejection> {
@@ -18,6 +18,9 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     }
     if let Some(task) = tasks.iter().find(|it| it.agent.backend.is_none()) {
         return Err(Rejection::NoAgent { key: task.key.clone() });
+    }
+    for task in tasks {
+        check(task)?;
     }
     let order = order::topological(tasks)?;
     let plan = state.plans.next_id();
@@ -39,7 +42,9 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
     let asks = builtin_rule(Action::PlanExecution) == Rule::AskUser;
-    if asks && it.approval == Approval::Ask {
+    // Only a person can have agreed already.
+    let given = it.approval == Approval::Given && actor == Actor::Person;
+    if asks && !given {
         let request = state.requests.next_id();
         let kind = RequestKind::PlanExecution;
         events.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
@@ -47,6 +52,34 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
         events.extend(activate(plan, to, "approved with the order", actor));
     }
     Ok(events)
+}
+
+/// The limits of one task, whichever door it came through.
+fn check(task: &TaskSpec) -> Result<(), Rejection> {
+    let needs_order =
+        matches!(task.agent.backend.as_deref(), Some(BACKEND_BUILTIN | BACKEND_COMMAND));
+    let order_bytes = match &task.work {
+        TaskWork::Prompt { .. } => 0,
+        TaskWork::Script { script, .. } => script.len(),
+        TaskWork::Command { command, .. } => command.len(),
+    };
+    let bytes = task.work.prompt().len() + order_bytes;
+    let problem = if task.key.is_empty() || task.key.len() > limits::NAME_BYTES_MAX {
+        "its id is empty or too long"
+    } else if !(1..=limits::ATTEMPTS_PER_TASK_MAX).contains(&task.attempts_max) {
+        "its number of attempts is out of range"
+    } else if !(1..=limits::TASK_TIMEOUT_MS_MAX).contains(&task.timeout_ms) {
+        "its time-out is out of range"
+    } else if task.depends_on.len() > limits::DEPENDENCIES_PER_TASK_MAX {
+        "it has too many dependencies"
+    } else if bytes > 2 * limits::PROMPT_BYTES_MAX {
+        "its prompt is too long"
+    } else if needs_order && order_bytes == 0 {
+        "the built-in agent has no model: give it a script or a command"
+    } else {
+        return Ok(());
+    };
+    Err(Rejection::BadTask { key: task.key.clone(), problem: problem.into() })
 }
 
 /// The plan may run: the vault gets ready for it.

@@ -77,11 +77,10 @@ fn attempt_failed(
     let process = state.workers[it.worker].process;
     let save = (process == Process::Stopping).then_some(Event::SaveAsked { attempt });
     match (&it.claim, failure) {
-        // The agent left as soon as it had said that it was done.
-        (
-            Some((claim @ (Claim::Success | Claim::Partial), summary)),
-            Failure::AgentExited { .. },
-        ) if it.is_open() && process == Process::Alive => {
+        // The agent left as soon as it had said how it went.
+        (Some((claim, summary)), Failure::AgentExited { .. })
+            if it.is_open() && process == Process::Alive =>
+        {
             complete_task::after_turn(state, input, attempt, *claim, summary.clone())
         }
         _ if it.is_open() => {

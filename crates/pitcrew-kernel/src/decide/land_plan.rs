@@ -19,7 +19,9 @@ pub fn decide(
         return Err(Rejection::NotLandable { plan, status: it.status });
     }
     let from = it.landing;
-    let asks = builtin_rule(Action::BranchMerge) == Rule::AskUser && approval == Approval::Ask;
+    // Only a person can have agreed already.
+    let given = approval == Approval::Given && actor == Actor::Person;
+    let asks = builtin_rule(Action::BranchMerge) == Rule::AskUser && !given;
     if asks && from == LandingStatus::Review {
         return Err(Rejection::LandingUnderWay { plan, status: from });
     }

@@ -2,12 +2,15 @@
 
 use crate::{State, state::Process};
 use alloc::{string::String, vec, vec::Vec};
-use pitcrew_model::{AttemptId, Event, NoteKind, Rejection, RequestKind, WorkerId, limits, text};
+use pitcrew_model::{
+    AttemptId, Event, NoteKind, Rejection, RequestKind, Timestamp, WorkerId, limits, text,
+};
 
 const NOTE_BYTES_MAX: usize = 300;
 
 pub fn decide(
     state: &State,
+    at: Timestamp,
     attempt: AttemptId,
     kind: NoteKind,
     message: &str,
@@ -17,7 +20,12 @@ pub fn decide(
         return Err(Rejection::AttemptOver { attempt });
     }
     match kind {
-        NoteKind::Status => Ok(vec![note(it.worker, message)]),
+        NoteKind::Status => {
+            let since_ms = at.since(state.workers[it.worker].noted_at);
+            // Whoever chatters is heard now and then: every note costs a write to the disk.
+            let heard = since_ms >= limits::ACTIVITY_MS_MIN;
+            Ok(heard.then(|| note(it.worker, message)).into_iter().collect())
+        }
         NoteKind::Question => {
             let question: String = text::cut(message, limits::SUMMARY_BYTES_MAX).into();
             let asked = |request: &&pitcrew_model::RequestId| {
@@ -27,6 +35,9 @@ pub fn decide(
             // Asked twice is asked once: a bridge that lost the answer asks again.
             if state.workers[it.worker].requests.iter().any(|it| asked(&it)) {
                 return Ok(Vec::new());
+            }
+            if state.workers[it.worker].requests_count >= limits::REQUESTS_PER_WORKER_MAX {
+                return Err(Rejection::TooManyRequests { worker: it.worker });
             }
             Ok(vec![Event::RequestOpened {
                 request: state.requests.next_id(),

@@ -8,7 +8,7 @@ use crate::{
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
     Action, Event, PermissionOption, Rejection, RequestKind, Rule, ToolUse, WorkerId, WorkerStatus,
-    builtin_rule,
+    builtin_rule, limits,
 };
 
 pub fn decide(
@@ -28,10 +28,11 @@ pub fn decide(
         return decided(None);
     }
     match rule(tool) {
-        Rule::AutoApprove => decided(choose(options, Allow::Yes)),
+        Rule::AutoApprove => decided(choose(options, Allow::Once)),
         Rule::AutoDeny => decided(choose(options, Allow::No)),
         // Between turns nothing waits for the answer, and a person is not asked for nothing.
         Rule::AskUser if it.turn.is_none() => decided(None),
+        Rule::AskUser if it.requests_count >= limits::REQUESTS_PER_WORKER_MAX => decided(None),
         Rule::AskUser => {
             let request = state.requests.next_id();
             let (plan, task) = (state.tasks[attempt.task].plan, Some(attempt.task));

@@ -13,7 +13,6 @@ pub struct Opened {
     pub attempt: AttemptId,
     pub task: TaskId,
     pub worker: WorkerId,
-    pub at: Timestamp,
 }
 
 pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId, base: &CommitId) {
@@ -24,7 +23,6 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         number,
         start: start.clone(),
         base: base.clone(),
-        opened_at: opened.at,
         path: None,
         claim: None,
         reminded: false,
@@ -51,6 +49,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         deadline: None,
         left_ms: state.tasks[opened.task].spec.timeout_ms,
         requests: Vec::new(),
+        requests_count: 0,
+        noted_at: Timestamp(0),
         comebacks: VecDeque::new(),
     };
     state.workers.push(opened.worker, row);

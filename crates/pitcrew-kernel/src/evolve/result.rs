@@ -13,7 +13,9 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
         EffectResult::PlanPrepared { plan, base } => prepared(state, *plan, base),
         EffectResult::PlanNotPrepared { plan, .. } => state.plans.row(*plan).preparing = false,
         EffectResult::BaseChecked { plan, checks } => base_checked(state, *plan, checks),
-        EffectResult::CheckoutPrepared { attempt, path } => checkout_there(state, *attempt, path),
+        EffectResult::CheckoutPrepared { attempt, path, .. } => {
+            checkout_there(state, *attempt, path);
+        }
         EffectResult::TurnEnded { worker, .. } => worker::turn_over(state, *worker, effect),
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
         EffectResult::WorkCollected { attempt, work } => {
@@ -63,7 +65,10 @@ fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {
 
 fn base_checked(state: &mut State, plan: PlanId, checks: &[CheckResult]) {
     let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.clone());
-    state.plans.row(plan).red_on_base = red.collect();
+    let row = state.plans.row(plan);
+    row.red_on_base = red.collect();
+    row.checking_base = false;
+    state.refresh_plan(plan);
 }
 
 fn checkout_there(state: &mut State, attempt: AttemptId, path: &str) {

@@ -29,7 +29,6 @@ pub fn moved(
     at: Timestamp,
 ) {
     assert_eq!(state.workers[worker].status, from, "{worker} moved from where it was not");
-    assert!(from.may_become(to), "{worker}: {from} -> {to} is illegal: the journal is corrupt");
     change(state, worker, |it| {
         it.status = to;
         if to == WorkerStatus::Running {
@@ -110,7 +109,11 @@ pub fn request_opened(
     let row = Request { id: request, plan, worker, kind: kind.clone(), status };
     state.requests.push(request, row);
     match worker {
-        Some(worker) => state.workers.row(worker).requests.push(request),
+        Some(worker) => {
+            let row = state.workers.row(worker);
+            row.requests.push(request);
+            row.requests_count += 1;
+        }
         None => state.plans.row(plan).request = Some(request),
     }
 }
@@ -124,7 +127,6 @@ pub fn request_moved(
 ) {
     let row = state.requests.row(request);
     assert_eq!(row.status, from, "{request} moved from where it was not");
-    assert!(from.may_become(to), "{request}: {from} -> {to} is illegal");
     row.status = to;
     let Some(worker) = row.worker else {
         let plan = row.plan;
@@ -160,15 +162,19 @@ fn comeback(request: &Request, to: RequestStatus, text: Option<&str>) -> Option<
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Allow {
+    /// This time only: what nobody was asked about.
+    Once,
+    /// A person said yes, in whatever words the agent offers for it.
     Yes,
     No,
 }
 
-/// The option that says just this once; what an agent offers beyond that is not for us to take.
+/// The option for a verdict: just this once wherever the agent offers that.
 pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<alloc::string::String> {
-    let wanted = match allow {
-        Allow::Yes => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
-        Allow::No => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+    let wanted: &[PermissionOptionKind] = match allow {
+        Allow::Once => &[PermissionOptionKind::AllowOnce],
+        Allow::Yes => &[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
+        Allow::No => &[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
     };
     wanted
         .iter()

@@ -182,7 +182,9 @@ impl State {
 
     pub(crate) fn refresh_plan(&mut self, plan: PlanId) {
         let it = &self.plans[plan];
-        let verify = it.merging.is_none() && !it.merge_queue.is_empty();
+        // What is red already has to be known before anything is called red.
+        let free = it.merging.is_none() && !it.checking_base;
+        let verify = free && !it.merge_queue.is_empty();
         let running = matches!(it.status, PlanStatus::Active | PlanStatus::Paused);
         let end = running && it.open_count == 0;
         let clean = it.landing == pitcrew_model::LandingStatus::Merged && it.removals_count == 0;

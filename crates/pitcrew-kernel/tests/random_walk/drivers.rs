@@ -36,9 +36,11 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             };
             EffectResult::BaseChecked { plan: *plan, checks: checks.iter().map(check).collect() }
         }
-        Effect::PrepareCheckout { attempt, .. } => {
-            EffectResult::CheckoutPrepared { attempt: *attempt, path: format!("/{attempt}") }
-        }
+        Effect::PrepareCheckout { attempt, .. } => EffectResult::CheckoutPrepared {
+            attempt: *attempt,
+            path: format!("/{attempt}"),
+            notes: Vec::new(),
+        },
         Effect::StartAgent { worker, .. } => EffectResult::AgentReady {
             worker: *worker,
             agent: "agent".into(),

@@ -220,7 +220,7 @@ fn a_checkout_that_is_in_use_is_kept() {
         ",
         &expect![[r#"
             > kept attempt-1 a shell is in it
-              plan-1 landing merged -> cleaned (the checkouts are removed)
+              plan-1 landing merged -> cleaned (1 checkouts could not be removed; see `pitcrew gc`)
             > gc
               => remove checkout attempt-1
             > removed attempt-1

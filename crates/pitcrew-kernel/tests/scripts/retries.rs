@@ -445,3 +445,25 @@ fn a_task_that_has_not_ended_cannot_be_retried() {
         "#]],
     );
 }
+
+/// What the agent said reaches the next prompt, even if it leaves right after it.
+#[test]
+fn an_agent_that_gives_up_and_leaves_is_heard() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ complete attempt-1 failed there is no database
+            exited worker-1
+        ",
+        &expect![[r#"
+            > exited worker-1
+              worker-1 exited: exit code 1
+              attempt-1 ended: failed (the agent gave up: there is no database)
+              worker-1 running -> failed (the agent gave up: there is no database)
+              => save work of attempt-1
+              task-1 running -> pending (the agent gave up: there is no database; again at 77 ms)
+        "#]],
+    );
+}

@@ -409,3 +409,27 @@ fn a_plan_of_which_nothing_is_completed_has_failed() {
         "#]],
     );
 }
+
+/// A limit that a person set by hand stands until the setting itself changes.
+#[test]
+fn a_limit_set_by_hand_survives_a_restart() {
+    check(
+        "
+            settings 5 20
+            slots 1
+            settings 5 20
+            settings 7 30
+        ",
+        &expect![[r#"
+            > settings 5 20
+              nothing
+            > slots 1
+              slots: 1
+            > settings 5 20
+              nothing
+            > settings 7 30
+              settings: 7 slots, 30 processes
+              slots: 7
+        "#]],
+    );
+}

@@ -10,8 +10,8 @@ mod show;
 use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
-    Actor, AttemptId, Effect, EffectId, Event, Input, InputBody, Rejection, Signal, TaskId,
-    TaskStatus, Timestamp, WorkerId,
+    Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
+    TaskId, TaskStatus, Timestamp, WorkerId,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -82,6 +82,7 @@ impl Script {
     }
 
     fn step(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
+        self.answer_base_check(&body);
         self.last = Some((actor, body.clone()));
         let step = step(&mut self.state, &Input { at: self.now, actor, body })?;
         for (id, effect) in &step.effects {
@@ -96,6 +97,19 @@ impl Script {
             }
         }
         Ok(step)
+    }
+
+    /// Nothing is verified before the base was: where a script does not care, the base is green.
+    fn answer_base_check(&mut self, body: &InputBody) {
+        let InputBody::Signal(Signal::EffectEnded { result, .. }) = body else { return };
+        let open = self.outbox.iter().find_map(|(id, effect)| {
+            if let Effect::CheckBase { plan, .. } = effect { Some((*id, *plan)) } else { None }
+        });
+        if let (EffectResult::WorkCollected { .. }, Some((effect, plan))) = (result, open) {
+            let result = EffectResult::BaseChecked { plan, checks: Vec::new() };
+            let green = InputBody::Signal(Signal::EffectEnded { effect, result });
+            self.step(Actor::Orchestrator, green).expect("the base check is open");
+        }
     }
 
     /// The newest open effect that `wanted` accepts; an effect that nobody knows where there is none.
@@ -154,7 +168,7 @@ impl Script {
         self.state.attempts[attempt].step.expect("the attempt waits for something")
     }
 
-    fn ended(effect: EffectId, result: pitcrew_model::EffectResult) -> (Actor, InputBody) {
+    fn ended(effect: EffectId, result: EffectResult) -> (Actor, InputBody) {
         let signal = Signal::EffectEnded { effect, result };
         (Actor::Orchestrator, InputBody::Signal(signal))
     }

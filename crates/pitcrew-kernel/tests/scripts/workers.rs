@@ -380,6 +380,8 @@ fn what_an_agent_does_is_noted() {
             ~ prepared plan-1
             ~ start task-1
             does worker-1 reads src/lib.rs
+            tell attempt-1 too early
+            ~ tick +1s
             tell attempt-1 half way
             ~ exited worker-1
             does worker-1 reads src/lib.rs
@@ -388,6 +390,8 @@ fn what_an_agent_does_is_noted() {
         &expect![[r#"
             > does worker-1 reads src/lib.rs
               worker-1: reads src/lib.rs
+            > tell attempt-1 too early
+              nothing
             > tell attempt-1 half way
               worker-1: half way
             > does worker-1 reads src/lib.rs

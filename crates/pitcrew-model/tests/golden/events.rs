@@ -23,6 +23,7 @@ fn plan_events() -> Vec<Event> {
         actor: Actor::Person,
     };
     vec![
+        Event::SettingsApplied { agents_max: 5, agents_live_max: 20 },
         Event::AgentsMaxSet { count: 5 },
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
@@ -148,6 +149,7 @@ golden!(
     "event.ndjson",
     events(),
     [
+        SettingsApplied,
         AgentsMaxSet,
         PlanCreated,
         TaskAdded,
@@ -195,7 +197,6 @@ fn reasons() -> Vec<Reason> {
         Reason::Retry,
         Reason::Cancelled,
         Reason::Accepted,
-        Reason::Paused,
     ]
 }
 
@@ -214,7 +215,6 @@ golden!(
         Retry,
         Cancelled,
         Accepted,
-        Paused,
     ]
 );
 

@@ -67,7 +67,11 @@ fn attempt_results() -> Vec<EffectResult> {
         files: vec![FileChange { path: "src/ü b.rs".into(), change: 'M' }],
     };
     vec![
-        EffectResult::CheckoutPrepared { attempt: ATTEMPT, path: "/checkouts/task-392".into() },
+        EffectResult::CheckoutPrepared {
+            attempt: ATTEMPT,
+            path: "/checkouts/task-392".into(),
+            notes: vec!["submodule lib is left empty".into()],
+        },
         EffectResult::WorkCollected { attempt: ATTEMPT, work },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: Some(commit("d")) },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: None },

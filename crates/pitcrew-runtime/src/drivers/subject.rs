@@ -50,10 +50,9 @@ impl Subject {
     pub fn may_be_cut_with(self) -> Option<Scope> {
         match self {
             Self::Preparing(plan) | Self::CheckingBase(plan) => Some(Scope::Plan(plan)),
-            Self::Working(attempt) => Some(Scope::Attempt(attempt)),
+            Self::Working(attempt) | Self::Starting(attempt, _) => Some(Scope::Attempt(attempt)),
             Self::Landing(_)
             | Self::Removing(_)
-            | Self::Starting(..)
             | Self::Prompting(_)
             | Self::Answering(_)
             | Self::Interrupting(_)

@@ -21,9 +21,9 @@ pub struct VaultDriver {
 }
 
 impl VaultDriver {
-    pub fn new(vault: Arc<Vault>, policy: Policy) -> Self {
+    pub fn new(vault: Arc<Vault>, policy: Arc<Policy>) -> Self {
         let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
-        Self { vault, policy: Arc::new(policy), removals }
+        Self { vault, policy, removals }
     }
 
     pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
@@ -61,7 +61,7 @@ impl VaultDriver {
                 let order = PrepareCheckout { name, start, setup };
                 let checkout = vault.prepare_checkout(&order, policy, cancel)?;
                 let path = checkout.path.display().to_string();
-                EffectResult::CheckoutPrepared { attempt, path }
+                EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
             }
             effect @ Effect::CollectWork { .. } => self.collect(effect, cancel)?,
             Effect::SaveWork { attempt, plan, task, number, slug, path } => {

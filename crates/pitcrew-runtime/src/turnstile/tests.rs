@@ -17,7 +17,7 @@ struct Bench {
     due: watch::Receiver<Option<Timestamp>>,
     disk: Disk,
     turnstile: Option<(Turnstile, Writer<DiskJournal>)>,
-    thread: Option<thread::JoinHandle<()>>,
+    thread: Option<thread::JoinHandle<Writer<DiskJournal>>>,
     _dir: tempfile::TempDir,
 }
 

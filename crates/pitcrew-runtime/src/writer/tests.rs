@@ -100,6 +100,7 @@ fn a_replay_gives_the_same_state_at_every_step() {
         }
         let committed = writer.commit(&inputs);
         assert_true_to_disk(&writer);
+        assert!(committed.verdicts.iter().all(Result::is_ok), "{:?}", committed.verdicts);
         // What is open is taken from the disk, as after a crash.
         let open = writer.journal().open_effects().unwrap();
         assert_eq!(open.len(), writer.state().effects.len());

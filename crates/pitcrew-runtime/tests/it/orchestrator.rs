@@ -1,16 +1,20 @@
 //! An orchestrator in this process: how it lets go of everything.
 
-use pitcrew_config::{Dirs, Settings, Sources, WorkspaceId, parse_plan};
+use pitcrew_config::{Dirs, Settings, Sources, WorkspaceDirs, WorkspaceId, parse_plan};
 use pitcrew_git::{Git, Repository};
-use pitcrew_model::{Actor, Approval, Command, CreatePlan, Origin, PlanId, PlanStatus, Rejection};
+use pitcrew_model::{
+    Actor, Approval, Command, CreatePlan, Input, InputBody, Origin, PlanId, PlanStatus, Rejection,
+    Timestamp,
+};
 use pitcrew_process::{Cancel, Run, run_trusted};
-use pitcrew_runtime::{Orchestrator, Setup, StartErrorKind, Tokens};
-use pitcrew_store::OpenErrorKind;
+use pitcrew_runtime::{Orchestrator, Setup, StartErrorKind, Tokens, Writer};
+use pitcrew_store::{OpenErrorKind, SqliteJournal};
 use rustix::process::{Pid, test_kill_process};
 use std::{
     collections::BTreeMap,
     env, fs,
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -39,17 +43,24 @@ fn workspace() -> TempDir {
     dir
 }
 
-fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
+fn repository(dir: &Path) -> Repository {
     let git = Git::default();
-    let repository = Repository::discover(&git, &dir.join("repository"), &Cancel::default());
-    let repository = repository.unwrap();
+    Repository::discover(&git, &dir.join("repository"), &Cancel::default()).unwrap()
+}
+
+fn dirs(dir: &Path, repository: &Repository) -> WorkspaceDirs {
     let id = WorkspaceId::new(repository.root_commit(), repository.root());
     let below = |name: &str| dir.join(name).display().to_string();
     let environment: BTreeMap<String, String> =
         [("HOME", "home"), ("XDG_STATE_HOME", "state"), ("XDG_RUNTIME_DIR", "run")]
             .map(|(name, folder)| (name.to_owned(), below(folder)))
             .into();
-    let dirs = Dirs::from_env(&environment, 0).unwrap().workspace(&id);
+    Dirs::from_env(&environment, 0).unwrap().workspace(&id)
+}
+
+fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
+    let repository = repository(dir);
+    let dirs = dirs(dir, &repository);
     let (settings, _) = Settings::load(&Sources::default()).unwrap();
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe().unwrap();
@@ -121,6 +132,51 @@ async fn a_stop_kills_what_runs_and_leaves_it_open() {
     let cancel = Command::CancelPlan { plan: PlanId(1) };
     next.handle().command(Actor::Person, cancel).await.unwrap();
     gone(pid).await;
+    until("rest", || (!next.handle().is_busy()).then_some(())).await;
+    next.stop().await;
+}
+
+/// The next one must not meet the programs of the last one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_journal_stays_locked_until_everything_has_ended() {
+    let dir = workspace();
+    let orchestrator = start(dir.path()).unwrap();
+    let file = dir.path().join("pid");
+    orchestrator.handle().command(Actor::Person, endless(&file)).await.unwrap();
+    let pid = running(&file).await;
+    let state = dirs(dir.path(), &repository(dir.path())).state;
+    let next = thread::spawn(move || {
+        let until = Instant::now() + LONG;
+        while SqliteJournal::open(&state).is_err() {
+            assert!(Instant::now() < until, "it is never free");
+        }
+        test_kill_process(pid).is_err()
+    });
+    orchestrator.stop().await;
+    assert!(next.join().unwrap(), "it was free while the check still ran");
+}
+
+/// Nobody was there to cut it short when it was cancelled.
+#[tokio::test]
+async fn a_check_of_a_plan_that_is_over_is_not_run_again() {
+    let dir = workspace();
+    let orchestrator = start(dir.path()).unwrap();
+    let file = dir.path().join("pid");
+    orchestrator.handle().command(Actor::Person, endless(&file)).await.unwrap();
+    running(&file).await;
+    orchestrator.stop().await;
+
+    let journal = SqliteJournal::open(&dirs(dir.path(), &repository(dir.path())).state).unwrap();
+    let mut writer = Writer::open(journal, |_| {}).unwrap();
+    let body = InputBody::Command(Command::CancelPlan { plan: PlanId(1) });
+    let cancelled = writer.commit(&[Input { at: Timestamp(1), actor: Actor::Person, body }]);
+    assert!(cancelled.verdicts[0].is_ok(), "{:?}", cancelled.verdicts);
+    assert_eq!(writer.state().effects.len(), 1, "the check is still open");
+    drop(writer);
+
+    let next = start(dir.path()).unwrap();
+    // Answered by a writer that knows what is open.
+    next.handle().removable().await;
     until("rest", || (!next.handle().is_busy()).then_some(())).await;
     next.stop().await;
 }

@@ -77,7 +77,8 @@ impl Board {
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }
-            | Event::RemovalAsked { .. } => {}
+            | Event::RemovalAsked { .. }
+            | Event::SettingsApplied { .. } => {}
         }
     }
 

@@ -15,7 +15,7 @@ impl Board {
                 let checks = checks.iter().map(BaseCheckResult::new).collect();
                 self.edit_plan(*plan, |it| it.base_check = BaseCheck::Done { checks });
             }
-            EffectResult::CheckoutPrepared { attempt, path } => {
+            EffectResult::CheckoutPrepared { attempt, path, .. } => {
                 self.edit_attempt(*attempt, |it| it.path = Some(path.clone()));
             }
             EffectResult::AgentReady { worker, agent, session } => {

@@ -201,8 +201,7 @@ impl Task {
             | Reason::SlotFree
             | Reason::Retry
             | Reason::Cancelled
-            | Reason::Accepted
-            | Reason::Paused => None,
+            | Reason::Accepted => None,
         }
     }
 }

@@ -112,8 +112,7 @@ impl Board {
             | Reason::Failure { .. }
             | Reason::Retry
             | Reason::Cancelled
-            | Reason::Accepted
-            | Reason::Paused => plain::line(&task.reason.to_string()),
+            | Reason::Accepted => plain::line(&task.reason.to_string()),
         }
     }
 

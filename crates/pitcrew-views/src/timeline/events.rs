@@ -13,9 +13,7 @@ use std::fmt::Display;
 
 pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
     let said = match &entry.event {
-        Event::AgentsMaxSet { count } => {
-            by(Actor::Person, About::Workspace, format!("max_agents is {count}"))
-        }
+        Event::AgentsMaxSet { count } => slots(*count),
         Event::PlanCreated { plan, status, actor, .. } => {
             by(*actor, About::Plan(*plan), format!("created, {status}"))
         }
@@ -31,10 +29,10 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::RetryGranted { task, freshness, actor } => {
             by(*actor, About::Task(*task), retry(*freshness))
         }
-        Event::AttemptOpened { task, worker, number, start, .. } => {
-            let text = format!("attempt {number} by {worker} from {}", start.short());
-            by_us(About::Task(*task), text)
-        }
+        Event::AttemptOpened { task, worker, number, start, .. } => by_us(
+            About::Task(*task),
+            format!("attempt {number} by {worker} from {}", start.short()),
+        ),
         Event::WorkerMoved { worker, from, to, reason } => {
             worker_moved(*worker, *from, *to, reason)?
         }
@@ -80,7 +78,8 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolAnswered { .. }
-        | Event::RemovalAsked { .. } => return None,
+        | Event::RemovalAsked { .. }
+        | Event::SettingsApplied { .. } => return None,
     };
     Some(said)
 }
@@ -119,8 +118,7 @@ fn task_moved(
         | Reason::SlotFree
         | Reason::Retry
         | Reason::Cancelled
-        | Reason::Accepted
-        | Reason::Paused => plain::line(&reason.to_string()),
+        | Reason::Accepted => plain::line(&reason.to_string()),
     };
     // The words were cut already; cutting them again would lose the wait.
     if words.is_empty() { format!("{from} -> {to}") } else { format!("{from} -> {to} ({words})") }
@@ -145,6 +143,10 @@ fn worker_moved(
         return None;
     }
     Some(by_us(About::Worker(worker), format!("{worker} {}", moved(&from, &to, reason))))
+}
+
+fn slots(count: u32) -> Said {
+    by(Actor::Person, About::Workspace, format!("max_agents is {count}"))
 }
 
 fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {

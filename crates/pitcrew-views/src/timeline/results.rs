@@ -13,8 +13,10 @@ pub(super) fn say(result: &EffectResult) -> Option<Said> {
             (About::Plan(*plan), format!("cannot begin: {}", one_line(failure)))
         }
         EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
-        EffectResult::CheckoutPrepared { attempt, path } => {
-            (About::Attempt(*attempt), format!("checkout at {}", plain::line(path)))
+        EffectResult::CheckoutPrepared { attempt, path, notes } => {
+            let said = [path].into_iter().chain(notes).map(|it| plain::line(it));
+            let said = said.collect::<Vec<_>>().join("; ");
+            (About::Attempt(*attempt), format!("checkout at {said}"))
         }
         EffectResult::AgentReady { worker, agent, .. } => {
             (About::Worker(*worker), format!("agent `{}` is ready", plain::line(agent)))

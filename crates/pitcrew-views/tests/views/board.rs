@@ -265,6 +265,7 @@ fn a_region_belongs_to_the_live_worker_of_its_task() {
     );
 }
 
+/// S0-009: what a run cost is known, per task and per plan.
 #[test]
 fn usage_is_summed_over_turns_attempts_and_tasks() {
     let mut journal = Journal::active();

@@ -89,7 +89,11 @@ impl Journal {
     /// The checkout is made and the agent has its first turn.
     pub fn run(&mut self, task: u64, attempt: u64) {
         let path = format!("/w/task-{task}");
-        self.result(EffectResult::CheckoutPrepared { attempt: AttemptId(attempt), path });
+        self.result(EffectResult::CheckoutPrepared {
+            attempt: AttemptId(attempt),
+            path,
+            notes: Vec::new(),
+        });
         self.move_worker(attempt, WorkerStatus::Created, WorkerStatus::Starting);
         let worker = WorkerId(attempt);
         self.push(Event::AgentStartAsked { worker });

@@ -227,7 +227,11 @@ impl Dice {
             0 => EffectResult::PlanPrepared { plan, base: base() },
             1 => EffectResult::PlanNotPrepared { plan, failure: self.failure() },
             2 => EffectResult::BaseChecked { plan, checks: vec![self.check()] },
-            3 => EffectResult::CheckoutPrepared { attempt, path: self.text.clone() },
+            3 => EffectResult::CheckoutPrepared {
+                attempt,
+                path: self.text.clone(),
+                notes: vec![self.text.clone()],
+            },
             4 => {
                 let (agent, session) = (self.text.clone(), self.text.clone());
                 EffectResult::AgentReady { worker, agent, session }

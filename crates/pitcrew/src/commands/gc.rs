@@ -9,7 +9,7 @@ use crate::{
     render::plural,
     report::Report,
 };
-use pitcrew_api::{EventStreamLine, GarbagePreview, RemovableCheckout, paths};
+use pitcrew_api::{EventStreamLine, GarbagePreview, KeptCheckout, RemovableCheckout, paths};
 use pitcrew_model::{AttemptId, Command, EffectResult, Event, Seq};
 use pitcrew_views::plain;
 use serde_json::json;
@@ -21,30 +21,46 @@ const REMOVAL_TIME_MAX: Duration = Duration::from_mins(5);
 
 pub async fn run(args: GcArgs, output: Output) -> Done {
     let client = Client::here().await?;
-    let preview: GarbagePreview = client.get(paths::GARBAGE).await?;
     if args.dry_run {
-        return show(&preview, args.output.json, output);
+        return show(&client.get(paths::GARBAGE).await?, args.output.json, output);
     }
+    // Before the preview: a removal that ends right after it is not missed.
     let before = client.board(paths::BoardQuery::default()).await?.seq;
+    let preview: GarbagePreview = client.get(paths::GARBAGE).await?;
     client.command(&Command::CollectGarbage).await?;
     let ends = wait(&client, &preview.removable, before).await?;
-    let removed =
-        preview.removable.iter().filter(|it| matches!(ends.get(&it.attempt), Some(End::Removed)));
-    let removed: Vec<&RemovableCheckout> = removed.collect();
+    let (removed, kept) = sorted(preview.removable, &ends);
     if args.output.json {
-        output.json(&json!({ "removed": removed, "kept": preview.kept }))?;
+        let kept: Vec<&KeptCheckout> = kept.iter().chain(&preview.kept).collect();
+        output.json(&json!({ "removed": removed, "kept": kept }))?;
         return Ok(Exit::Success);
     }
     for checkout in &removed {
         output.line(&format!("removed  {}", checkout.path))?;
     }
-    for checkout in &preview.removable {
-        if let Some(End::Kept(reason)) = ends.get(&checkout.attempt) {
-            output.line(&format!("kept     {}: {}", checkout.path, plain::line(reason)))?;
-        }
+    for checkout in &kept {
+        output.line(&format!("kept     {}: {}", checkout.path, plain::line(&checkout.reason)))?;
     }
     output.note(&format!("{} removed", plural(removed.len() as u64, "checkout")));
     Ok(Exit::Success)
+}
+
+/// What is gone, and what was to go but stays after all.
+fn sorted(
+    removable: Vec<RemovableCheckout>,
+    ends: &BTreeMap<AttemptId, End>,
+) -> (Vec<RemovableCheckout>, Vec<KeptCheckout>) {
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    for checkout in removable {
+        match &ends[&checkout.attempt] {
+            End::Removed => removed.push(checkout),
+            End::Kept(reason) => {
+                let RemovableCheckout { attempt, task, path } = checkout;
+                kept.push(KeptCheckout { attempt, task, path, reason: reason.clone() });
+            }
+        }
+    }
+    (removed, kept)
 }
 
 fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
@@ -70,7 +86,7 @@ enum End {
     Kept(String),
 }
 
-/// Waits until every checkout has its verdict.
+/// Waits until every checkout has its verdict; each of them has one in what is given back.
 async fn wait(
     client: &Client,
     removable: &[RemovableCheckout],

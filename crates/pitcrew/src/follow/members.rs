@@ -73,7 +73,7 @@ impl Members {
 
 fn subject(event: &Event) -> Subject {
     match event {
-        Event::AgentsMaxSet { .. } => Subject::Workspace,
+        Event::SettingsApplied { .. } | Event::AgentsMaxSet { .. } => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
         | Event::PlanMoved { plan, .. }

@@ -86,8 +86,7 @@ fn task_moved(
             | Reason::SlotFree
             | Reason::Retry
             | Reason::Cancelled
-            | Reason::Accepted
-            | Reason::Paused => None,
+            | Reason::Accepted => None,
         },
         TaskStatus::Completed => Some(said(style, "Completed", Paint::Green, &what, &work(task))),
         TaskStatus::Partial => {

@@ -56,7 +56,11 @@ impl Journal {
             base: commit(),
         });
         let path = format!("/checkouts/task-{task}");
-        self.result(EffectResult::CheckoutPrepared { attempt: AttemptId(attempt), path });
+        self.result(EffectResult::CheckoutPrepared {
+            attempt: AttemptId(attempt),
+            path,
+            notes: Vec::new(),
+        });
         let (worker, reason) = (WorkerId(attempt), String::new());
         let (from, to) = (WorkerStatus::Starting, WorkerStatus::Running);
         self.push(Event::WorkerMoved { worker, from, to, reason });

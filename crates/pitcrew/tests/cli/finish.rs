@@ -81,3 +81,25 @@ fn checkouts_are_removed_when_nobody_needs_them() {
     });
     sandbox.pitcrew(&["gc", "--json"]).expect(0).json();
 }
+
+/// Work that nobody saved is not removed, and a program that reads the answer learns why.
+#[test]
+fn a_checkout_that_changed_is_kept_and_told() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let checkout = sandbox.pitcrew(&["path", "second"]).expect(0).stdout;
+    let checkout = checkout.trim();
+    std::fs::write(Path::new(checkout).join("ui/late.txt"), "late\n").expect("a file");
+    pitcrew_testkit::eventually("both may go", || {
+        let preview = sandbox.pitcrew(&["gc", "--dry-run", "--json"]).expect(0).json();
+        (preview["removable"].as_array().map(Vec::len) == Some(2)).then_some(())
+    });
+    let done = sandbox.pitcrew(&["gc", "--json"]).expect(0).json();
+    assert_eq!(done["removed"].as_array().map(Vec::len), Some(1), "{done}");
+    assert_eq!(done["removed"][0]["task"], "task-1", "{done}");
+    assert_eq!(done["kept"].as_array().map(Vec::len), Some(1), "{done}");
+    assert_eq!(text(&done["kept"][0]["path"]), checkout, "{done}");
+    assert!(text(&done["kept"][0]["reason"]).contains("it changed after its work"), "{done}");
+    assert!(Path::new(checkout).join("ui/late.txt").exists());
+}

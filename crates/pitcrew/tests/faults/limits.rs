@@ -35,7 +35,7 @@ fn most_at_once(events: &[Entry]) -> usize {
     let (mut holders, mut most) = (BTreeSet::new(), 0);
     for entry in events {
         if let Event::TaskMoved { task, to, .. } = &entry.event {
-            if to.takes_slot() {
+            if matches!(to, TaskStatus::Starting | TaskStatus::Running) {
                 holders.insert(*task)
             } else {
                 holders.remove(task)

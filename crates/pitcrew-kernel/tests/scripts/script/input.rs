@@ -57,6 +57,10 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
             Command::LandPlan { plan: id(subject), approval }
         }
         "gc" => Command::CollectGarbage,
+        "settings" => Command::ApplySettings {
+            agents_max: subject.parse().expect("a number"),
+            agents_live_max: words.parse().expect("a number"),
+        },
         "slots" => Command::SetAgentsMax { count: subject.parse().expect("a number") },
         _ => return None,
     })
@@ -221,9 +225,11 @@ fn for_attempt(
     let number = attempt.0;
     let mut effect = script.step_of(attempt);
     let result = match verb {
-        "checkout" => {
-            EffectResult::CheckoutPrepared { attempt, path: format!("/checkouts/{attempt}") }
-        }
+        "checkout" => EffectResult::CheckoutPrepared {
+            attempt,
+            path: format!("/checkouts/{attempt}"),
+            notes: Vec::new(),
+        },
         "collected" => {
             let file = |it: &str| FileChange { path: it.into(), change: 'M' };
             let files: Vec<FileChange> = words.split_whitespace().map(file).collect();

@@ -34,14 +34,16 @@ fn reason(reason: &Reason) -> String {
         | Reason::SlotFree
         | Reason::Retry
         | Reason::Cancelled
-        | Reason::Accepted
-        | Reason::Paused => because(&reason.to_string()),
+        | Reason::Accepted => because(&reason.to_string()),
     }
 }
 
 /// The event as lines; empty where the effect says it all.
 pub fn event(event: &Event) -> String {
     let line = match event {
+        Event::SettingsApplied { agents_max, agents_live_max } => {
+            format!("settings: {agents_max} slots, {agents_live_max} processes")
+        }
         Event::AgentsMaxSet { count } => format!("slots: {count}"),
         Event::PlanCreated { plan, head, .. } => format!("{plan} = {}", head.name),
         Event::TaskAdded { task, spec, depends_on, .. } => {

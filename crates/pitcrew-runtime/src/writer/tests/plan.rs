@@ -1,10 +1,9 @@
 //! A plan, and drivers that need no time.
 
 use pitcrew_model::{
-    Actor, AgentRef, Approval, AttemptId, BACKEND_BUILTIN, Claim, Command, CommitId, CreatePlan,
-    Deploy, Effect, EffectId, EffectResult, Effort, Exit, Failure, Input, InputBody, Origin,
-    Overlap, PlanBase, PlanHead, PlanSpec, Signal, StopReason, TaskSpec, TaskWork, Timestamp,
-    Usage, Work,
+    Actor, AgentRef, Approval, AttemptId, Claim, Command, CommitId, CreatePlan, Deploy, Effect,
+    EffectId, EffectResult, Effort, Exit, Failure, Input, InputBody, Origin, Overlap, PlanBase,
+    PlanHead, PlanSpec, Signal, StopReason, TaskSpec, TaskWork, Timestamp, Usage, Work,
 };
 
 pub fn command(command: Command) -> Input {
@@ -22,7 +21,7 @@ pub fn diamond() -> Command {
         work: TaskWork::Prompt { prompt: "do a part of it".into() },
         region: Vec::new(),
         depends_on: depends_on.iter().map(ToString::to_string).collect(),
-        agent: AgentRef::backend(BACKEND_BUILTIN),
+        agent: AgentRef::backend("model"),
         checks: vec!["true".into()],
         expected_files: Vec::new(),
         criteria: Vec::new(),
@@ -75,9 +74,11 @@ fn result(order: &Effect) -> EffectResult {
         Effect::CheckBase { plan, .. } => {
             EffectResult::BaseChecked { plan: *plan, checks: Vec::new() }
         }
-        Effect::PrepareCheckout { attempt, .. } => {
-            EffectResult::CheckoutPrepared { attempt: *attempt, path: format!("/{attempt}") }
-        }
+        Effect::PrepareCheckout { attempt, .. } => EffectResult::CheckoutPrepared {
+            attempt: *attempt,
+            path: format!("/{attempt}"),
+            notes: Vec::new(),
+        },
         Effect::StartAgent { worker, .. } => {
             EffectResult::AgentReady { worker: *worker, agent: "x".into(), session: "1".into() }
         }

@@ -1,0 +1,145 @@
+//! What was open at the end of the last orchestrator is ordered again, with its cuts, as it was
+//! ordered the first time.
+
+use crate::{
+    drivers::Subject,
+    turnstile::{Order, Scope, over},
+};
+use pitcrew_model::{Effect, EffectId, Entry, Seq, WorkerId};
+use tokio::sync::mpsc;
+
+pub struct Reissue {
+    effects: Vec<(EffectId, Effect)>,
+    /// What is over of that which the effects are done for, in the order of the journal.
+    over: Vec<(Seq, Scope)>,
+}
+
+impl Reissue {
+    pub fn new(open_effects: Vec<(EffectId, Effect)>) -> Self {
+        Self { effects: open_effects, over: Vec::new() }
+    }
+
+    /// To be shown every entry of the journal.
+    pub fn see(&mut self, entry: &Entry) {
+        let is_for = |effect, scope| Subject::of(effect).may_be_cut_with() == Some(scope);
+        if let Some(scope) = over(&entry.event)
+            && self.effects.iter().any(|it| is_for(&it.1, scope))
+        {
+            self.over.push((entry.seq, scope));
+        }
+    }
+
+    pub fn is_starting(&self, worker: WorkerId) -> bool {
+        let is_start = |effect: &Effect| matches!(effect, Effect::StartAgent { worker: started, .. } if *started == worker);
+        self.effects.iter().any(|it| is_start(&it.1))
+    }
+
+    /// An effect is cut only by what came after it: work that a person accepts is verified though
+    /// its attempt is over.
+    pub fn send(self, orders: &mpsc::UnboundedSender<Order>) {
+        let mut effects = self.effects.into_iter().peekable();
+        let begin = |(id, effect)| {
+            orders.send(Order::Do(id, Box::new(effect))).ok();
+        };
+        for (seq, scope) in self.over {
+            while let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {
+                begin(effect);
+            }
+            orders.send(Order::Over(scope)).ok();
+        }
+        effects.for_each(begin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::{
+        Actor, AttemptId, CommitId, Event, Outcome, PlanId, PlanStatus, Timestamp,
+    };
+
+    fn verify(attempt: u64) -> Effect {
+        let commit = CommitId("1".repeat(40));
+        Effect::Verify {
+            attempt: AttemptId(attempt),
+            onto: commit.clone(),
+            work: commit,
+            title: String::new(),
+            setup: Vec::new(),
+            checks: Vec::new(),
+            expected_files: Vec::new(),
+        }
+    }
+
+    fn check_base(plan: u64) -> Effect {
+        let (plan, commit) = (PlanId(plan), CommitId("1".repeat(40)));
+        Effect::CheckBase { plan, commit, setup: Vec::new(), checks: Vec::new() }
+    }
+
+    fn start(attempt: u64) -> Effect {
+        Effect::StartAgent {
+            worker: WorkerId(attempt),
+            attempt: AttemptId(attempt),
+            backend: pitcrew_model::Backend::Builtin,
+            path: "/".into(),
+        }
+    }
+
+    fn ended(attempt: u64) -> Event {
+        let (attempt, outcome) = (AttemptId(attempt), Outcome::Partial);
+        Event::AttemptEnded { attempt, outcome, failure: None }
+    }
+
+    fn moved(plan: u64, to: PlanStatus) -> Event {
+        let (from, reason) = (PlanStatus::Active, String::new());
+        Event::PlanMoved { plan: PlanId(plan), from, to, reason, actor: Actor::Person }
+    }
+
+    fn reissued(effects: Vec<(u64, Effect)>, events: Vec<(u64, Event)>) -> Vec<String> {
+        let effects = effects.into_iter().map(|(id, it)| (EffectId(id), it)).collect();
+        let mut reissue = Reissue::new(effects);
+        for (seq, event) in events {
+            reissue.see(&Entry { seq: Seq(seq), at: Timestamp(1), event });
+        }
+        let (orders, mut ordered) = mpsc::unbounded_channel();
+        reissue.send(&orders);
+        let mut told = Vec::new();
+        while let Ok(order) = ordered.try_recv() {
+            told.push(match order {
+                Order::Do(id, _) => format!("do {}", id.0),
+                Order::Over(Scope::Attempt(attempt)) => format!("over {attempt}"),
+                Order::Over(Scope::Plan(plan)) => format!("over {plan}"),
+            });
+        }
+        told
+    }
+
+    #[test]
+    fn what_was_over_is_over_again_right_after_it_was_ordered() {
+        let effects = vec![
+            (2, check_base(1)),
+            (3, check_base(2)),
+            (5, verify(1)),
+            (6, start(2)),
+            (9, verify(3)),
+        ];
+        let events = vec![
+            (1, ended(7)),
+            (7, ended(1)),
+            (8, ended(2)),
+            (10, moved(1, PlanStatus::Cancelled)),
+            (11, moved(2, PlanStatus::Paused)),
+        ];
+        let told = reissued(effects, events);
+        let (first, second) =
+            (["do 2", "do 3", "do 5", "do 6"], ["over attempt-1", "over attempt-2"]);
+        assert_eq!(told, [&first[..], &second, &["do 9", "over plan-1"]].concat());
+    }
+
+    /// A person has accepted the work of an attempt that was over.
+    #[test]
+    fn what_was_ordered_after_the_end_is_not_cut_short() {
+        let told = reissued(vec![(9, verify(1))], vec![(7, ended(1))]);
+        assert_eq!(told, ["over attempt-1", "do 9"]);
+    }
+}
