@@ -58,7 +58,7 @@ fn decide_command(
         Command::AcceptTask { task } => accept_task::decide(state, input.actor, *task),
         Command::CancelTask { task } => cancel::task(state, input, *task),
         Command::CancelPlan { plan } => cancel::plan(state, input, *plan),
-        Command::PausePlan { plan } => pause::pause(state, input.actor, *plan),
+        Command::PausePlan { plan } => pause::pause(state, input, *plan),
         Command::ResumePlan { plan } => pause::resume(state, input.actor, *plan),
         Command::AbandonTask { task } => abandon::task(state, input.actor, *task),
         Command::AbandonPlan { plan } => abandon::plan(state, input.actor, *plan),

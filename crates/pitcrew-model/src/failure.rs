@@ -261,7 +261,7 @@ impl fmt::Display for Failure {
                 let with: Vec<String> = with.iter().map(ToString::to_string).collect();
                 if with.is_empty() { Ok(()) } else { write!(f, " with {}", with.join(", ")) }
             }
-            Self::Interrupted => f.write_str("interrupted: the orchestrator went down"),
+            Self::Interrupted => f.write_str("interrupted before it was done"),
             Self::Cancelled { by } => write!(f, "cancelled by {by}"),
             Self::DiskLow { path, free_bytes } => {
                 write!(f, "only {} MiB free at {path}", free_bytes / (1_024 * 1_024))

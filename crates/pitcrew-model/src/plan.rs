@@ -1,6 +1,6 @@
 //! What a person writes: a plan and its tasks.
 
-use crate::{RepoPath, limits};
+use crate::{Failure, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,19 @@ pub enum TaskWork {
 }
 
 impl TaskWork {
+    /// Whether the next attempt must not begin in what this failure left behind: a command knows
+    /// nothing of its own half-done work, and a script that was cut off would begin again.
+    pub fn starts_over(&self, failure: &Failure) -> bool {
+        match self {
+            Self::Prompt { .. } => false,
+            Self::Command { .. } => true,
+            Self::Script { .. } => matches!(
+                failure,
+                Failure::Interrupted | Failure::AgentExited { .. } | Failure::Timeout { .. }
+            ),
+        }
+    }
+
     pub fn prompt(&self) -> &str {
         match self {
             Self::Prompt { prompt }

@@ -112,7 +112,12 @@ impl Follower<'_> {
             tokio::select! {
                 next = lines.next() => match next {
                     Next::Line(line) => self.take(&line)?,
-                    Next::End => return Ok(Turn::Broken("it closed the stream".to_owned())),
+                    // A stream that is closed in order was closed because somebody wanted it so.
+                    Next::End => {
+                        self.show.close();
+                        return Err(Report::new(Exit::Unreachable, "the orchestrator was stopped")
+                            .help("what was under way goes on with the next command, such as `pitcrew watch`"));
+                    }
                     Next::Broken(reason) => return Ok(Turn::Broken(reason)),
                 },
                 () = sleep_until(show_at), if self.next_show.is_some() => {

@@ -3,8 +3,8 @@
 use crate::State;
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Approval, Event, LandingStatus, PlanId, PlanStatus, Rejection, RequestKind,
-    RequestStatus, Rule, builtin_rule,
+    Action, Actor, Approval, Event, LandingStatus, PlanId, Rejection, RequestKind, RequestStatus,
+    Rule, builtin_rule,
 };
 
 pub fn decide(
@@ -14,7 +14,7 @@ pub fn decide(
     approval: Approval,
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.plan(plan)?;
-    let ended = matches!(it.status, PlanStatus::Completed | PlanStatus::Partial);
+    let ended = it.status.has_ended();
     if !ended || it.completed_count == 0 {
         return Err(Rejection::NotLandable { plan, status: it.status });
     }

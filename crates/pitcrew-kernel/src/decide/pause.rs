@@ -1,12 +1,15 @@
 //! A plan holds still, and goes on.
 
+use super::attempt_fails;
 use crate::{State, state::Worker};
 use alloc::{string::String, vec, vec::Vec};
-use pitcrew_model::{Actor, Event, PlanId, PlanStatus, Rejection, WorkerStatus};
+use pitcrew_model::{
+    Actor, Event, Failure, Input, PlanId, PlanStatus, Rejection, TaskWork, WorkerStatus,
+};
 
 /// No new starts, and the turns under way are interrupted. What is being verified is finished.
-pub fn pause(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rejection> {
-    let it = state.plan(plan)?;
+pub fn pause(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, Rejection> {
+    let (it, actor) = (state.plan(plan)?, input.actor);
     if it.status != PlanStatus::Active {
         return Err(Rejection::NotPausable { plan, status: it.status });
     }
@@ -17,7 +20,14 @@ pub fn pause(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Re
         if state.attempts[worker.attempt].claim.is_some() {
             continue;
         }
-        events.extend(park(worker));
+        let attempt = &state.attempts[worker.attempt];
+        // A command cannot go on in the middle: it begins again, in a fresh checkout.
+        if matches!(state.tasks[attempt.task].spec.work, TaskWork::Command { .. }) {
+            let (at, failure) = (input.at, Failure::Interrupted);
+            events.extend(attempt_fails::decide(state, at, actor, attempt.id, failure));
+        } else {
+            events.extend(park(worker));
+        }
     }
     Ok(events)
 }

@@ -49,7 +49,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     row.not_before = Timestamp(0);
     if let Reason::Failure { failure, retry_at } = reason {
         row.not_before = retry_at.unwrap_or_default();
-        row.fresh = failure.wants_fresh_start();
+        row.fresh = failure.wants_fresh_start() || row.spec.work.starts_over(failure);
         if from.in_attempt() {
             count_attempt(row, failure);
         }

@@ -330,10 +330,10 @@ fn an_interruption_is_not_the_agents_fault() {
         &expect![[r#"
             > exited worker-1 lost
               worker-1 exited: lost
-              attempt-1 ended: failed (interrupted: the orchestrator went down)
-              worker-1 running -> failed (interrupted: the orchestrator went down)
+              attempt-1 ended: failed (interrupted before it was done)
+              worker-1 running -> failed (interrupted before it was done)
               => save work of attempt-1
-              task-1 running -> pending (interrupted: the orchestrator went down; again at 77 ms)
+              task-1 running -> pending (interrupted before it was done; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s

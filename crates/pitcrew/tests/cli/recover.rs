@@ -87,3 +87,45 @@ fn an_orchestrator_that_cannot_start_says_why() {
     assert!(refused.stderr.contains("did not start"), "{refused}");
     assert!(refused.stderr.contains("did you mean `max_agents`?"), "{refused}");
 }
+
+/// A command that was cut off begins again from where it began, not in its own half-done work.
+#[test]
+fn a_command_that_was_cut_off_does_not_see_what_it_left() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate").display().to_string();
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "twice"
+
+[[task]]
+id = "adds"
+region = "core"
+command = "echo a >> core/log.txt; until [ -e '{gate}' ]; do sleep 0.02; done; echo b >> core/log.txt"
+"#
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let path = || sandbox.pitcrew(&["path", "adds"]).stdout.trim().to_owned() + "/core/log.txt";
+    pitcrew_testkit::eventually("it has begun", || std::fs::read_to_string(path()).ok());
+    sandbox.kill_orchestrator();
+    await_task(&sandbox, "adds", "running");
+    sandbox.pitcrew(&["pause", "plan-1"]).expect(0);
+    sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["watch"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("core/log.txt"), "a\nb\n");
+}
+
+/// Who is told to stop stops, and whoever follows does not start it again.
+#[test]
+fn a_stop_is_not_taken_for_a_crash() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    await_task(&sandbox, "waits", "running");
+    sandbox.pitcrew(&["stop"]).expect(0);
+    running.wait().expect(7).notes("the orchestrator was stopped");
+    assert!(sandbox.orchestrator().is_none(), "it was started again");
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
+}
