@@ -7,6 +7,7 @@ use crate::{
     snapshot::{BRANCH, Snapshot},
 };
 use pitcrew_model::{Refusal, RefusalKind};
+use std::path::Path;
 
 /// Oddities of objects that git only warns of. None of them is made by an honest git.
 const STRICT: [&str; 12] = [
@@ -68,7 +69,23 @@ impl Snapshot<'_> {
         if !answer.finished.success() {
             return Err(ImportError::Broken(answer.error()));
         }
-        let mut fetch = vault.call("fetch").config("fetch.unpackLimit=1");
+        let mut result = self.fetch(&bundle, to, checking);
+        // Git looks at the refs one after another, and may miss one that another attempt's
+        // integration moves just then. The commit is there: it finds it when it looks again.
+        for _ in 0..LOOKS_MAX {
+            if !result.as_ref().is_err_and(is_disconnected) {
+                break;
+            }
+            result = self.fetch(&bundle, to, checking);
+        }
+        result.map_err(|error| match refusals(&error) {
+            refusals if refusals.is_empty() => ImportError::Git(error),
+            refusals => ImportError::Refused(refusals),
+        })
+    }
+
+    fn fetch(&self, bundle: &Path, to: &str, checking: Checking) -> Result<(), GitError> {
+        let mut fetch = self.vault.call("fetch").config("fetch.unpackLimit=1");
         match checking {
             Checking::Strict => {
                 fetch = fetch.config("transfer.fsckObjects=true");
@@ -78,17 +95,21 @@ impl Snapshot<'_> {
             }
             Checking::Off => fetch = fetch.config("transfer.fsckObjects=false"),
         }
-        let result = fetch
+        fetch
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .arg("--no-recurse-submodules")
-            .arg(&bundle)
+            .arg(bundle)
             .arg(format!("+refs/heads/{BRANCH}:{to}"))
-            .done(self.cancel);
-        result.map_err(|error| match refusals(&error) {
-            refusals if refusals.is_empty() => ImportError::Git(error),
-            refusals => ImportError::Refused(refusals),
-        })
+            .done(self.cancel)
     }
+}
+
+/// How often a fetch is repeated that missed a ref in motion.
+const LOOKS_MAX: usize = 5;
+
+fn is_disconnected(error: &GitError) -> bool {
+    let GitErrorKind::Exit { stderr, .. } = &error.kind else { return false };
+    stderr.contains("prerequisite commits")
 }
 
 /// What fsck found wrong, as the gate would say it.

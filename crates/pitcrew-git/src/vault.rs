@@ -197,6 +197,8 @@ pub(crate) fn clone_bare(
         files::remove_folder(&temporary)?;
     }
     result?;
+    // Every checkout reads its files from here, and a pack is read much faster than loose objects.
+    git.ours(&temporary, "repack").args(["-d", "--quiet"]).done(cancel)?;
     let config = temporary.join("config");
     let mut text = files::read_if_there(&config)?.unwrap_or_default();
     text.extend_from_slice(CONFIG.as_bytes());

@@ -67,6 +67,22 @@ impl Workspace {
         Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
     }
 
+    /// An error where `name` is no branch, tag or commit of the repository.
+    pub fn require_commit(&self, name: &str) -> Result<(), Report> {
+        let asked = Run::new("git", self.root())
+            .args(["rev-parse", "--verify", "--quiet"])
+            .arg(format!("{name}^{{commit}}"))
+            .timeout(Duration::from_mins(1));
+        let found = run_trusted(asked, &Cancel::default())
+            .map_err(|error| Report::from_error(Exit::Failure, &error))?;
+        if found.success() {
+            return Ok(());
+        }
+        let message = format!("the base `{name}` is no branch or commit of this repository");
+        Err(Report::new(Exit::Usage, message)
+            .help("`git branch --all` lists the branches; without a base the plan starts from the current one"))
+    }
+
     /// A file that came with the repository is not the person's own word.
     fn is_committed(&self, path: &Path) -> bool {
         let listed = Run::new("git", self.root())

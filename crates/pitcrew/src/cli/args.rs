@@ -98,7 +98,7 @@ pub enum Commands {
     Resume(PlanIdArgs),
     /// Cancel a task or a plan, with everything below it
     #[command(
-        after_help = "Examples:\n  pitcrew cancel task-3\n  pitcrew cancel plan-1\n\nWhat was done stays in the checkouts; `pitcrew retry` takes it up again."
+        after_help = "Examples:\n  pitcrew cancel task-3\n  pitcrew cancel plan-1\n\nWhat was done stays in the checkouts. `pitcrew retry` takes up a cancelled task as long as\nits plan is not cancelled; a cancelled plan is not taken up again."
     )]
     Cancel(IdArgs),
     /// Give up what ended tasks left in their checkouts

@@ -16,9 +16,10 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
             Command::CancelTask { task },
             format!("{task} is cancelled; take it up again with: pitcrew retry {task}"),
         ),
-        Target::Plan(plan) => {
-            (Command::CancelPlan { plan }, format!("{plan} is cancelled, with all its tasks"))
-        }
+        Target::Plan(plan) => (
+            Command::CancelPlan { plan },
+            format!("{plan} is cancelled; what had not ended is cancelled with it"),
+        ),
     };
     let accepted = client.command(&command).await?;
     say::accepted(output, args.output, &accepted, &words)

@@ -140,10 +140,15 @@ fn tell(plan: &PlanView, json: bool, output: Output) -> Done {
         }
         LandedAt::Side { branch, reason } => {
             output.line(&format!("{} is landed at {branch} as {commit}: {size}", plan.id))?;
-            output.note(&format!(
-                "your branch was left alone: {}; merge it with: git merge {branch}",
-                plain::line(reason)
-            ));
+            let reason = plain::line(reason);
+            output.note(&format!("your branch was left alone: {reason}"));
+            // The words of the git side; what is in the way goes first.
+            let first = if reason.contains("uncommitted changes") {
+                "commit or stash your changes, then"
+            } else {
+                "merge it with"
+            };
+            output.note(&format!("{first}: git merge {branch}"));
         }
     }
     Ok(Exit::Success)

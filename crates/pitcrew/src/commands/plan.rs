@@ -1,5 +1,7 @@
 //! Checks a plan file, or shows what it would do.
 
+mod tasks;
+
 use super::{Done, say};
 use crate::{
     cli::{PlanCommands, PlanFileArgs},
@@ -10,8 +12,10 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_config::{Diagnostic, ParsedPlan, PlanDefaults, describe, parse_plan_bytes};
+use pitcrew_model::PlanSpec;
 use serde_json::{Value, json};
 use std::path::Path;
+use tasks::{Impossible, impossible};
 
 pub fn run(command: PlanCommands, output: Output) -> Done {
     match command {
@@ -23,17 +27,21 @@ pub fn run(command: PlanCommands, output: Output) -> Done {
 fn check(args: &PlanFileArgs, output: Output) -> Done {
     let bytes = say::read_file(&args.file)?;
     let name = args.file.display().to_string();
-    let parsed = parse_plan_bytes(&name, &bytes, &defaults()?);
+    let defaults = defaults()?;
+    let parsed = parse_plan_bytes(&name, &bytes, &defaults);
     if args.output.json {
-        let (valid, found) = match &parsed {
-            Ok(parsed) => (true, &parsed.warnings),
-            Err(errors) => (false, &errors.diagnostics),
+        let (wrong, found) = match &parsed {
+            Ok(parsed) => (impossible(&parsed.spec, &defaults), &parsed.warnings),
+            Err(errors) => (Vec::new(), &errors.diagnostics),
         };
-        let found: Vec<Value> = found.iter().map(diagnostic).collect();
+        let valid = parsed.is_ok() && wrong.is_empty();
+        let wrong = wrong.iter().map(without_place);
+        let found: Vec<Value> = wrong.chain(found.iter().map(diagnostic)).collect();
         output.json(&json!({ "file": name, "valid": valid, "diagnostics": found }))?;
         return Ok(if valid { Exit::Success } else { Exit::Usage });
     }
     let parsed = parsed.map_err(|errors| Report::diagnostics(errors.to_string()))?;
+    refuse_impossible(&format!("{name}: "), &parsed.spec, &defaults)?;
     warn(&parsed, output);
     output
         .line(&format!("{name}: {}, no errors", plural(parsed.spec.tasks.len() as u64, "task")))?;
@@ -56,8 +64,25 @@ fn show(args: &PlanFileArgs, output: Output) -> Done {
 /// A plan file that can be handed in.
 pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> {
     let bytes = say::read_file(path)?;
-    parse_plan_bytes(&path.display().to_string(), &bytes, defaults)
-        .map_err(|errors| Report::diagnostics(errors.to_string()))
+    let name = path.display().to_string();
+    let parsed = parse_plan_bytes(&name, &bytes, defaults)
+        .map_err(|errors| Report::diagnostics(errors.to_string()))?;
+    refuse_impossible(&format!("{name}: "), &parsed.spec, defaults)?;
+    Ok(parsed)
+}
+
+/// An error where a task could only fail. `place` goes before each.
+pub fn refuse_impossible(
+    place: &str,
+    spec: &PlanSpec,
+    defaults: &PlanDefaults,
+) -> Result<(), Report> {
+    let wrong = impossible(spec, defaults);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let lines = wrong.iter().map(|it| format!("{place}{}; {}", it.message, it.help));
+    Err(Report::diagnostics(lines.collect::<Vec<_>>().join("\n")))
 }
 
 pub fn warn(parsed: &ParsedPlan, output: Output) {
@@ -79,6 +104,17 @@ fn diagnostic(it: &Diagnostic) -> Value {
         "severity": it.severity.to_string(),
         "line": it.line,
         "column": it.column,
+        "message": it.message,
+        "help": it.help,
+    })
+}
+
+/// A script has lines of its own, so there is no place in the file to name.
+fn without_place(it: &Impossible) -> Value {
+    json!({
+        "severity": "error",
+        "line": null,
+        "column": null,
         "message": it.message,
         "help": it.help,
     })

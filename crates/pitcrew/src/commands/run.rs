@@ -15,7 +15,8 @@ use crate::{
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_config::{IntentRequest, PlanDefaults, describe, intent_plan};
 use pitcrew_model::{
-    Approval, Command, CreatePlan, Freshness, Origin, PlanId, PlanSpec, PlanStatus, Seq,
+    Approval, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
+    RequestId, Seq,
 };
 use pitcrew_views::{BoardView, Summary};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let defaults = workspace.settings()?.0.plan_defaults();
     let (spec, origin) = spec(&args, &defaults, output)?;
+    if let Some(base) = &spec.head.base {
+        workspace.require_commit(base)?;
+    }
     let mut person = Person::listen()?;
     let approval = match approve(&args, &spec, output, &mut person).await? {
         Approved::Yes(approval) => approval,
@@ -39,16 +43,19 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     let before = client.board(BoardQuery::default()).await?.seq;
     // `HEAD` by name means what is committed, and nothing else.
     let clean_base = args.base.as_deref() == Some("HEAD");
+    let by_hand = spec.head.deploy == Deploy::Manual;
     let create = CreatePlan { spec, origin, clean_base, approval };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
     let plan = accepted.created.plan.ok_or_else(|| {
         Report::new(Exit::Failure, "the orchestrator took the plan and named none")
     })?;
+    if by_hand {
+        output.note("this plan is deployed by hand: pitcrew deploy TASK");
+    }
     let form = if args.output.json { Form::Json } else { Form::Text };
     if let Some(request) = accepted.created.requests.first() {
         leave(&client, output, plan, (before, form)).await?;
-        output.note(&format!("{plan} waits for your approval as {request}"));
-        output.note(&format!("look: pitcrew inbox; then: pitcrew approve {request}"));
+        tell_waiting(output, plan, *request);
         return Ok(Exit::Waiting);
     }
     if args.detach {
@@ -57,6 +64,12 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
         return Ok(Exit::Success);
     }
     to_the_end(&client, output, &mut person, plan, (before, form)).await
+}
+
+/// How a plan that may not run yet is let run.
+pub fn tell_waiting(output: Output, plan: PlanId, request: RequestId) {
+    output.note(&format!("{plan} waits for your approval as {request}"));
+    output.note(&format!("look: pitcrew inbox; then: pitcrew approve {request}"));
 }
 
 fn spec(
@@ -74,6 +87,7 @@ fn spec(
         };
         let spec = intent_plan(&request, defaults);
         let spec = spec.map_err(|errors| Report::diagnostics(errors.to_string()))?;
+        plan_file::refuse_impossible("", &spec, defaults)?;
         return Ok((spec, Origin::Intent));
     };
     let parsed = plan_file::read(path, defaults)?;

@@ -1,6 +1,9 @@
 //! Follows plans until they end.
 
-use super::{Done, run::tell_end};
+use super::{
+    Done,
+    run::{tell_end, tell_waiting},
+};
 use crate::{
     ask::Person,
     cli::WatchArgs,
@@ -12,7 +15,8 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_model::PlanId;
+use pitcrew_model::{PlanId, PlanStatus};
+use pitcrew_views::{Ask, BoardView};
 
 pub async fn run(args: WatchArgs, output: Output) -> Done {
     let client = Client::here().await?;
@@ -29,6 +33,11 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     let plans: Vec<PlanId> = live.map(|it| it.id).collect();
     let form = if args.output.json { Form::Json } else { Form::Text };
     if !plans.is_empty() {
+        let waiting_count = tell_approvals(&client, output, &board).await?;
+        // Whoever has no terminal would wait for an approval that nobody knows of.
+        if waiting_count == plans.len() && !output.asks {
+            return Ok(Exit::Waiting);
+        }
         let mut person = Person::listen()?;
         let order = Order { plans: plans.clone(), after: board.seq, form };
         if follow(&client, output, &mut person, &board, order).await? == Ended::Interrupted {
@@ -52,4 +61,23 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
         }
     }
     Ok(exit)
+}
+
+/// Says how the plans that may not run yet are let run. Gives back how many they are.
+async fn tell_approvals(
+    client: &Client,
+    output: Output,
+    board: &BoardView,
+) -> Result<usize, Report> {
+    let waits = |it: &PlanId| {
+        board.plan(*it).is_some_and(|plan| plan.status == PlanStatus::AwaitingApproval)
+    };
+    let mut count = 0;
+    for request in client.inbox().await?.open {
+        if matches!(request.ask, Ask::PlanExecution { .. }) && waits(&request.plan) {
+            tell_waiting(output, request.plan, request.id);
+            count += 1;
+        }
+    }
+    Ok(count)
 }

@@ -5,7 +5,7 @@ use super::{
     table::{Align, Table},
     words::{duration, plural, red_on_base, region},
 };
-use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
+use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, TaskView, plain};
 
 /// Every plan with its tasks, and what can be done next.
@@ -103,8 +103,14 @@ fn landing(plan: &PlanView) -> Option<String> {
             Some(format!("not landed: {why}; `pitcrew land {id}` tries again"))
         }
         LandingStatus::Merged | LandingStatus::Cleaned => {
-            let commit = plan.landing.result.as_ref().map(|it| it.commit.short().to_owned());
-            Some(format!("landed as {}", commit.unwrap_or_default()))
+            let Some(result) = &plan.landing.result else { return Some("landed".to_owned()) };
+            let commit = result.commit.short();
+            Some(match &result.at {
+                LandedAt::Base { .. } => format!("landed as {commit}"),
+                LandedAt::Side { branch, .. } => {
+                    format!("landed at {} as {commit}", plain::line(branch))
+                }
+            })
         }
         LandingStatus::Abandoned => Some("given up".to_owned()),
     }
@@ -113,6 +119,7 @@ fn landing(plan: &PlanView) -> Option<String> {
 fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     let attempts = match task.attempts.len() {
         0 => String::new(),
+        count if count as u64 > u64::from(task.attempts_max) => count.to_string(),
         count => format!("{count}/{}", task.attempts_max),
     };
     let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(board.at).since(it.started_at));

@@ -76,7 +76,7 @@ fn task_moved(
             Reason::Failure { .. } => {
                 // The next attempt may have been opened since.
                 let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
-                let next = format!("{words}; attempt {} of {}", ended + 1, task.attempts_max);
+                let next = format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_max));
                 Some(said(style, "Retrying", Paint::Yellow, &what, &next))
             }
             Reason::Progress
@@ -162,6 +162,15 @@ fn asks(request: &OpenRequest, style: Style) -> String {
     format!("{}\n{indent}{}", said(style, "Waiting", Paint::Cyan, &what, ""), style.dim(&how))
 }
 
+/// `attempt 2 of 3`; one that a person granted on top is of no number.
+fn attempt(number: u64, max: u32) -> String {
+    if number > u64::from(max) {
+        format!("attempt {number}")
+    } else {
+        format!("attempt {number} of {max}")
+    }
+}
+
 /// `2 attempts, 14 s, 2 files, +10 -2`
 fn work(task: &TaskView) -> String {
     let took: u64 = task
@@ -205,4 +214,15 @@ fn said(style: Style, verb: &str, paint: Paint, what: &str, more: &str) -> Strin
         Paint::Dim => style.dim(&verb),
     };
     if more.is_empty() { format!("{verb} {what}") } else { format!("{verb} {what}: {more}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_beyond_the_limit_is_of_no_number() {
+        assert_eq!(attempt(3, 3), "attempt 3 of 3");
+        assert_eq!(attempt(4, 3), "attempt 4");
+    }
 }

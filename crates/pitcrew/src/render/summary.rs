@@ -27,7 +27,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
         lines.push(String::new());
         lines.push("not completed:".to_owned());
         for task in &summary.not_completed {
-            lines.extend(not_completed(task, style));
+            lines.extend(not_completed(task, summary.status, style));
         }
     }
     lines.push(String::new());
@@ -81,11 +81,15 @@ fn totals(summary: &Summary) -> String {
     line
 }
 
-fn not_completed(task: &NotCompleted, style: Style) -> Vec<String> {
+fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<String> {
     let id = task.task;
     let state = status(task.status, style);
     let line = format!("  {state} {id} {}: {}", plain::line(&task.key), plain::line(&task.reason));
+    // Nothing of a cancelled plan is taken up again.
+    let is_over = plan == PlanStatus::Cancelled;
     let todo = match task.status {
+        TaskStatus::Failed | TaskStatus::Cancelled if is_over => format!("pitcrew logs {id}"),
+        TaskStatus::Partial if is_over => format!("pitcrew diff {id}"),
         TaskStatus::Failed | TaskStatus::Cancelled => {
             format!("pitcrew logs {id}; pitcrew retry {id}")
         }

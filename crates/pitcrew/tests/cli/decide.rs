@@ -13,6 +13,7 @@ fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
     assert!(inbox.stdout.contains("| echo 1 > core/new.txt"), "{inbox}");
     assert_eq!(plan_status(&sandbox, "plan-1"), "awaiting_approval");
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(3).notes("pitcrew approve request-1");
     sandbox.pitcrew(&["approve", "plan-1"]).expect(0).says("pitcrew watch plan-1");
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
     sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");

@@ -50,6 +50,19 @@ fn a_plan_that_runs_cannot_be_landed() {
     sandbox.pitcrew(&["watch"]).expect(0);
 }
 
+/// What is not committed is never merged over; the result waits beside it.
+#[test]
+fn a_plan_lands_beside_a_tree_with_changes_and_says_how_to_merge_it() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.write("core/one.txt", "mine\n");
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert!(landed.stderr.contains("commit or stash your changes, then: git merge "), "{landed}");
+    assert_eq!(sandbox.read("core/one.txt"), "mine\n");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed at ");
+}
+
 #[test]
 fn a_branch_that_moved_apart_is_a_conflict_and_stays_as_it_is() {
     let sandbox = sandbox();

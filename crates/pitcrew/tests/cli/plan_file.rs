@@ -49,3 +49,41 @@ fn a_request_without_an_agent_says_how_to_name_one() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", "--task", "Explain it", "--yes"]).expect(2).notes("--agent");
 }
+
+#[test]
+fn a_script_that_cannot_be_run_is_refused_before_anything_runs() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        "name = \"x\"\n[[task]]\nid = \"slip\"\nregion = \"core\"\nscript = \"say hello\\nwriet a.txt\\n\"\n",
+    );
+    for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"]] {
+        let refused = sandbox.pitcrew(command).expect(2);
+        assert!(refused.stderr.contains("plan.toml: task `slip`: script line 2: "), "{refused}");
+    }
+    let found = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(2).json();
+    assert_eq!(found["valid"], false, "{found}");
+    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+}
+
+#[test]
+fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
+    let sandbox = sandbox();
+    let plan = sandbox
+        .plan("name = \"x\"\n[[task]]\nid = \"slip\"\nprompt = \"Do it.\"\nagent = \"claud\"\n");
+    let request = ["run", "--task", "Explain it", "--agent", "claud", "--yes"];
+    for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"], &request] {
+        let refused = sandbox.pitcrew(command).expect(2).notes("there is no backend `claud`");
+        assert!(refused.stderr.contains("claude"), "{refused}");
+    }
+    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+}
+
+#[test]
+fn a_base_that_does_not_exist_is_refused_before_anything_runs() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "nowhere"]).expect(2);
+    assert!(refused.stderr.contains("`nowhere` is no branch or commit"), "{refused}");
+    assert!(refused.stderr.contains("help: "), "{refused}");
+    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+}

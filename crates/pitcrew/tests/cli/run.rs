@@ -145,3 +145,26 @@ run pitcrew tool orchestrator_complete_task --json '{"summary": "told by hand"}'
     assert_eq!(board["tasks"][0]["attempts"][0]["summary"], "told by hand");
     sandbox.pitcrew(&["tool", "orchestrator_complete_task"]).expect(2).notes("PITCREW_SOCKET");
 }
+
+#[test]
+fn a_plan_that_is_deployed_by_hand_says_so() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&TWO_COMMANDS.replacen('\n', "\ndeploy = \"manual\"\n", 1));
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    assert_eq!(ran.stderr.matches("deployed by hand: pitcrew deploy TASK").count(), 1, "{ran}");
+}
+
+/// A tool is told once, when it starts; and once more where it failed.
+#[test]
+fn a_log_tells_of_each_tool_once() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        "name = \"x\"\n[[task]]\nid = \"works\"\nregion = \"core\"\nscript = \"run echo 1 > core/new.txt\\ncomplete did it\\n\"\n",
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let lines = sandbox.pitcrew(&["logs", "works", "--json"]).expect(0).json_lines();
+    let is_run = |it: &&serde_json::Value| it["text"] == "run echo 1 > core/new.txt";
+    assert_eq!(lines.iter().filter(is_run).count(), 1, "{lines:?}");
+    let numbers: Vec<u64> = lines.iter().filter_map(|it| it["number"].as_u64()).collect();
+    assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<_>>());
+}

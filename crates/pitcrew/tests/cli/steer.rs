@@ -28,8 +28,10 @@ fn a_whole_plan_is_cancelled() {
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
     running.await_note("Starting task-1");
-    sandbox.pitcrew(&["cancel", "gated"]).expect(0);
-    running.wait().expect(5).says("plan-1 gated: cancelled");
+    let cancelled = sandbox.pitcrew(&["cancel", "gated"]).expect(0);
+    cancelled.says("plan-1 is cancelled; what had not ended is cancelled with it");
+    let ran = running.wait().expect(5).says("plan-1 gated: cancelled");
+    assert!(!ran.stdout.contains("pitcrew retry"), "{ran}");
     sandbox.pitcrew(&["cancel", "plan-1"]).expect(6);
 }
 

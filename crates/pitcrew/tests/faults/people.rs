@@ -71,7 +71,10 @@ fn a_command_that_is_paused_is_run_again_after_the_resume() {
     sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
     open_gate(&gate);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
-    assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
+    let board = board(&sandbox);
+    let attempts = &task_of(&board, "faulty").attempts;
+    assert_eq!(attempts[0].failure, Some(Failure::Interrupted), "it begins again, afresh");
+    assert_eq!(attempts.len(), 2);
 }
 
 /// Each pause interrupts one turn and each resume opens one: no further turn is cut, and nobody is reminded.

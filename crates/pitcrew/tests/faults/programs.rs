@@ -32,8 +32,8 @@ fn a_program_that_may_not_be_executed_fails_its_task_only() {
 #[test]
 fn a_backend_that_nobody_configured_is_refused_by_name() {
     let sandbox = sandbox();
-    let failure = failure_beside_a_sibling(&sandbox, "agent = \"nobody\"\nprompt = \"Do it.\"");
-    assert!(failure.to_string().contains("[backends.nobody]"), "{failure}");
+    let plan = sandbox.plan(&beside_a_sibling("agent = \"nobody\"\nprompt = \"Do it.\""));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2).notes("[backends.nobody]");
 }
 
 /// S1-060: an agent that ends is a failed worker, with what it said last.

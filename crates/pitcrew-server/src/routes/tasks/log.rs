@@ -95,6 +95,8 @@ impl Reading {
         };
         // What cannot be read now may be next time.
         let mut lines = transcript.read().unwrap_or_default();
+        // The line of its start has told of it already. Left out before anything is counted.
+        lines.retain(|it| it.kind != LineKind::ToolDone);
         if grows {
             self.open.insert(attempt, transcript);
         } else {
@@ -119,5 +121,19 @@ fn shown(number: u64, attempt: AttemptId, line: Line) -> LogLine {
         }
         LineKind::Noise => LogSource::Stderr,
     };
-    LogLine { number, attempt, at: Some(Timestamp(line.time_ms)), source, text: line.text }
+    let text = match line.kind {
+        LineKind::ToolFailed => format!("failed: {}", line.text),
+        LineKind::Prompt
+        | LineKind::Said
+        | LineKind::Thought
+        | LineKind::ToolStarted
+        | LineKind::ToolDone
+        | LineKind::Output
+        | LineKind::PermissionAsked
+        | LineKind::PermissionAnswered
+        | LineKind::Cancelled
+        | LineKind::TurnEnded
+        | LineKind::Noise => line.text,
+    };
+    LogLine { number, attempt, at: Some(Timestamp(line.time_ms)), source, text }
 }
