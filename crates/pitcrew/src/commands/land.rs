@@ -127,10 +127,19 @@ fn tell(plan: &PlanView, json: bool, output: Output) -> Done {
         let detail = landing.failure.as_ref().map(pitcrew_model::Failure::detail);
         let detail = detail.unwrap_or_default();
         let report = if detail.is_empty() { report } else { report.because(detail) };
-        return Err(report.help(format!(
-            "nothing was changed in your branch; when the cause is gone: pitcrew land {}",
-            plan.id
-        )));
+        let again = format!("when the cause is gone: pitcrew land {}", plan.id);
+        let by_hand = match landing.status {
+            LandingStatus::Conflict => {
+                format!("; or by hand: pitcrew diff {} | git apply --3way", plan.id)
+            }
+            LandingStatus::None
+            | LandingStatus::Review
+            | LandingStatus::Merging
+            | LandingStatus::Merged
+            | LandingStatus::Cleaned
+            | LandingStatus::Abandoned => String::new(),
+        };
+        return Err(report.help(format!("nothing was changed in your branch; {again}{by_hand}")));
     };
     let (files, commit) = (render::plural(result.files_count, "file"), result.commit.short());
     let size = format!("{files}, +{} -{}", result.insertions, result.deletions);

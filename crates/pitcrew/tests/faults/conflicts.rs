@@ -78,6 +78,7 @@ fn two_plans_that_touch_the_same_file_are_landed_one_after_the_other() {
     let before = picture_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(8);
     assert!(refused.stderr.contains("conflict in core/one.txt"), "{refused}");
+    assert!(refused.stderr.contains("pitcrew diff plan-2 | git apply --3way"), "{refused}");
     assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
     assert_eq!(picture_of_the_user(&sandbox), before);
     let board = board(&sandbox);
