@@ -101,7 +101,7 @@ async fn agents_run_beside_each_other_and_a_failure_stays_alone() {
     assert!(board.sessions.is_empty() && board.regions.is_empty());
 }
 
-/// S1-016, S1-017, S1-018, S1-019, S1-020, S1-089, S1-090, S1-091: a deployment by hand, step by step, and
+/// S1-016, S1-017, S1-018, S1-019, S1-020, S1-089, S1-091: a deployment by hand, step by step, and
 /// what the log file says of it.
 #[tokio::test]
 async fn a_deployed_task_gets_a_checkout_and_a_worker_and_the_log_tells_it() {
