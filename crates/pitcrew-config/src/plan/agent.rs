@@ -2,7 +2,7 @@
 
 use super::{
     PlanDefaults,
-    keys::{BUILTIN_BACKEND, COMMAND_BACKEND},
+    keys::{BACKEND_BUILTIN, BACKEND_COMMAND},
 };
 use crate::{
     diagnostic::Problems,
@@ -46,8 +46,8 @@ pub(super) struct AgentProblem {
 fn own_backend(work: &TaskWork) -> Option<(&'static str, &'static str)> {
     match work {
         TaskWork::Prompt { .. } => None,
-        TaskWork::Script { .. } => Some((BUILTIN_BACKEND, "script")),
-        TaskWork::Command { .. } => Some((COMMAND_BACKEND, "command")),
+        TaskWork::Script { .. } => Some((BACKEND_BUILTIN, "script")),
+        TaskWork::Command { .. } => Some((BACKEND_COMMAND, "command")),
     }
 }
 
@@ -70,8 +70,8 @@ pub(super) fn resolve(
     let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title))?;
     let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
     match (backend, agent.agent) {
-        (Some(backend), _) if backend == BUILTIN_BACKEND => Err(without(title, &backend, "script")),
-        (Some(backend), _) if backend == COMMAND_BACKEND => {
+        (Some(backend), _) if backend == BACKEND_BUILTIN => Err(without(title, &backend, "script")),
+        (Some(backend), _) if backend == BACKEND_COMMAND => {
             Err(without(title, &backend, "command"))
         }
         (Some(backend), agent) => Ok(AgentRef { backend: Some(backend), agent }),

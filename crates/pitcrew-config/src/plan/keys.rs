@@ -4,10 +4,7 @@ use crate::settings::BACKENDS_DEFAULT;
 use pitcrew_model::{AgentRef, RepoPath, limits};
 use std::collections::BTreeSet;
 
-/// The backend of tasks with a `script`: the built-in agent.
-pub const BUILTIN_BACKEND: &str = "builtin";
-/// The backend of tasks with a `command`.
-pub const COMMAND_BACKEND: &str = "command";
+pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
 
 /// The keys at the top of a plan file, in the order of the reference.
 pub const PLAN_KEYS: &[&str] = &[

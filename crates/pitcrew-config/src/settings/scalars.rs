@@ -7,7 +7,7 @@ use super::{
 use crate::{
     document::{check_duration, out_of_range},
     duration::DURATION_HELP,
-    plan::{BUILTIN_BACKEND, COMMAND_BACKEND},
+    plan::{BACKEND_BUILTIN, BACKEND_COMMAND},
 };
 use pitcrew_model::{AgentRef, limits};
 use std::{
@@ -76,7 +76,7 @@ pub(super) fn agent(text: &str) -> Result<AgentRef, Refused> {
         Err(shape) => return refused(format!("cannot be `{text}`"), shape),
     };
     match agent.backend.as_deref() {
-        Some(BUILTIN_BACKEND | COMMAND_BACKEND) => refused(
+        Some(BACKEND_BUILTIN | BACKEND_COMMAND) => refused(
             format!("cannot be `{text}`: it needs a script or a command, not a prompt"),
             "name a backend that works from a prompt, such as `claude`",
         ),
@@ -109,7 +109,7 @@ pub(super) fn worktrees(text: &str, home: Option<&str>) -> Result<PathBuf, Refus
 }
 
 pub(super) fn backend_name(name: &str) -> Result<(), Refused> {
-    if [BUILTIN_BACKEND, COMMAND_BACKEND].contains(&name) {
+    if [BACKEND_BUILTIN, BACKEND_COMMAND].contains(&name) {
         return refused("is built in, and cannot be configured", "choose another name");
     }
     let plain = name.parse::<AgentRef>().is_ok_and(|it| it.agent.is_none());

@@ -2,7 +2,7 @@
 //! there are. Never looks at the rest of the plan; that is checked when it is read.
 
 use pitcrew_agent::script::Script;
-use pitcrew_config::{BUILTIN_BACKEND, COMMAND_BACKEND, PlanDefaults};
+use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, PlanDefaults};
 use pitcrew_model::{PlanSpec, TaskSpec, TaskWork};
 
 /// A task that could only fail.
@@ -27,7 +27,7 @@ fn script(task: &TaskSpec) -> Option<Impossible> {
 
 fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Impossible> {
     let name = task.agent.backend.as_deref()?;
-    let is_ours = [BUILTIN_BACKEND, COMMAND_BACKEND].contains(&name);
+    let is_ours = [BACKEND_BUILTIN, BACKEND_COMMAND].contains(&name);
     if is_ours || defaults.backends.contains(name) {
         return None;
     }
