@@ -11,13 +11,23 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     os::fd::AsFd,
     time::{Duration, Instant},
 };
 
 /// A killed process that is still there after this long is held by the kernel; look again.
 const DEATH_MS_MAX: u64 = 50;
+
+/// A process that has no environment for this long has none.
+const EXEC_MS_MAX: u64 = 100;
+
+/// What almost every environment fits in.
+const ENVIRONMENT_BYTES_USUAL: usize = 32 * 1024;
+
+/// Looks at a process without environment after which it is believed.
+const EMPTY_LOOKS: u32 = 8;
 
 /// One process, never to be mistaken for a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -124,9 +134,73 @@ pub(crate) fn owned_by(owner: &str) -> BTreeSet<ProcessId> {
 }
 
 fn with_environment(fits: impl Fn(&[u8]) -> bool) -> BTreeSet<ProcessId> {
-    let fits = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|it| fits(&it));
+    let fits = |pid: &i32| environment(*pid).is_some_and(|it| fits(&it));
     let entries = numbers().filter(fits).filter_map(Entry::read);
     entries.filter(|it| !it.ended).map(|it| it.id).collect()
+}
+
+/// What the system tells of a process's environment; nothing when it is not ours to know.
+///
+/// A process that is just becoming another program has none for a moment, and would be overlooked
+/// in it: it is looked at again.
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    let until = Instant::now() + Duration::from_millis(EXEC_MS_MAX);
+    let mut empty_count = 0;
+    loop {
+        let environment = read_at_once(&format!("/proc/{pid}/environ")).ok()?;
+        let memory = if environment.is_empty() { Memory::of(pid) } else { Memory::None };
+        empty_count += u32::from(memory == Memory::NoEnvironment);
+        let is_certain = memory == Memory::None || empty_count == EMPTY_LOOKS;
+        if is_certain || Instant::now() >= until {
+            return Some(environment);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Reads a file in one piece: a second read would find the memory of another program, or none.
+fn read_at_once(path: &str) -> io::Result<Vec<u8>> {
+    let mut buffer = vec![0; ENVIRONMENT_BYTES_USUAL];
+    loop {
+        let count = File::open(path)?.read(&mut buffer)?;
+        if count < buffer.len() {
+            buffer.truncate(count);
+            return Ok(buffer);
+        }
+        buffer.resize(2 * count, 0);
+    }
+}
+
+/// What is to be known of the memory of a process whose environment looks empty.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    /// It is a thread of the kernel, or at its end.
+    None,
+    /// There is a place for an environment, and nothing in it. Also a process that becomes another
+    /// program looks like this, but for an instant only.
+    NoEnvironment,
+    /// There is one, or will be.
+    Environment,
+}
+
+impl Memory {
+    fn of(pid: i32) -> Self {
+        let Ok(line) = fs::read(format!("/proc/{pid}/stat")) else { return Self::None };
+        let name_end = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
+        let rest = String::from_utf8_lossy(&line[name_end..]);
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        // Of the whole line these are the fields 23, 50 and 51; the first one here is field 2.
+        match (fields.get(21), fields.get(48), fields.get(49)) {
+            (Some(&size), Some(start), Some(end)) if size != "0" => {
+                if start == end && *end != "0" {
+                    Self::NoEnvironment
+                } else {
+                    Self::Environment
+                }
+            }
+            _ => Self::None,
+        }
+    }
 }
 
 /// Ends all that `find` finds, until it finds none: first stops them all, so that none can start
@@ -186,5 +260,19 @@ mod tests {
         let other = ProcessId { start: own.start + 1, ..own };
         assert!(!other.is_alive());
         assert_eq!(other.signal(Signal::KILL).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_process_without_environment_is_not_waited_for() {
+        let root = std::path::Path::new("/");
+        let mut command = crate::command::command(&["sleep", "600"], root, &[]).unwrap();
+        let mut child = command.spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        assert_eq!(environment(pid).unwrap(), b"");
+        assert!(Memory::of(pid) == Memory::NoEnvironment);
+        child.kill().unwrap();
+        assert!(Memory::of(rustix::process::getpid().as_raw_pid()) == Memory::Environment);
+        child.wait().unwrap();
+        assert!(Memory::of(pid) == Memory::None);
     }
 }

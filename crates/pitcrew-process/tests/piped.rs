@@ -71,6 +71,23 @@ async fn a_program_that_has_ended_by_itself_leaves_nothing_behind_when_it_is_dro
     assert!(!is_alive(dir.path(), "daemon"));
 }
 
+/// It has no environment, which tells whose it is, in many of the moments it is looked at.
+#[tokio::test]
+async fn a_program_that_becomes_another_all_the_time_does_not_get_away() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("hop"), "exec sh ./hop").unwrap();
+    let script = "setsid sh -c 'echo $$ > hopper; exec sh ./hop' > /dev/null 2>&1 &
+        until [ -s hopper ]; do :; done";
+    for _ in 0..20 {
+        let Piped { mut stdout, program, .. } = sh(script, dir.path());
+        assert_eq!(stdout.read(&mut [0]).await.unwrap(), 0);
+        assert!(is_alive(dir.path(), "hopper"));
+        drop(program);
+        assert!(!is_alive(dir.path(), "hopper"));
+        fs::remove_file(dir.path().join("hopper")).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_named() {
     let dir = TempDir::new().unwrap();
