@@ -2,7 +2,7 @@
 //!
 //! Nothing outside its temporary folder is touched, and nothing that a test started outlives it:
 //! the orchestrator is stopped at the end, and whatever is left is ended and makes the test fail.
-//! Never part of the product.
+//! `Corpus` tries parsers on bytes that nobody should write. Never part of the product.
 
 mod process;
 mod wait;
@@ -11,8 +11,12 @@ mod finished;
 mod running;
 mod terminal;
 mod sandbox;
+mod corpus;
+mod memory;
 
+pub use corpus::{Corpus, Sample, cases};
 pub use finished::Finished;
+pub use memory::memory_peak;
 pub use process::Process;
 pub use running::Running;
 pub use sandbox::Sandbox;
