@@ -74,6 +74,11 @@ impl Incoming {
     }
 }
 
+/// Takes a member out of parameters, which an agent may send as anything.
+pub(crate) fn take(params: &mut Value, key: &str) -> Value {
+    params.get_mut(key).map(Value::take).unwrap_or_default()
+}
+
 fn rpc_error(error: &Value) -> RpcError {
     let message = error["message"].as_str().unwrap_or("no message");
     // Many agents put the telling part into `data`.

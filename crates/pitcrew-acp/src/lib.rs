@@ -18,6 +18,8 @@ mod events;
 mod open;
 mod session;
 mod transcript;
+#[cfg(test)]
+mod foreign;
 
 pub use error::{OpenError, TurnError};
 pub use events::{Event, SessionEvents};

@@ -3,7 +3,7 @@
 mod scribe;
 
 use pitcrew_process::{SpoolReader, SpoolRecord};
-use scribe::Scribe;
+pub(crate) use scribe::Scribe;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -3,7 +3,7 @@
 use super::{Ask, Connection, State, lost};
 use crate::{
     events::Permission,
-    frame::{self, Incoming, NoFrame, RpcError, number},
+    frame::{self, Incoming, NoFrame, RpcError, number, take},
     plain,
     schema::{
         ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
@@ -166,11 +166,6 @@ impl Connection {
         state.asks.insert(name.clone(), Ask { id, offset });
         Ok(Permission { call: name, tool, options })
     }
-}
-
-/// A member of the parameters, which an agent may send as anything.
-fn take(params: &mut Value, key: &str) -> Value {
-    params.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
 fn note_of(call: &ToolCall) -> String {

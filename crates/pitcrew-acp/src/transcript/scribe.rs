@@ -2,7 +2,7 @@
 
 use super::{Line, LineKind};
 use crate::{
-    frame::Incoming,
+    frame::{Incoming, take},
     plain::{one_line, plain},
     schema::{
         ContentBlock, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
@@ -17,7 +17,7 @@ const TITLE_BYTES_MAX: usize = 300;
 
 /// What has been read so far, as much of it as later frames refer to.
 #[derive(Default)]
-pub(super) struct Scribe {
+pub(crate) struct Scribe {
     calls: ToolCalls,
     /// The message that is being put together from chunks.
     open: Option<Line>,
@@ -74,7 +74,7 @@ impl Scribe {
         self.time_ms = time_ms;
         match Incoming::parse(line) {
             Ok(Incoming::Notification { method, mut params }) if method == "session/update" => {
-                if let Ok(update) = serde_json::from_value(params["update"].take()) {
+                if let Ok(update) = serde_json::from_value(take(&mut params, "update")) {
                     self.update(offset, update);
                 }
             }
@@ -169,7 +169,7 @@ impl Scribe {
     }
 
     fn permission(&mut self, offset: u64, id: &Value, mut params: Value) {
-        let call: Option<ToolCallUpdate> = serde_json::from_value(params["toolCall"].take()).ok();
+        let call: Option<ToolCallUpdate> = serde_json::from_value(take(&mut params, "toolCall")).ok();
         let title = call.map(|it| title(self.calls.update(it))).unwrap_or_default();
         let options = params["options"].as_array().into_iter().flatten();
         let named = options.filter_map(|it| {

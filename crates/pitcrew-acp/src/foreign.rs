@@ -1,0 +1,144 @@
+//! Whatever an agent sends: it is answered within the stated limits, and never with a panic.
+
+use crate::{
+    frame::{self, Incoming},
+    plain::{one_line, plain, spelled_out},
+    schema::{SessionUpdate, ToolCallUpdate},
+    tool_use::{ToolCalls, tool_use},
+    transcript::{Line, Scribe, Transcript},
+    usage::UsageMeter,
+};
+use pitcrew_model::ToolUse;
+use pitcrew_testkit::corpus;
+use serde_json::{Value, json};
+use std::{fs, io::Write, path::Path};
+
+/// Texts that reach a terminal have nothing in them that steers it.
+fn assert_harmless(text: &str) {
+    let steers = |it: char| it.is_control() && it != '\n' && it != '\t';
+    assert!(!text.contains(steers) && !text.contains(['\u{202e}', '\u{feff}']), "{text:?}");
+}
+
+fn assert_describes(tool: &ToolUse) {
+    assert!(tool.title.len() <= 300 && !tool.title.contains('\n'), "{}", tool.title);
+    assert!(tool.command.as_ref().is_none_or(|it| !it.is_empty() && it.len() <= 8 * 1_024));
+    for paths in [&tool.paths, &tool.outside] {
+        assert!(paths.len() <= 201, "{}", paths.len());
+        assert!(paths.iter().all(|it| it.len() <= 1_024));
+    }
+    let texts = tool.paths.iter().chain(&tool.outside).chain(&tool.command);
+    texts.for_each(|it| assert_harmless(it));
+}
+
+/// What the reader does with an update or a request, but for the wire.
+fn take_params(params: &Value, calls: &mut ToolCalls, usage: &mut UsageMeter) {
+    let root = Path::new("/nowhere");
+    let of = |key: &str| params.get(key).cloned().unwrap_or_default();
+    match serde_json::from_value(of("update")) {
+        Ok(SessionUpdate::ToolCall(call)) => {
+            assert_describes(&tool_use(&call, root));
+            calls.begin(call);
+        }
+        Ok(SessionUpdate::ToolCallUpdate(update)) => {
+            assert_describes(&tool_use(calls.update(update), root));
+        }
+        Ok(SessionUpdate::UsageUpdate(update)) => usage.update(&update),
+        Ok(_) | Err(_) => {}
+    }
+    if let Ok(call) = serde_json::from_value::<ToolCallUpdate>(of("toolCall")) {
+        assert_describes(&tool_use(calls.update(call), root));
+    }
+}
+
+/// An answer carries the id that the agent chose, and reads back as an answer.
+fn assert_answers(id: &Value) {
+    let line = frame::answer(id, &json!({"a": 1}));
+    let back: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(&back["id"], id);
+    let refusal = frame::refusal(id, -32_601, &"日".repeat(1_000));
+    assert!(!line.contains('\n') && !refusal.contains('\n') && refusal.len() < line.len() + 700);
+    assert!(matches!(
+        Incoming::parse(&refusal),
+        Ok(Incoming::Answer { result: Err(_), .. } | Incoming::Stray)
+    ));
+}
+
+fn try_frame(line: &str) {
+    let (mut calls, mut usage) = (ToolCalls::default(), UsageMeter::default());
+    match Incoming::parse(line) {
+        Ok(Incoming::Request { id, params, .. }) => {
+            assert_answers(&id);
+            take_params(&params, &mut calls, &mut usage);
+        }
+        Ok(Incoming::Notification { params, .. }) => take_params(&params, &mut calls, &mut usage),
+        Ok(Incoming::Answer { result: Ok(answer), .. }) => drop(usage.end_turn(&answer)),
+        Ok(Incoming::Answer { result: Err(error), .. }) => {
+            assert!(error.message.len() <= 1_000 && !error.message.contains('\n'));
+            assert_harmless(&error.message);
+        }
+        Ok(Incoming::Stray) => {}
+        Err(_) => assert!(!is_call(line), "a frame was not understood"),
+    }
+    usage.end_turn(&Value::Null);
+}
+
+/// Whether a line is a request or a notification beyond doubt, by another way of reading.
+fn is_call(line: &str) -> bool {
+    let value: Result<Value, _> = serde_json::from_str(line);
+    value.is_ok_and(|it| it["method"].is_string() && it.get("id").is_none_or(Value::is_u64))
+}
+
+fn told(mut transcript: Transcript) -> Result<Vec<Line>, crate::TranscriptError> {
+    let mut lines = transcript.read()?;
+    lines.extend(transcript.open_message());
+    Ok(lines)
+}
+
+#[test]
+fn any_line_of_an_agent_is_taken() {
+    corpus!("frame").check(600, |bytes| {
+        let line = String::from_utf8_lossy(bytes);
+        try_frame(&line);
+        let mut scribe = Scribe::default();
+        for time in 0..2 {
+            scribe.received(0, time, &line);
+            scribe.sent(1, time, &line);
+        }
+        scribe.take_lines().iter().for_each(|it| assert_harmless(&it.text));
+    });
+}
+
+#[test]
+fn any_text_is_made_harmless() {
+    corpus!("text").check(600, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let shown = plain(&text);
+        assert_harmless(&shown);
+        assert!(shown.len() <= text.len());
+        assert_eq!(plain(&shown), shown, "what is harmless stays as it is");
+        assert_harmless(&spelled_out(&text));
+        let line = one_line(&text, 50);
+        assert!(line.len() <= 50 && !line.contains('\n'));
+    });
+}
+
+/// What was read as it grew is what is read at once, wherever the spool was cut meanwhile.
+#[test]
+fn any_spool_is_read_the_same_whole_and_in_pieces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spool.ndjson");
+    corpus!("spool").check(200, |bytes| {
+        fs::write(&path, bytes).expect("room");
+        let whole = told(Transcript::open(&path).expect("a file")).expect("lines");
+        whole.iter().for_each(|it| assert_harmless(&it.text));
+        let mut file = fs::File::create(&path).expect("a file");
+        let mut growing = Transcript::open(&path).expect("a file");
+        let mut lines = Vec::new();
+        for piece in bytes.chunks(bytes.len() / 3 + 1) {
+            file.write_all(piece).expect("room");
+            lines.extend(growing.read().expect("lines"));
+        }
+        lines.extend(growing.open_message());
+        assert_eq!(lines, whole);
+    });
+}
