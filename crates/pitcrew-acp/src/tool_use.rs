@@ -157,6 +157,22 @@ mod tests {
         assert_eq!(tool.command, None);
     }
 
+    #[test]
+    fn a_home_is_outside_although_it_is_written_like_a_folder() {
+        let checkout = tempfile::tempdir().expect("a folder");
+        let homes = ["~", "~/x", "~/.ssh/id", "~root/x", "file://~/x"];
+        for path in homes {
+            let call = json!({"toolCallId": "1", "title": "t", "kind": "edit", "rawInput": {"path": path}});
+            let tool = described(checkout.path(), call);
+            assert_eq!((tool.paths.len(), tool.outside), (0, vec![path.to_owned()]), "{path}");
+        }
+        let call = json!({
+            "toolCallId": "1", "title": "t", "kind": "edit",
+            "rawInput": {"paths": ["./~/x", "a/~", "a~"]}
+        });
+        assert_eq!(described(checkout.path(), call).paths, ["a/~", "a~", "~/x"]);
+    }
+
     fn command(kind: &str, input: &Value) -> Option<String> {
         let call = json!({"toolCallId": "1", "title": "t", "kind": kind, "rawInput": input});
         described(Path::new("/nowhere"), call).command

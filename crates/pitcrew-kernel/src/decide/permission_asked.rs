@@ -64,7 +64,8 @@ fn rule(tool: &ToolUse) -> Rule {
     if !tool.outside.is_empty() {
         return builtin_rule(Action::EditsOutsideWorktree);
     }
-    if tool.paths.is_empty() {
+    // A command may do more than the edit that it calls itself.
+    if tool.paths.is_empty() || tool.command.is_some() {
         return builtin_rule(Action::Unknown);
     }
     builtin_rule(Action::FileEditsInWorktree)

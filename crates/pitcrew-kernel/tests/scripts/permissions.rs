@@ -36,6 +36,35 @@ fn the_matrix_decides_what_it_knows() {
 }
 
 #[test]
+fn a_command_is_asked_whatever_it_calls_itself() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 edit src/a $ make
+            permit worker-1 delete src/a $ make
+            permit worker-1 move src/a src/b $ make
+            permit worker-1 read src/a $ make
+            permit worker-1 edit /etc/passwd $ make
+        ",
+        &expect![[r#"
+            > permit worker-1 edit src/a $ make
+              request-1: may it edit src/a $ make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 delete src/a $ make
+              request-2: may it delete src/a $ make?
+            > permit worker-1 move src/a src/b $ make
+              request-3: may it move src/a src/b $ make?
+            > permit worker-1 read src/a $ make
+              request-4: may it read src/a $ make?
+            > permit worker-1 edit /etc/passwd $ make
+              => answer worker-1, call edit /etc/passwd $ make: no
+        "#]],
+    );
+}
+
+#[test]
 fn a_command_is_asked_and_really_waits() {
     check(
         "

@@ -106,12 +106,15 @@ fn exit(words: &str) -> Exit {
     Exit { code, signal, stderr: String::new() }
 }
 
-/// `edit src/a` inside the checkout, `edit /etc/passwd` outside it, `execute`, `read src/a`.
+/// `edit src/a` inside the checkout, `edit /etc/passwd` outside it, `execute make`, `read src/a`;
+/// `edit src/a $ make` is a call that names a command beside its path.
 fn permission(worker: WorkerId, words: &str) -> Signal {
-    let (kind, path) = words.split_once(' ').unwrap_or((words, ""));
+    let (kind, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let (path, hidden) = rest.split_once(" $ ").unwrap_or((rest, ""));
     let (outside, paths): (Vec<String>, Vec<String>) =
         path.split_whitespace().map(str::to_owned).partition(|it| it.starts_with('/'));
-    let command = (kind == "execute").then(|| path.to_owned());
+    let command = if kind == "execute" { path } else { hidden };
+    let command = (!command.is_empty()).then(|| command.to_owned());
     let tool = ToolUse { title: words.into(), kind: kind.into(), paths, outside, command };
     let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
     let options = vec![
