@@ -31,7 +31,7 @@ pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use id::{
     AttemptId, CommitId, EffectId, ParseIdError, PlanId, RequestId, Seq, TaskId, WorkerId,
 };
-pub use path::{PathError, RepoPath, Zone, overlap};
+pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
 pub use permission::{
     Action, Actor, PermissionOption, PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
 };

@@ -114,6 +114,16 @@ pub fn overlap(left: &[RepoPath], right: &[RepoPath]) -> bool {
     left.iter().any(|a| right.iter().any(|b| a.contains(b.as_str()) || b.contains(a.as_str())))
 }
 
+/// The paths of a region that its task does not share with all others of its plan: what everybody
+/// may change is nobody's region. These, and no others, decide who waits for whom.
+pub fn exclusive<'a>(
+    region: &'a [RepoPath],
+    shared: &'a [RepoPath],
+) -> impl Iterator<Item = &'a RepoPath> {
+    let is_shared = |it: &RepoPath| shared.iter().any(|shared| shared.contains(it.as_str()));
+    region.iter().filter(move |it| !is_shared(it))
+}
+
 /// What a worker may change: region + shared paths − denied paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {

@@ -2,7 +2,7 @@
 
 use super::{graph::Ancestors, links, task::ReadTask};
 use crate::{diagnostic::Problems, document::Section};
-use pitcrew_model::{Overlap, PlanHead, RepoPath, TaskId};
+use pitcrew_model::{Overlap, PlanHead, RepoPath, TaskId, exclusive};
 use std::collections::BTreeMap;
 
 /// Names that a warning lists before it says that there are others.
@@ -55,8 +55,7 @@ fn overlaps(head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
     let mut owners_within: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         let mut rivals: Vec<usize> = Vec::new();
-        let own = task.region.iter().filter(|it| !is_shared(it, &head.shared));
-        for path in own.clone() {
+        for path in exclusive(&task.region, &head.shared) {
             let above = prefixes(path).filter_map(|it| owners.get(it)).flatten();
             let within = owners_within.get(path.as_str()).into_iter().flatten();
             for rival in above.chain(within) {
@@ -68,7 +67,7 @@ fn overlaps(head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
                 }
             }
         }
-        for path in own {
+        for path in exclusive(&task.region, &head.shared) {
             owners.entry(path.as_str()).or_default().push(index);
             for prefix in prefixes(path) {
                 let within = owners_within.entry(prefix).or_default();
@@ -81,10 +80,6 @@ fn overlaps(head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
             tell_overlap(task, &rivals, tasks, problems);
         }
     }
-}
-
-fn is_shared(path: &RepoPath, shared: &[RepoPath]) -> bool {
-    shared.iter().any(|it| it.contains(path.as_str()))
 }
 
 /// The path itself and every folder above it, down from the root.

@@ -4,14 +4,12 @@ use crate::{State, state::Task};
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
     Deploy, Failure, Freshness, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus, Timestamp,
-    limits,
+    exclusive, limits,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
     let shared = &state.plans[plan].head.shared;
-    let is_shared = |it: &&RepoPath| shared.iter().any(|shared| shared.contains(it.as_str()));
-    // What everybody may change is nobody's region.
-    let region: Vec<RepoPath> = spec.region.iter().filter(|it| !is_shared(it)).cloned().collect();
+    let region: Vec<RepoPath> = exclusive(&spec.region, shared).cloned().collect();
     let region_key = state.agenda.regions.key(&region);
     let owner = state.plans.row(plan);
     owner.tasks.push(task);

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{plain, words::duration};
 use pitcrew_model::{
-    Deploy, Overlap, PlanStatus, Reason, TaskId, TaskStatus, WorkerStatus, overlap,
+    Deploy, Overlap, PlanStatus, Reason, RepoPath, TaskId, TaskStatus, WorkerStatus, exclusive,
+    overlap,
 };
 
 /// Names that a reason lists before it only counts.
@@ -72,8 +73,14 @@ impl Board {
     }
 
     fn region_holder(&self, task: &Task, moment: &Moment) -> Option<TaskId> {
-        let overlaps = |it: &Task| overlap(&it.spec.region, &task.spec.region);
+        let wanted = self.exclusive_region(task);
+        let overlaps = |it: &Task| overlap(&self.exclusive_region(it), &wanted);
         moment.in_attempt.iter().copied().find(|it| self.task(*it).is_some_and(overlaps))
+    }
+
+    fn exclusive_region(&self, task: &Task) -> Vec<RepoPath> {
+        let shared = self.plans.get(&task.plan).map_or(&[][..], |it| &it.head.shared);
+        exclusive(&task.spec.region, shared).cloned().collect()
     }
 
     fn why_running(&self, task: &Task) -> Option<String> {

@@ -5,8 +5,8 @@ use expect_test::expect;
 use pitcrew_model::{
     Actor, AttemptId, CheckFailure, CheckResult, Deploy, EffectResult, Event, Failure, LandedAt,
     Landing, LandingStatus, PermissionOption, PermissionOptionKind, PlanHead, PlanId, PlanStatus,
-    Reason, RequestId, RequestKind, RequestStatus, StopReason, TaskId, TaskStatus, Timestamp,
-    ToolUse, Usage, Work, WorkerId, WorkerStatus,
+    Reason, RepoPath, RequestId, RequestKind, RequestStatus, StopReason, TaskId, TaskStatus,
+    Timestamp, ToolUse, Usage, Work, WorkerId, WorkerStatus,
 };
 use pitcrew_views::{BaseCheck, RegionView, Scope};
 
@@ -118,6 +118,19 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
           worker-1 on task-1: created
     "#]]
     .assert_eq(&render(&journal.view()));
+}
+
+#[test]
+fn nobody_waits_for_a_path_that_everybody_shares() {
+    let mut journal = Journal::default();
+    let shared = vec![RepoPath::parse_prefix("core").expect("a path")];
+    journal.plan(PLAN, PlanHead { shared, ..head("demo") });
+    journal.task(1, "t1", "core/a", &[]);
+    journal.task(2, "t2", "core/a", &[]);
+    journal.start(1, 1, 1);
+    journal.move_task(2, TaskStatus::Pending, TaskStatus::Queued, Reason::Progress);
+    let reason = journal.view().tasks[1].reason.clone();
+    assert_eq!(reason.as_deref(), Some("is about to be started"));
 }
 
 #[test]
