@@ -31,8 +31,9 @@ pub fn moved(
     assert_eq!(state.workers[worker].status, from, "{worker} moved from where it was not");
     change(state, worker, |it| {
         it.status = to;
-        if to == WorkerStatus::Running {
-            it.deadline = Some(at.plus(it.left_ms));
+        // The start of the agent is part of its time: one that hangs there is late as well.
+        if matches!(to, WorkerStatus::Starting | WorkerStatus::Running) {
+            it.deadline.get_or_insert(at.plus(it.left_ms));
         } else if let Some(deadline) = it.deadline.take() {
             it.left_ms = deadline.since(at);
         }

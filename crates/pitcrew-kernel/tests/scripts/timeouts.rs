@@ -27,6 +27,66 @@ fn a_time_out_ends_the_attempt() {
 }
 
 #[test]
+fn the_start_of_the_agent_counts_and_the_checkout_does_not() {
+    check(
+        "
+            ~ plan demo | a timeout=10s attempts=1
+            ~ prepared plan-1
+            tick +60s
+            checkout attempt-1
+            tick +9s
+            tick +1s
+            stopped worker-1
+            fail-start worker-1 protocol late
+        ",
+        &expect![[r#"
+            > tick +60s
+              nothing
+            > checkout attempt-1
+              worker-1 created -> starting
+              => start agent worker-1
+            > tick +9s
+              nothing
+            > tick +1s
+              attempt-1 ended: timeout (timed out after 10 s)
+              worker-1 starting -> killed (timed out after 10 s)
+              => stop worker-1
+              task-1 starting -> failed (timed out after 10 s)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > stopped worker-1
+              => save work of attempt-1
+            > fail-start worker-1 protocol late
+              nothing
+        "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_starts_slowly_has_only_the_rest_of_its_time() {
+    check(
+        "
+            ~ plan demo | a timeout=10s attempts=1
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            ~ tick +8s
+            ~ ready worker-1
+            tick +1s
+            tick +1s
+        ",
+        &expect![[r#"
+            > tick +1s
+              nothing
+            > tick +1s
+              attempt-1 ended: timeout (timed out after 10 s)
+              worker-1 running -> killed (timed out after 10 s)
+              => stop worker-1
+              task-1 running -> failed (timed out after 10 s)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+        "#]],
+    );
+}
+
+#[test]
 fn a_worker_that_is_done_in_time_is_not_timed_out_while_it_stops() {
     check(
         "
