@@ -23,3 +23,4 @@ pub use settings::{
     BACKEND_KEYS, BackendSettings, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin,
     Origins, ReadLayerError, SETTING_KEYS, Settings, Sources, Trust, read_layers,
 };
+pub use suggest::help as suggestion;

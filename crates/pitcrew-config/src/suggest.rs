@@ -27,8 +27,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The help line of a name that is not known: the nearest one, else all of them.
-pub(crate) fn help(name: &str, candidates: &[&str]) -> String {
+/// The help line of a name that is not known: the nearest one, else all that are possible.
+pub fn help(name: &str, candidates: &[&str]) -> String {
     match nearest(name, candidates.iter().copied()) {
         Some(near) => did_you_mean(near),
         None => format!("possible: {}", candidates.join(", ")),

@@ -84,7 +84,7 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
             }
         } else if let Some(near) = misspelt(variable, &names) {
             let message = format!("`{variable}` is no setting");
-            problems.error(&(0..variable.len()), message, Some(format!("did you mean `{near}`?")));
+            problems.error(&(0..variable.len()), message, Some(suggest::did_you_mean(near)));
         }
         errors.extend(problems.split().0);
     }

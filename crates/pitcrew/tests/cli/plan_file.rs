@@ -73,7 +73,7 @@ fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
     let request = ["run", "--task", "Explain it", "--agent", "claud", "--yes"];
     for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"], &request] {
         let refused = sandbox.pitcrew(command).expect(2).notes("there is no backend `claud`");
-        assert!(refused.stderr.contains("claude"), "{refused}");
+        assert!(refused.stderr.contains("did you mean `claude`?"), "{refused}");
     }
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
 }

@@ -2,7 +2,7 @@
 //! there are. Never looks at the rest of the plan; that is checked when it is read.
 
 use pitcrew_agent::script::Script;
-use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, PlanDefaults};
+use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, PlanDefaults, suggestion};
 use pitcrew_model::{PlanSpec, TaskSpec, TaskWork};
 
 /// A task that could only fail.
@@ -31,12 +31,11 @@ fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Impossible> {
     if is_ours || defaults.backends.contains(name) {
         return None;
     }
-    let known: Vec<&str> = defaults.backends.iter().map(String::as_str).collect();
+    let ours = [BACKEND_BUILTIN, BACKEND_COMMAND];
+    let known: Vec<&str> = defaults.backends.iter().map(String::as_str).chain(ours).collect();
+    let suggestion = suggestion(name, &known);
     Some(Impossible {
         message: format!("task `{}`: there is no backend `{name}`", task.key),
-        help: format!(
-            "name one of: {}; or add `[backends.{name}]` to your settings",
-            known.join(", ")
-        ),
+        help: format!("{suggestion} or add `[backends.{name}]` to your settings"),
     })
 }
