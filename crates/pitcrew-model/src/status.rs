@@ -100,14 +100,15 @@ status!(
 status!(
     /// Where the landing of a plan stands.
     LandingStatus {
-        None = "none" => [Review, Merging],
-        Review = "review" => [Merging, None],
+        None = "none" => [Review, Merging, Abandoned],
+        Review = "review" => [Merging, Abandoned, None],
         Merging = "merging" => [Merged, Conflict, None],
         Conflict = "conflict" => [Merging, Abandoned, None],
         /// In the base branch, or at a branch of its own where the base could not be moved.
         Merged = "merged" => [Cleaned, None],
         Cleaned = "cleaned" => [None],
-        Abandoned = "abandoned" => [],
+        /// A person does not want it. It can still be had.
+        Abandoned = "abandoned" => [Review, Merging, None],
     }
 );
 

@@ -1,11 +1,14 @@
-//! A person gives up what ended tasks left in their checkouts, so that these may be removed.
+//! A person gives up what ended tasks left in their checkouts, so that these may be removed; and
+//! with a plan also its landing, so that nobody is reminded of it. What is in the vault stays there.
 
 use crate::{
     State,
-    state::{Attempt, Checkout},
+    state::{Attempt, Checkout, Plan},
 };
-use alloc::vec::Vec;
-use pitcrew_model::{Actor, Event, PlanId, Rejection, TaskId, TaskStatus};
+use alloc::{string::String, vec::Vec};
+use pitcrew_model::{
+    Actor, Event, LandingStatus, PlanId, PlanStatus, Rejection, RequestStatus, TaskId, TaskStatus,
+};
 
 pub fn task(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, Rejection> {
     let it = state.task(task)?;
@@ -24,7 +27,29 @@ pub fn plan(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rej
     };
     let given_up = || it.tasks.iter().filter(given_up).copied();
     given_up().try_for_each(|it| require_saved(state, it))?;
-    Ok(given_up().flat_map(|it| abandon(state, actor, it)).collect())
+    let mut events = give_up_landing(it, state, actor)?;
+    events.extend(given_up().flat_map(|it| abandon(state, actor, it)));
+    Ok(events)
+}
+
+/// What has landed, still runs or is cancelled waits for no landing.
+fn give_up_landing(plan: &Plan, state: &State, actor: Actor) -> Result<Vec<Event>, Rejection> {
+    let (id, from, to) = (plan.id, plan.landing, LandingStatus::Abandoned);
+    if from == LandingStatus::Merging {
+        return Err(Rejection::LandingUnderWay { plan: id, status: from });
+    }
+    let waits = plan.status.has_ended() && plan.status != PlanStatus::Cancelled;
+    if !waits || !from.may_become(to) {
+        return Ok(Vec::new());
+    }
+    let mut events = Vec::new();
+    if let Some(request) = plan.request {
+        let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
+        events.push(Event::RequestMoved { request, from, to, text: None, actor });
+    }
+    let reason = String::new();
+    events.push(Event::LandingMoved { plan: id, from, to, reason, actor });
+    Ok(events)
 }
 
 fn require_saved(state: &State, task: TaskId) -> Result<(), Rejection> {

@@ -266,6 +266,37 @@ fn abandoned_work_may_be_removed() {
 }
 
 #[test]
+fn a_plan_that_is_given_up_can_still_be_landed() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            abandon plan-1
+            ~ work task-1
+            ~ land plan-1 ask
+            abandon plan-1
+            abandon plan-1
+            land plan-1
+            abandon plan-1
+        ",
+        &expect![[r#"
+            > abandon plan-1
+              nothing
+            > abandon plan-1
+              request-1 at_user -> withdrawn
+              plan-1 landing review -> abandoned
+            > abandon plan-1
+              nothing
+            > land plan-1
+              plan-1 landing abandoned -> merging
+              => land plan-1: merged-1
+            > abandon plan-1
+              rejected: the landing of plan-1 is merging already
+        "#]],
+    );
+}
+
+#[test]
 fn a_plan_is_abandoned_without_what_is_completed() {
     check(
         "
@@ -280,6 +311,7 @@ fn a_plan_is_abandoned_without_what_is_completed() {
         ",
         &expect![[r#"
             > abandon plan-1
+              plan-1 landing none -> abandoned
               attempt-2 abandoned
               => remove checkout attempt-2
             > gc

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Which plans a board shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that somebody still has to do something about, and the newest.
+    /// Those that somebody still has to do something about, and the newest unless it was given up.
     Current,
     All,
     Only(PlanId),
@@ -24,6 +24,7 @@ impl Board {
         let moment = self.moment(now);
         let newest = self.plans.keys().next_back().copied();
         let shown = |id: PlanId, plan: &Plan| match scope {
+            Scope::Current if plan.landing.status == LandingStatus::Abandoned => false,
             Scope::Current => !plan.is_settled() || Some(id) == newest,
             Scope::All => true,
             Scope::Only(only) => id == only,

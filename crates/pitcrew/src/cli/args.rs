@@ -103,9 +103,9 @@ pub enum Commands {
     Cancel(IdArgs),
     /// Give up what ended tasks left in their checkouts
     #[command(
-        after_help = "Examples:\n  pitcrew abandon task-3\n  pitcrew abandon plan-1\n\nTheir last state stays saved; the checkouts are removed."
+        after_help = "Examples:\n  pitcrew abandon task-3\n  pitcrew abandon plan-1 --yes\n\nTheir last state stays saved; the checkouts are removed.\nA plan that is not landed is no longer shown by `pitcrew status`; `pitcrew land` still merges it."
     )]
-    Abandon(IdArgs),
+    Abandon(AbandonArgs),
 
     /// Review what a plan has done, and merge it into your branch
     #[command(
@@ -251,10 +251,21 @@ pub struct IdArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct AbandonArgs {
+    /// A task or a plan
+    pub id: String,
+    /// Give up completed work that is not landed without being asked
+    #[arg(long, short)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
 pub struct StatusArgs {
     /// plan-7, or its name; without it, everything that is current
     pub plan: Option<String>,
-    /// Also plans that are landed or cancelled
+    /// Also plans that are landed, cancelled or given up
     #[arg(long, conflicts_with = "plan")]
     pub all: bool,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         lines.extend(table.lines("  "));
     }
     if board.plans.is_empty() {
-        lines.push("there is no plan; start one with `pitcrew run FILE`".to_owned());
+        lines.push("there is no current plan; start one with `pitcrew run FILE`".to_owned());
     }
     if waiting_count > 0 {
         let what = if waiting_count == 1 { "request waits" } else { "requests wait" };
@@ -81,9 +81,9 @@ fn landing(plan: &PlanView) -> Option<String> {
     let id = plan.id;
     match plan.landing.status {
         LandingStatus::None => match plan.status {
-            PlanStatus::Completed | PlanStatus::Partial => {
-                Some(format!("not landed; `pitcrew land {id}` merges it"))
-            }
+            PlanStatus::Completed | PlanStatus::Partial => Some(format!(
+                "not landed; `pitcrew land {id}` merges it, `pitcrew abandon {id}` gives it up"
+            )),
             PlanStatus::AwaitingApproval => {
                 Some(format!("waits for you; `pitcrew approve {id}` lets it run"))
             }
@@ -112,7 +112,7 @@ fn landing(plan: &PlanView) -> Option<String> {
                 }
             })
         }
-        LandingStatus::Abandoned => Some("given up".to_owned()),
+        LandingStatus::Abandoned => Some(format!("given up; `pitcrew land {id}` merges it still")),
     }
 }
 

@@ -41,6 +41,26 @@ fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
 }
 
 #[test]
+fn a_plan_that_is_not_to_be_landed_leaves_the_board_and_loses_nothing() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1"]).expect(3);
+    let refused = sandbox.pitcrew(&["abandon", "plan-1"]).expect(2);
+    assert!(refused.stderr.contains("2 completed tasks that are not landed"), "{refused}");
+    assert!(refused.stderr.contains("pitcrew abandon plan-1 --yes"), "{refused}");
+    sandbox.pitcrew(&["status"]).expect(0).says("plan-1");
+    sandbox.pitcrew(&["abandon", "plan-1", "--yes"]).expect(0).says("pitcrew land plan-1");
+    let board = sandbox.pitcrew(&["status"]).expect(0).says("there is no current plan");
+    assert!(!board.stdout.contains("plan-1"), "{board}");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("given up; `pitcrew land plan-1`");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6);
+    sandbox.pitcrew(&["abandon", "plan-1"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("ui/new.txt"), "1\n1\n");
+}
+
+#[test]
 fn a_plan_that_runs_cannot_be_landed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
