@@ -7,7 +7,8 @@ use crate::{
     ids::{self, Target},
     output::Output,
 };
-use pitcrew_model::Command;
+use pitcrew_api::paths::BoardQuery;
+use pitcrew_model::{Command, TaskStatus};
 
 pub async fn run(args: IdArgs, output: Output) -> Done {
     let client = Client::here().await?;
@@ -16,10 +17,20 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
             Command::CancelTask { task },
             format!("{task} is cancelled; take it up again with: pitcrew retry {task}"),
         ),
-        Target::Plan(plan) => (
-            Command::CancelPlan { plan },
-            format!("{plan} is cancelled; what had not ended is cancelled with it"),
-        ),
+        Target::Plan(plan) => {
+            let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
+            let counts = board.plan(plan).map(|it| &it.counts);
+            let is_done = counts.is_some_and(|it| it.contains_key(&TaskStatus::Completed));
+            let done = if is_done {
+                format!("; what is completed can still be landed: pitcrew land {plan}")
+            } else {
+                String::new()
+            };
+            (
+                Command::CancelPlan { plan },
+                format!("{plan} is cancelled; what had not ended is cancelled with it{done}"),
+            )
+        }
     };
     let accepted = client.command(&command).await?;
     say::accepted(output, args.output, &accepted, &words)

@@ -109,29 +109,27 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
 /// What a person would do now.
 pub fn next_steps(summary: &Summary) -> Vec<String> {
     let plan = summary.plan;
-    match (summary.status, summary.landing) {
-        (
-            PlanStatus::Completed | PlanStatus::Partial,
-            LandingStatus::None | LandingStatus::Conflict,
-        ) => {
-            let mut steps = vec![format!("pitcrew diff {plan}"), format!("pitcrew land {plan}")];
-            if summary.status == PlanStatus::Partial {
-                steps.push(format!("pitcrew retry {plan}"));
-            }
-            steps
+    let is_open = matches!(summary.landing, LandingStatus::None | LandingStatus::Conflict);
+    let can_land = is_open && summary.totals.completed_count > 0;
+    let landing = || [format!("pitcrew diff {plan}"), format!("pitcrew land {plan}")];
+    let mut steps = Vec::new();
+    match summary.status {
+        PlanStatus::Completed | PlanStatus::Partial | PlanStatus::Cancelled if can_land => {
+            steps.extend(landing());
         }
-        (PlanStatus::Failed, _) => vec![format!("pitcrew retry {plan}")],
-        (PlanStatus::Paused, _) => vec![format!("pitcrew resume {plan}")],
-        (PlanStatus::AwaitingApproval, _) => vec![format!("pitcrew approve {plan}")],
-        (
-            PlanStatus::Draft
-            | PlanStatus::Clarifying
-            | PlanStatus::Decomposing
-            | PlanStatus::Active
-            | PlanStatus::Completed
-            | PlanStatus::Partial
-            | PlanStatus::Cancelled,
-            _,
-        ) => Vec::new(),
+        PlanStatus::Paused => steps.push(format!("pitcrew resume {plan}")),
+        PlanStatus::AwaitingApproval => steps.push(format!("pitcrew approve {plan}")),
+        PlanStatus::Draft
+        | PlanStatus::Clarifying
+        | PlanStatus::Decomposing
+        | PlanStatus::Active
+        | PlanStatus::Completed
+        | PlanStatus::Partial
+        | PlanStatus::Failed
+        | PlanStatus::Cancelled => {}
     }
+    if summary.status == PlanStatus::Failed || is_open && summary.status == PlanStatus::Partial {
+        steps.push(format!("pitcrew retry {plan}"));
+    }
+    steps
 }

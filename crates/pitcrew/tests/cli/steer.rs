@@ -36,6 +36,20 @@ fn a_whole_plan_is_cancelled() {
 }
 
 #[test]
+fn what_a_cancelled_plan_has_completed_can_be_landed_and_it_says_so() {
+    let sandbox = sandbox();
+    let quick = "\n[[task]]\nid = \"quick\"\nregion = \"ui\"\ncommand = \"echo 1 > ui/new.txt\"\n";
+    let plan = sandbox.plan(&format!("{}{quick}", gated(&sandbox, "half")));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    await_task(&sandbox, "quick", "completed");
+    sandbox.pitcrew(&["cancel", "half"]).expect(0).says("pitcrew land plan-1");
+    let ran = running.wait().expect(5).says("plan-1 half: cancelled");
+    assert!(ran.stdout.contains("next       pitcrew land plan-1"), "{ran}");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("ui/new.txt"), "1\n");
+}
+
+#[test]
 fn a_plan_is_paused_and_goes_on() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
