@@ -2,12 +2,15 @@
 
 use crate::{exit::Exit, report::Report};
 use pitcrew_config::{
-    Dirs, LayerPaths, Origins, Settings, Trust, WorkspaceDirs, WorkspaceId, private_dir,
+    Dirs, LayerPaths, Origins, Settings, Trust, WorkspaceDirs, WorkspaceId, printable, private_dir,
     read_layers,
 };
 use pitcrew_git::{Git, Repository};
 use pitcrew_process::{Cancel, Run, run_trusted};
 use std::{collections::BTreeMap, path::Path, time::Duration};
+
+/// Uncommitted paths that are named before the rest is only counted.
+const PATHS_LISTED_MAX: usize = 10;
 
 /// A repository with its folders.
 #[derive(Clone, Debug)]
@@ -83,6 +86,36 @@ impl Workspace {
             .help("`git branch --all` lists the branches; without a base the plan starts from the current one"))
     }
 
+    /// An error that names what is not committed, where anything is.
+    pub fn require_clean(&self) -> Result<(), Report> {
+        // Asked so that not even the times in the person's index change.
+        let asked = Run::new("git", self.root())
+            .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "status"])
+            .args(["--porcelain", "-z", "--no-renames", "--untracked-files=all"])
+            .arg("--ignore-submodules=dirty")
+            .timeout(Duration::from_mins(1));
+        let found = run_trusted(asked, &Cancel::default())
+            .map_err(|error| Report::from_error(Exit::Failure, &error))?;
+        if !found.success() {
+            let complaint = String::from_utf8_lossy(&found.stderr).trim().to_owned();
+            return Err(Report::new(Exit::Failure, "git cannot tell what is not committed")
+                .because(complaint));
+        }
+        let paths = uncommitted(&String::from_utf8_lossy(&found.stdout));
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let more = match paths.len().saturating_sub(PATHS_LISTED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let listed = paths[..paths.len().min(PATHS_LISTED_MAX)].join(", ");
+        let message = format!("the working tree has uncommitted changes: {listed}{more}");
+        Err(Report::new(Exit::Usage, message).help(
+            "commit or stash them, or leave out `--base HEAD` to start from a snapshot of them",
+        ))
+    }
+
     /// A file that came with the repository is not the person's own word.
     fn is_committed(&self, path: &Path) -> bool {
         let listed = Run::new("git", self.root())
@@ -92,6 +125,13 @@ impl Workspace {
         // Where git cannot tell, the file is not trusted.
         run_trusted(listed, &Cancel::default()).map_or(true, |it| it.success())
     }
+}
+
+/// The paths in what `git status` says. Other repositories inside of this one are none of it.
+fn uncommitted(status: &str) -> Vec<String> {
+    let entries = status.split('\0').filter_map(|it| it.split_at_checked(3));
+    let inside = entries.filter(|(kind, path)| !(*kind == "?? " && path.ends_with('/')));
+    inside.map(|(_, path)| printable(path)).collect()
 }
 
 /// The folders of the person who runs this.

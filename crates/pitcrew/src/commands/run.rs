@@ -28,6 +28,11 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     if let Some(base) = &spec.head.base {
         workspace.require_commit(base)?;
     }
+    // `HEAD` by name means what is committed, and nothing else.
+    let clean_base = args.base.as_deref() == Some("HEAD");
+    if clean_base {
+        workspace.require_clean()?;
+    }
     let mut person = Person::listen()?;
     let approval = match approve(&args, &spec, output, &mut person).await? {
         Approved::Yes(approval) => approval,
@@ -41,8 +46,6 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
         client.command(&Command::SetAgentsMax { count }).await?;
     }
     let before = client.board(BoardQuery::default()).await?.seq;
-    // `HEAD` by name means what is committed, and nothing else.
-    let clean_base = args.base.as_deref() == Some("HEAD");
     let by_hand = spec.head.deploy == Deploy::Manual;
     let create = CreatePlan { spec, origin, clean_base, approval };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
