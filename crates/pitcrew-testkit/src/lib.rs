@@ -9,6 +9,7 @@ mod wait;
 mod http;
 mod finished;
 mod running;
+mod screen;
 mod terminal;
 mod sandbox;
 mod corpus;

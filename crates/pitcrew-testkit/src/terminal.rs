@@ -1,6 +1,6 @@
 //! A command at a terminal, with a person who types.
 
-use crate::{PATIENCE, Process, running::Heard};
+use crate::{PATIENCE, Process, running::Heard, screen};
 use rustix::{
     process::Signal,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -10,6 +10,7 @@ use std::{
     fs::{File, OpenOptions},
     io::Write,
     process::{Child, Command},
+    time::Duration,
 };
 
 pub struct Terminal {
@@ -52,9 +53,20 @@ impl Terminal {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).expect("the terminal is open");
     }
 
-    /// What Ctrl-C does.
-    pub fn interrupt(&self) {
+    /// What Ctrl-C does: the terminal shows it, and the command gets the signal.
+    pub fn interrupt(&mut self) {
+        // Nobody may be there any more to see it.
+        self.keyboard.write_all(b"\x03").ok();
         self.process.signal(Signal::INT);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.process.await_end(Duration::ZERO)
+    }
+
+    /// The lines that a person sees now, without colours.
+    pub fn lines(&self) -> Vec<String> {
+        screen::lines(&self.text())
     }
 
     /// Everything that was shown, escapes included.

@@ -39,11 +39,11 @@ pub enum Verdict {
 }
 
 impl Person {
-    /// From here on Ctrl-C is ours to answer.
+    /// From here on Ctrl-C is ours to answer. Whatever is being done about the first one, a second
+    /// one ends the command.
     pub fn listen() -> Result<Self, Report> {
-        let interrupts = signal(SignalKind::interrupt()).map_err(|error| {
-            Report::new(Exit::Failure, "failed to listen for Ctrl-C").because(error.to_string())
-        })?;
+        let interrupts = interrupts()?;
+        tokio::spawn(leave_at_the_second(self::interrupts()?));
         Ok(Self { interrupts, keys: Keys::Untouched })
     }
 
@@ -91,6 +91,19 @@ impl Person {
             }
         }
     }
+}
+
+fn interrupts() -> Result<Signal, Report> {
+    signal(SignalKind::interrupt()).map_err(|error| {
+        Report::new(Exit::Failure, "failed to listen for Ctrl-C").because(error.to_string())
+    })
+}
+
+async fn leave_at_the_second(mut interrupts: Signal) {
+    interrupts.recv().await;
+    interrupts.recv().await;
+    writeln!(io::stderr(), "\nleft at once; what goes on shows: pitcrew status").ok();
+    std::process::exit(Exit::Interrupted.code().into());
 }
 
 pub fn is_yes(answer: &str) -> bool {

@@ -110,7 +110,8 @@ impl Screen {
     fn wiped(&self) -> String {
         match self.drawn_count {
             0 => String::new(),
-            count => format!("\u{1b}[{count}A\u{1b}[0J"),
+            // From the first column: what was typed, such as ^C, may stand behind the block.
+            count => format!("\r\u{1b}[{count}A\u{1b}[0J"),
         }
     }
 }

@@ -157,7 +157,7 @@ async fn to_the_end(
         let board = client.board(query).await?;
         let order = Order { plans: vec![plan], after, form };
         if follow(client, output, person, &board, order).await? == Ended::Interrupted {
-            return pause(client, output, person, plan).await;
+            return pause(client, output, plan).await;
         }
         let exit = tell_end(client, output, plan, form).await?;
         let ended = client.board(query).await?;
@@ -177,15 +177,10 @@ async fn to_the_end(
     }
 }
 
-/// Ctrl-C: the plan holds still until somebody wants it to go on. A second one does not wait for that.
-async fn pause(client: &Client, output: Output, person: &mut Person, plan: PlanId) -> Done {
-    output.note("");
-    let command = Command::PausePlan { plan };
-    let paused = tokio::select! {
-        paused = client.command(&command) => paused,
-        _ = person.interrupt() => return Ok(Exit::Interrupted),
-    };
-    match paused {
+/// Ctrl-C: the plan holds still until somebody wants it to go on.
+async fn pause(client: &Client, output: Output, plan: PlanId) -> Done {
+    output.note(&format!("pausing {plan}; Ctrl-C once more leaves at once"));
+    match client.command(&Command::PausePlan { plan }).await {
         Ok(_) => output.note(&format!("{plan} is paused; go on with: pitcrew resume {plan}")),
         Err(report) => output.note(report.render(output.err).trim_end()),
     }

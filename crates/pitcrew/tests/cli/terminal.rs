@@ -53,6 +53,41 @@ fn an_interrupt_at_the_terminal_pauses() {
     terminal.await_text("pitcrew resume plan-1");
     assert_eq!(terminal.wait(), Some(130));
     assert_eq!(plan_status(&sandbox, "plan-1"), "paused");
+    let lines = terminal.lines();
+    let (above, below) = lines.split_at(lines.len().saturating_sub(3));
+    assert_eq!(
+        below,
+        [
+            "pausing plan-1; Ctrl-C once more leaves at once",
+            "plan-1 is paused; go on with: pitcrew resume plan-1",
+            "",
+        ]
+    );
+    // The block is wiped, and so is what the keys left behind it.
+    let mut told = above.iter().skip_while(|it| !it.contains("Running plan-1 gated"));
+    let stray = told.find(|it| it.contains("^C") || it.contains("done, ") || it.len() < 4);
+    assert_eq!(stray, None, "{lines:#?}");
+}
+
+/// Whatever the orchestrator does with the first one.
+#[test]
+fn a_second_interrupt_leaves_at_once() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("1 at work");
+    let (_, orchestrator) = sandbox.orchestrator().expect("an orchestrator runs");
+    orchestrator.signal(rustix::process::Signal::STOP);
+    // Two that come together count as one.
+    pitcrew_testkit::eventually("it leaves", || {
+        terminal.interrupt();
+        terminal.has_ended().then_some(())
+    });
+    orchestrator.signal(rustix::process::Signal::CONT);
+    assert_eq!(terminal.wait(), Some(130));
+    assert!(terminal.text().contains("left at once"), "{}", terminal.text());
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["status", "plan-1"]).expect(0);
 }
 
 #[test]
