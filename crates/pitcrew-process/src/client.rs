@@ -1,22 +1,31 @@
-//! The orchestrator's end of a shim: starts it, sends frames, receives what the agent says.
+//! The orchestrator's end of a shim: starts it or comes back to it, sends frames, receives what
+//! passed.
 //!
 //! Reads the socket only when somebody waits for the next event, so a slow reader slows the
 //! agent down and nothing piles up here.
 
 mod error;
 mod events;
+mod leftover;
+mod attach;
 mod start;
-mod wait;
 
+pub use attach::{Attached, Presence, attach_shim};
 pub use error::{ShimError, ShimErrorKind};
 pub use events::{ShimEvent, ShimEvents};
+pub use leftover::end_shim;
 pub use start::start_shim;
-pub use wait::wait_for_exit;
 
 use crate::shim::{Order, encode};
 use error::Context;
 use pitcrew_model::limits::FRAME_BYTES_MAX;
-use std::{borrow::Cow, collections::VecDeque, io, path::PathBuf, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixStream, unix::OwnedWriteHalf},
@@ -26,10 +35,11 @@ use tokio::{
 /// Gives orders to a shim. When it is dropped, the shim has lost its client and the lease runs.
 #[derive(Debug)]
 pub struct ShimHandle {
-    pid: u32,
+    pid: Option<u32>,
     socket: PathBuf,
     context: Context,
-    outgoing: Mutex<Outgoing>,
+    /// Absent where the agent was gone before we came.
+    outgoing: Mutex<Option<Outgoing>>,
 }
 
 #[derive(Debug)]
@@ -54,9 +64,13 @@ impl ShimHandle {
             let reason = format!("it has {} bytes, at most {FRAME_BYTES_MAX}", frame.len());
             return Err(self.context.error(ShimErrorKind::BadFrame { reason }));
         }
+        let gone = |error| self.context.error(ShimErrorKind::Gone(error));
         let mut outgoing = self.outgoing.lock().await;
+        let Some(outgoing) = &mut *outgoing else {
+            return Err(gone(io::ErrorKind::NotConnected.into()));
+        };
         encode(&Order::Send { id, frame: Cow::Borrowed(frame) }, &mut outgoing.pending);
-        outgoing.flush().await.map_err(|error| self.context.error(ShimErrorKind::Gone(error)))
+        outgoing.flush().await.map_err(gone)
     }
 
     /// Tells the shim to end the agent: a request, then force after `grace`. Returns when the
@@ -65,28 +79,34 @@ impl ShimHandle {
     ///
     /// Goes its own way to the shim, so it works while frames are stuck, and may overtake some.
     pub async fn stop(&self, grace: Duration) -> Result<(), ShimError> {
-        let mut stream = match UnixStream::connect(&self.socket).await {
-            Ok(stream) => stream,
-            Err(error) if is_over(&error) => return Ok(()),
-            Err(error) => return Err(self.context.error(ShimErrorKind::Gone(error))),
-        };
-        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        let mut line = Vec::new();
-        encode(&Order::Stop { grace_ms }, &mut line);
-        let said = async {
-            stream.write_all(&line).await?;
-            stream.shutdown().await?;
-            stream.read_to_end(&mut Vec::new()).await
-        };
-        match said.await {
-            Err(error) if !is_over(&error) => Err(self.context.error(ShimErrorKind::Gone(error))),
-            Ok(_) | Err(_) => Ok(()),
-        }
+        let gone = |error| self.context.error(ShimErrorKind::Gone(error));
+        stop_at(&self.socket, grace).await.map(drop).map_err(gone)
     }
 
-    /// The process number of the shim.
-    pub fn pid(&self) -> u32 {
+    /// The process number of the shim; absent where it was gone before we came.
+    pub fn pid(&self) -> Option<u32> {
         self.pid
+    }
+}
+
+/// Tells the shim that listens there to end its agent; false where nobody listens any more.
+async fn stop_at(socket: &Path, grace: Duration) -> io::Result<bool> {
+    let mut stream = match UnixStream::connect(socket).await {
+        Ok(stream) => stream,
+        Err(error) if is_over(&error) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+    let mut line = Vec::new();
+    encode(&Order::Stop { grace_ms }, &mut line);
+    let said = async {
+        stream.write_all(&line).await?;
+        stream.shutdown().await?;
+        stream.read_to_end(&mut Vec::new()).await
+    };
+    match said.await {
+        Err(error) if !is_over(&error) => Err(error),
+        Ok(_) | Err(_) => Ok(true),
     }
 }
 

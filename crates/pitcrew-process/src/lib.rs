@@ -25,7 +25,8 @@ mod attached;
 pub use attached::run_attached;
 pub use cancel::Cancel;
 pub use client::{
-    ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, start_shim, wait_for_exit,
+    Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
+    end_shim, start_shim,
 };
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use environment::agent_environment;

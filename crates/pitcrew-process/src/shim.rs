@@ -26,9 +26,9 @@ mod exit;
 pub(crate) mod lock;
 mod service;
 
-pub(crate) use exit::{read as read_exit, remove as remove_exit};
+pub(crate) use exit::{ExitRecord, read as read_exit, remove as remove_exit};
 pub use record::{SpoolReader, SpoolRecord};
-pub(crate) use wire::{MESSAGE_BYTES_MAX, Order, ProcessIds, Report, Start, encode};
+pub(crate) use wire::{Hello, MESSAGE_BYTES_MAX, Order, Report, Start, encode};
 
 use crate::tree;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,16 @@ pub(crate) fn spec_path(dir: &Path) -> PathBuf {
     dir.join("spec.json")
 }
 
+pub(crate) fn spool_path(dir: &Path) -> PathBuf {
+    dir.join("spool.ndjson")
+}
+
+/// What the shim of an attempt's folder was started with.
+pub(crate) fn read_spec(dir: &Path) -> io::Result<ShimSpec> {
+    serde_json::from_slice(&std::fs::read(spec_path(dir))?)
+        .map_err(|error| io::Error::other(format!("bad spec.json: {error}")))
+}
+
 /// The body of `pitcrew shim DIR`.
 ///
 /// Tells on standard output in one line whether it listens and the agent runs. Does not return
@@ -112,10 +122,7 @@ fn begin(dir: &Path) -> Result<service::Service, Start> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| broken(error.into()))?;
     let lock = lock::inherit(dir).map_err(broken)?.ok_or(Start::AlreadyRunning)?;
-    let bytes = std::fs::read(spec_path(dir)).map_err(broken)?;
-    let spec: ShimSpec = serde_json::from_slice(&bytes)
-        .map_err(|error| Start::Failed { reason: format!("bad spec.json: {error}") })?;
-    service::Service::new(spec, lock)
+    service::Service::new(read_spec(dir).map_err(broken)?, lock)
 }
 
 /// Fails when whoever started us is gone or has given up; then nobody will come.

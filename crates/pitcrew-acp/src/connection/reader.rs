@@ -36,6 +36,7 @@ pub(crate) async fn read(
             Some(ShimEvent::Frame { offset, line }) => {
                 connection.take_line(offset, &line, &permissions).await;
             }
+            Some(ShimEvent::Sent { .. }) => {}
             Some(ShimEvent::Garbage { reason, .. }) => connection.count_garbage(&reason).await,
             Some(ShimEvent::Exited(exit)) => return connection.end(exit),
             None => return connection.end(lost()),

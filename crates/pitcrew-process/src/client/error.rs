@@ -1,7 +1,10 @@
 //! What can go wrong between the orchestrator and a shim.
 
-use crate::ShimSpec;
-use std::{io, path::PathBuf};
+use crate::{ShimSpec, shim::read_spec};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// An agent could not be started or spoken to.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +45,12 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(spec: &ShimSpec) -> Self {
         Self { program: spec.program(), dir: spec.dir.clone() }
+    }
+
+    /// By what is in the attempt's folder.
+    pub(super) fn of(dir: &Path) -> Self {
+        let program = read_spec(dir).map(|it| it.program()).unwrap_or_default();
+        Self { program, dir: dir.to_owned() }
     }
 
     pub(super) fn error(&self, kind: ShimErrorKind) -> ShimError {

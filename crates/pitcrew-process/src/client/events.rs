@@ -1,31 +1,34 @@
-//! What the agent says, as the shim passes it on.
+//! What passed between us and the agent, as the shim tells it and as the spool holds it.
 
+use super::leftover::{hunt, until_free};
 use crate::{
-    ShimSpec,
-    shim::{MESSAGE_BYTES_MAX, ProcessIds, Report, marker, read_exit},
-    tail::Tail,
-    tree::{self, ProcessId},
+    shim::{ExitRecord, MESSAGE_BYTES_MAX, Report, read_exit, spool_path},
+    tree::ProcessId,
 };
-use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
+use pitcrew_model::Exit;
 use std::{
-    io,
-    path::Path,
-    time::{Duration, Instant},
+    io::{self, SeekFrom},
+    path::PathBuf,
+    time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    fs::File,
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, BufReader},
     net::unix::OwnedReadHalf,
     process::Child,
 };
 
-/// How long the tree of a shim that was killed is hunted before its end is told anyway.
-const HUNT_MS_MAX: u64 = 5_000;
+/// How long a shim that has said its last word, or was killed, may take to be gone.
+const SHIM_END_MAX: Duration = Duration::from_secs(15);
 
-/// Something that came from the agent.
+/// One thing that passed between us and the agent. `offset` is where its record begins in the
+/// spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShimEvent {
-    /// One line of its standard output. `offset` is where its record begins in the spool.
+    /// One line of its standard output.
     Frame { offset: u64, line: String },
+    /// A frame that was sent to it, by us or by whoever was here before us.
+    Sent { offset: u64, id: u64, line: String },
     /// Output that is no line of text: not UTF-8, longer than a frame may be, or cut off.
     Garbage { offset: u64, reason: String },
     /// Nothing of it lives any more. Always the last one.
@@ -35,15 +38,27 @@ pub enum ShimEvent {
 /// The events of one agent, in order.
 #[derive(Debug)]
 pub struct ShimEvents {
-    pub(super) stream: BufReader<OwnedReadHalf>,
-    pub(super) spec: ShimSpec,
-    pub(super) ids: ProcessIds,
-    /// Our child, to be waited for at the end.
-    pub(super) shim: Child,
+    pub(super) source: Source,
+    /// The attempt's folder.
+    pub(super) dir: PathBuf,
+    pub(super) agent: Option<ProcessId>,
+    /// The shim where it is our child, to be waited for at the end.
+    pub(super) shim: Option<Child>,
     /// A report of which the end has not come yet.
     pub(super) begun: Vec<u8>,
-    pub(super) exit: Option<Exit>,
+    /// Up to where the spool was read.
+    pub(super) position: u64,
+    pub(super) exit: Option<ExitRecord>,
     pub(super) is_over: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Source {
+    Shim(BufReader<OwnedReadHalf>),
+    /// The shim is gone; the rest is on disk.
+    Spool(BufReader<File>),
+    /// There is nothing more.
+    Nothing,
 }
 
 impl ShimEvents {
@@ -55,18 +70,24 @@ impl ShimEvents {
         if self.is_over {
             return None;
         }
-        while self.exit.is_none() {
-            let Ok(Some(line)) = read_line(&mut self.stream, &mut self.begun).await else { break };
+        while let Some(line) = self.next_line().await {
+            self.position += line.len() as u64 + 1;
             match serde_json::from_slice(&line) {
                 Ok(Report::Out { offset, line, .. }) => {
                     return Some(ShimEvent::Frame { offset, line: line.into_owned() });
                 }
+                Ok(Report::In { offset, id, line, .. }) => {
+                    return Some(ShimEvent::Sent { offset, id, line: line.into_owned() });
+                }
                 Ok(Report::Garbage { offset, reason, .. }) => {
                     return Some(ShimEvent::Garbage { offset, reason });
                 }
-                Ok(Report::Exited(exit)) => self.exit = Some(exit),
+                Ok(Report::Exited(exit)) => {
+                    self.exit = Some(exit);
+                    self.source = Source::Nothing;
+                }
                 // A shim of a newer version may say more than we understand.
-                Ok(Report::In { .. } | Report::Hello(_)) | Err(_) => {}
+                Ok(Report::Hello(_)) | Err(_) => {}
             }
         }
         let exit = self.last_words().await;
@@ -74,40 +95,70 @@ impl ShimEvents {
         Some(ShimEvent::Exited(exit))
     }
 
+    /// Up to where the spool was read: the end of the last event's record.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    async fn next_line(&mut self) -> Option<Vec<u8>> {
+        loop {
+            match &mut self.source {
+                Source::Shim(stream) => {
+                    if let Ok(Some(line)) = read_line(stream, &mut self.begun).await {
+                        return Some(line);
+                    }
+                    // It was killed. What it had written down and not told yet is heard all the
+                    // same.
+                    self.shim_ended().await;
+                    self.read_spool().await;
+                }
+                Source::Spool(file) => {
+                    if let Ok(Some(line)) = read_line(file, &mut self.begun).await {
+                        return Some(line);
+                    }
+                    self.source = Source::Nothing;
+                }
+                Source::Nothing => return None,
+            }
+        }
+    }
+
+    /// Goes on in the file, from where the shim left off.
+    pub(super) async fn read_spool(&mut self) {
+        let position = SeekFrom::Start(self.position);
+        let opened = async {
+            let mut file = File::open(spool_path(&self.dir)).await?;
+            file.seek(position).await?;
+            io::Result::Ok(BufReader::with_capacity(256 * 1_024, file))
+        };
+        // Without a spool nothing was said.
+        self.source = opened.await.map_or(Source::Nothing, Source::Spool);
+        self.begun.clear();
+    }
+
+    async fn shim_ended(&mut self) {
+        match &mut self.shim {
+            Some(shim) => drop(shim.wait().await),
+            None => drop(tokio::time::timeout(SHIM_END_MAX, until_free(&self.dir)).await),
+        }
+    }
+
     /// The shim never ends before its tree does, unless it was killed: then the tree is ours to
     /// end.
     async fn last_words(&mut self) -> Exit {
-        self.shim.wait().await.ok();
-        if let Some(exit) = self.exit.take().or_else(|| read_exit(&self.spec.dir)) {
-            return exit;
+        self.shim_ended().await;
+        if let Some(record) = self.exit.take().or_else(|| read_exit(&self.dir)) {
+            return record.exit;
         }
-        let (dir, agent) = (self.spec.dir.clone(), self.ids.agent);
-        let hunted = tokio::task::spawn_blocking(move || hunt(&dir, Some(agent)));
+        let (dir, agent) = (self.dir.clone(), self.agent);
+        let hunted = tokio::task::spawn_blocking(move || hunt(&dir, agent));
         hunted.await.unwrap_or(Exit { code: None, signal: None, stderr: String::new() })
     }
 }
 
-/// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
-/// known, by the agent's identity.
-pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
-    let marker = marker(dir);
-    let find = || {
-        let mut found = tree::marked(&marker);
-        if let Some(agent) = agent.filter(|it| it.is_alive()) {
-            found.insert(agent);
-            found.extend(tree::descendants(agent.pid));
-        }
-        found
-    };
-    tree::end(find, Some(Instant::now() + Duration::from_millis(HUNT_MS_MAX)));
-    let mut tail = Tail::new(OUTPUT_TAIL_BYTES);
-    tail.push(&std::fs::read(dir.join("stderr.log")).unwrap_or_default());
-    Exit { code: None, signal: None, stderr: tail.text() }
-}
-
 /// The next whole line, without its end; what has come of it so far stays in `begun`.
 pub(super) async fn read_line(
-    stream: &mut BufReader<OwnedReadHalf>,
+    stream: &mut BufReader<impl AsyncRead + Unpin>,
     begun: &mut Vec<u8>,
 ) -> io::Result<Option<Vec<u8>>> {
     let room = (MESSAGE_BYTES_MAX + 1).saturating_sub(begun.len());

@@ -1,14 +1,14 @@
 //! Starts a shim and meets it.
 
 use super::{
-    Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, error::Context, events::read_line,
+    Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, attach, error::Context,
+    events::Source,
 };
 use crate::{
     ShimSpec, command,
-    shim::{Order, ProcessIds, Report, Start, encode, lock, remove_exit, spec_path},
+    shim::{Hello, Start, lock, remove_exit, spec_path},
 };
 use std::{
-    collections::VecDeque,
     fs::{DirBuilder, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -18,12 +18,8 @@ use std::{
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
-    net::{
-        UnixStream,
-        unix::{OwnedReadHalf, OwnedWriteHalf},
-    },
+    net::{UnixStream, unix::OwnedReadHalf},
     process::{Child, Command},
-    sync::Mutex,
 };
 
 /// A shim is there within milliseconds, also on a busy machine long before this.
@@ -43,22 +39,16 @@ pub async fn start_shim(
         Ok(met) => met.map_err(|kind| context.error(kind))?,
         Err(_) => return Err(context.error(not_started("it does not answer"))),
     };
-    let Met { shim, ids, stream, outgoing } = met;
-    let handle = ShimHandle {
-        pid: u32::try_from(ids.shim.pid).expect("a process number is positive"),
-        socket: spec.socket.clone(),
-        context,
-        outgoing: Mutex::new(outgoing),
-    };
-    let spec = spec.clone();
-    let events =
-        ShimEvents { stream, spec, ids, shim, begun: Vec::new(), exit: None, is_over: false };
-    Ok((handle, events))
+    let Met { shim, hello, stream, outgoing } = met;
+    let mut events = attach::events(&spec.dir, Source::Shim(stream));
+    events.agent = Some(hello.agent);
+    events.shim = Some(shim);
+    Ok((attach::handle(&spec.dir, Some(hello), Some(outgoing)), events))
 }
 
 struct Met {
     shim: Child,
-    ids: ProcessIds,
+    hello: Hello,
     stream: BufReader<OwnedReadHalf>,
     outgoing: Outgoing,
 }
@@ -71,11 +61,9 @@ async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
         shim.wait().await.map_err(|error| not_started(error.to_string()))?;
         return Err(refusal);
     }
-    let (read, write) =
-        UnixStream::connect(&spec.socket).await.map_err(ShimErrorKind::Gone)?.into_split();
-    let mut stream = BufReader::new(read);
-    let (ids, outgoing) = attach(&mut stream, write).await.map_err(ShimErrorKind::Gone)?;
-    Ok(Met { shim, ids, stream, outgoing })
+    let stream = UnixStream::connect(&spec.socket).await.map_err(ShimErrorKind::Gone)?;
+    let (hello, stream, outgoing) = attach::meet(stream).await.map_err(ShimErrorKind::Gone)?;
+    Ok(Met { shim, hello, stream, outgoing })
 }
 
 /// Why a shim did not start the agent, unless it did.
@@ -120,18 +108,4 @@ async fn first_words(shim: &mut Child) -> io::Result<Start> {
     BufReader::new(stdout).take(64 * 1_024).read_line(&mut line).await?;
     serde_json::from_str(&line)
         .map_err(|_| io::Error::other(format!("it said {line:?} and not that it is ready")))
-}
-
-async fn attach(
-    stream: &mut BufReader<OwnedReadHalf>,
-    write: OwnedWriteHalf,
-) -> io::Result<(ProcessIds, Outgoing)> {
-    let mut outgoing = Outgoing { stream: write, pending: VecDeque::new() };
-    encode(&Order::Attach { from: 0 }, &mut outgoing.pending);
-    outgoing.flush().await?;
-    let line = read_line(stream, &mut Vec::new()).await?.unwrap_or_default();
-    match serde_json::from_slice(&line) {
-        Ok(Report::Hello(ids)) => Ok((ids, outgoing)),
-        Ok(_) | Err(_) => Err(io::Error::other("it did not say hello")),
-    }
 }

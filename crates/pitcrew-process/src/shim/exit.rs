@@ -1,6 +1,7 @@
 //! The exit record: written once, whole or not at all.
 
 use pitcrew_model::Exit;
+use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io::{self, Write},
@@ -9,6 +10,16 @@ use std::{
 
 const NAME: &str = "exit.json";
 
+/// How an agent ended, and whose wish it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExitRecord {
+    #[serde(flatten)]
+    pub(crate) exit: Exit,
+    /// It was told to end, or nobody came back within the lease. Else it ended by itself.
+    #[serde(default)]
+    pub(crate) ordered: bool,
+}
+
 pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     match fs::remove_file(dir.join(NAME)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -16,16 +27,16 @@ pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     }
 }
 
-pub(super) fn write(dir: &Path, exit: &Exit) -> io::Result<()> {
+pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
     let temporary = dir.join("exit.json.new");
     let mut file = File::create(&temporary)?;
-    file.write_all(&serde_json::to_vec(exit).expect("an exit is plain data"))?;
+    file.write_all(&serde_json::to_vec(record).expect("an exit is plain data"))?;
     file.sync_all()?;
     fs::rename(&temporary, dir.join(NAME))?;
     File::open(dir)?.sync_all()
 }
 
 /// The exit record of an attempt's folder, if its shim has written one.
-pub(crate) fn read(dir: &Path) -> Option<Exit> {
+pub(crate) fn read(dir: &Path) -> Option<ExitRecord> {
     serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()
 }

@@ -10,11 +10,11 @@ mod talk;
 mod end;
 
 use super::{
-    ShimSpec, agent::Agent, connection::Connection, exit, reaper::Reaped, spool::Spool,
-    stderr::Stderr, wire::Start,
+    ShimSpec, agent::Agent, connection::Connection, exit, exit::ExitRecord, reaper::Reaped,
+    spool::Spool, stderr::Stderr, wire::Start,
 };
 use crate::{poll, tree::ProcessId};
-use pitcrew_model::{Exit, limits::FRAME_BYTES_MAX};
+use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::{
     event::PollFlags,
     fs::Mode,
@@ -73,11 +73,15 @@ pub(super) struct Service {
     sent: BTreeSet<u64>,
     phase: Phase,
     ended: Option<WaitStatus>,
-    exit: Option<Exit>,
+    exit: Option<ExitRecord>,
+    /// The end of the tree was begun by us, on order or because the lease is over.
+    ordered: bool,
     /// Where the last client stood.
     delivered: u64,
     /// Without a client: when it is given up.
     lease_ends: Instant,
+    /// When the last client was lost.
+    lost_at: Option<Instant>,
     met_a_client: bool,
     /// Held as long as we live: one shim per folder.
     _lock: File,
@@ -110,8 +114,10 @@ impl Service {
             phase: Phase::Serving,
             ended: None,
             exit: None,
+            ordered: false,
             delivered: 0,
             lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
+            lost_at: None,
             met_a_client: false,
             spec,
             _lock: lock,

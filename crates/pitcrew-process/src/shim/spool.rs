@@ -25,7 +25,7 @@ impl Spool {
     /// Begins the spool of a new agent. What an earlier agent in the same folder said is kept
     /// beside it.
     pub(super) fn create(dir: &Path) -> io::Result<Self> {
-        let path = dir.join("spool.ndjson");
+        let path = super::spool_path(dir);
         if fs::metadata(&path).is_ok_and(|it| it.len() > 0) {
             let mut names = (1..).map(|number| dir.join(format!("spool-{number}.ndjson")));
             let free = names.find(|it| !it.exists()).expect("numbers do not run out");

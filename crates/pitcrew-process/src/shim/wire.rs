@@ -1,8 +1,9 @@
 //! What shim and client say to each other: one JSON object a line. The records of the spool are
 //! reports too, so a stored spool and a live stream read alike.
 
+use super::exit::ExitRecord;
 use crate::tree::ProcessId;
-use pitcrew_model::{Exit, limits::FRAME_BYTES_MAX};
+use pitcrew_model::limits::FRAME_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, io::Write};
 
@@ -42,10 +43,17 @@ pub(crate) enum Order<'a> {
     Stop { grace_ms: u64 },
 }
 
+/// First words to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ProcessIds {
+pub(crate) struct Hello {
     pub(crate) shim: ProcessId,
     pub(crate) agent: ProcessId,
+    /// How long there was no client before this one.
+    #[serde(default)]
+    pub(crate) away_ms: u64,
+    /// How long the spool is now.
+    #[serde(default)]
+    pub(crate) spooled: u64,
 }
 
 /// What the shim says. `offset` is where the record begins in the spool, `time` is in
@@ -53,7 +61,7 @@ pub(crate) struct ProcessIds {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report<'a> {
-    Hello(ProcessIds),
+    Hello(Hello),
     /// A line from the agent.
     Out {
         offset: u64,
@@ -76,7 +84,7 @@ pub(crate) enum Report<'a> {
         reason: String,
     },
     /// Nothing of the agent lives any more. The last report.
-    Exited(Exit),
+    Exited(ExitRecord),
 }
 
 /// Adds `message` as one line to `into`, a buffer in memory.
@@ -103,15 +111,22 @@ mod tests {
             assert_eq!(serde_json::to_string(&order).unwrap(), line);
         }
         let lines = [
-            r#"{"hello":{"shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4}}}"#,
+            r#"{"hello":{"shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"away_ms":5,"spooled":6}}"#,
             r#"{"out":{"offset":0,"time":5,"line":"x"}}"#,
             r#"{"in":{"offset":0,"time":5,"id":6,"line":"x"}}"#,
             r#"{"garbage":{"offset":0,"time":5,"reason":"x"}}"#,
-            r#"{"exited":{"code":0,"signal":null,"stderr":""}}"#,
+            r#"{"exited":{"code":0,"signal":null,"stderr":"","ordered":true}}"#,
         ];
         for line in lines {
             let report: Report<'_> = serde_json::from_str(line).unwrap();
             assert_eq!(serde_json::to_string(&report).unwrap(), line);
+        }
+        let older = [
+            r#"{"hello":{"shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4}}}"#,
+            r#"{"exited":{"code":0,"signal":null,"stderr":""}}"#,
+        ];
+        for line in older {
+            serde_json::from_str::<Report<'_>>(line).unwrap();
         }
     }
 }

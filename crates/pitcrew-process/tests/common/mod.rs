@@ -66,6 +66,16 @@ pub fn shim_program() -> PathBuf {
     program
 }
 
+/// The next event that is no echo of what was sent.
+pub async fn heard(events: &mut ShimEvents) -> Option<ShimEvent> {
+    loop {
+        match events.next().await {
+            Some(ShimEvent::Sent { .. }) => {}
+            event => return event,
+        }
+    }
+}
+
 pub fn line(event: Option<ShimEvent>) -> String {
     match event {
         Some(ShimEvent::Frame { line, .. }) => line,

@@ -13,7 +13,7 @@ use pitcrew_acp::{Session, SessionEvents};
 use pitcrew_model::{
     AttemptId, Backend, EffectId, EffectResult, Failure, StopReason, Usage, WorkerId, limits,
 };
-use pitcrew_process::wait_for_exit;
+use pitcrew_process::end_shim;
 use std::{
     collections::HashMap,
     path::Path,
@@ -177,10 +177,10 @@ impl Agents {
         futures::future::join_all(workers.into_iter().map(|it| self.stop(it))).await;
     }
 
-    /// Waits for the end of an agent that has lost us: one of an earlier orchestrator, or one whose
-    /// start was given up.
+    /// Ends an agent that has lost us: one of an earlier orchestrator, or one whose start was given
+    /// up.
     pub async fn end_left_over(&self, attempt: AttemptId) {
-        wait_for_exit(&self.setup.dirs.attempt(attempt), LEFT_OVER_MAX).await;
+        end_shim(&self.setup.dirs.attempt(attempt), STOP_GRACE, LEFT_OVER_MAX).await;
     }
 
     /// A start that broke leaves nothing that others could wait for.

@@ -3,7 +3,10 @@
 use super::{Phase, Service};
 use crate::{
     poll::Step,
-    shim::{exit, reaper::Reaped},
+    shim::{
+        exit::{self, ExitRecord},
+        reaper::Reaped,
+    },
     tree,
 };
 use pitcrew_model::{Exit, limits::STOP_GRACE_MS};
@@ -23,6 +26,7 @@ impl Service {
         match self.phase {
             Phase::Serving if self.ended.is_some() => self.finish(),
             Phase::Serving if self.client.is_none() && now >= self.lease_ends => {
+                self.stderr.note("nobody came back in time");
                 self.begin_end(STOP_GRACE_MS);
             }
             Phase::Ending { kill_at } if self.ended.is_some() || now >= kill_at => self.finish(),
@@ -35,6 +39,7 @@ impl Service {
         let kill_at = Instant::now() + Duration::from_millis(grace_ms);
         match &mut self.phase {
             Phase::Serving => {
+                self.ordered = true;
                 for process in tree::descendants(self.own.pid) {
                     process.signal(Signal::TERM).ok();
                 }
@@ -65,10 +70,11 @@ impl Service {
             signal: status.and_then(WaitStatus::terminating_signal),
             stderr: self.stderr.tail(),
         };
-        if let Err(error) = exit::write(&self.spec.dir, &exit) {
+        let record = ExitRecord { exit, ordered: self.ordered };
+        if let Err(error) = exit::write(&self.spec.dir, &record) {
             eprintln!("pitcrew shim: failed to write the exit record: {error}");
         }
-        self.exit = Some(exit);
+        self.exit = Some(record);
         self.tell_the_end();
     }
 

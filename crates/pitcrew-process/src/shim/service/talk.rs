@@ -5,7 +5,7 @@ use crate::{
     poll::Step,
     shim::{
         connection::Connection,
-        wire::{Order, ProcessIds, Report},
+        wire::{Hello, Order, Report},
     },
 };
 use std::{
@@ -49,8 +49,14 @@ impl Service {
             Ok(())
         });
         if let (false, Some(from)) = (was_attached, cursor) {
-            let ids = ProcessIds { shim: self.own, agent: self.agent.id };
-            connection.attach(&Report::Hello(ids), from);
+            let away = self.lost_at.map(|it| it.elapsed()).unwrap_or_default();
+            let hello = Hello {
+                shim: self.own,
+                agent: self.agent.id,
+                away_ms: u64::try_from(away.as_millis()).unwrap_or(u64::MAX),
+                spooled: self.spool.length(),
+            };
+            connection.attach(&Report::Hello(hello), from);
         }
         let is_gone = matches!(heard, Ok(Step::Closed));
         ((!is_gone).then_some(connection), heard.map(drop))
@@ -89,7 +95,9 @@ impl Service {
 
     pub(super) fn notice_loss(&mut self) {
         if self.client.is_none() {
-            self.lease_ends = Instant::now() + Duration::from_millis(self.spec.lease_ms);
+            let now = Instant::now();
+            self.lost_at = Some(now);
+            self.lease_ends = now + Duration::from_millis(self.spec.lease_ms);
         }
     }
 

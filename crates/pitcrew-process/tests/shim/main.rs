@@ -1,11 +1,13 @@
 //! The shim between a client and an agent: real processes, real sockets, real pipes.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod attach;
 
 use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
 use pitcrew_model::Exit;
-use pitcrew_process::{ShimErrorKind, ShimEvent, start_shim, wait_for_exit};
+use pitcrew_process::{ShimErrorKind, ShimEvent, end_shim, start_shim};
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
@@ -27,13 +29,15 @@ async fn frames_go_to_the_agent_and_back_and_are_written_down() {
     }
     let mut offset_before = None;
     for id in 1..=3 {
-        let Some(ShimEvent::Frame { offset, line }) = events.next().await else { panic!() };
+        let Some(ShimEvent::Frame { offset, line }) = common::heard(&mut events).await else {
+            panic!()
+        };
         assert_eq!(line, format!(r#"{{"number":{id},"text":"grün \" \\"}}"#));
         assert!(offset_before < Some(offset));
         offset_before = Some(offset);
     }
     handle.stop(GRACE).await.unwrap();
-    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!((exit.code, exit.signal), (None, Some(15)));
     assert_eq!(events.next().await, None);
 
@@ -52,8 +56,8 @@ async fn a_frame_whose_id_was_sent_before_is_dropped() {
     handle.send(7, "once").await.unwrap();
     handle.send(7, "once").await.unwrap();
     handle.send(8, "last").await.unwrap();
-    assert_eq!(common::line(events.next().await), "once");
-    assert_eq!(common::line(events.next().await), "last");
+    assert_eq!(common::line(common::heard(&mut events).await), "once");
+    assert_eq!(common::line(common::heard(&mut events).await), "last");
     handle.stop(GRACE).await.unwrap();
 }
 
@@ -62,9 +66,11 @@ async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
     let script = "echo first; echo complaint >&2; printf 'second\nhalf a line'; exit 5";
     let fixture = Fixture::new(script);
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "first");
-    assert_eq!(common::line(events.next().await), "second");
-    let Some(ShimEvent::Garbage { reason, .. }) = events.next().await else { panic!() };
+    assert_eq!(common::line(common::heard(&mut events).await), "first");
+    assert_eq!(common::line(common::heard(&mut events).await), "second");
+    let Some(ShimEvent::Garbage { reason, .. }) = common::heard(&mut events).await else {
+        panic!()
+    };
     assert!(reason.contains("half a line"), "{reason}");
     let exit = Exit { code: Some(5), signal: None, stderr: "complaint\n".into() };
     assert_eq!(events.next().await, Some(ShimEvent::Exited(exit.clone())));
@@ -83,7 +89,7 @@ async fn what_an_agent_leaves_behind_ends_with_it() {
          until [ -s daemon ]; do :; done; exit 0",
     );
     let (_handle, mut events) = fixture.start().await;
-    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!(exit.code, Some(0));
     assert!(!is_alive(&fixture, "background") && !is_alive(&fixture, "daemon"));
 }
@@ -98,10 +104,10 @@ async fn stop_ends_an_agent_that_ignores_it_and_all_who_escaped() {
          echo up; while :; do sleep 1; done",
     );
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
     assert!(is_alive(&fixture, "escaped") && is_alive(&fixture, "left"));
     handle.stop(Duration::from_millis(100)).await.unwrap();
-    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!((exit.code, exit.signal), (None, Some(9)));
     assert!(!is_alive(&fixture, "escaped") && !is_alive(&fixture, "left"));
 }
@@ -116,10 +122,10 @@ async fn a_process_that_keeps_changing_its_number_does_not_get_away() {
     let fixture = Fixture::new(hopper);
     let lifeline = common::Lifeline::new(&fixture.cwd().join("lifeline"));
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
     assert!(lifeline.is_held());
     handle.stop(Duration::ZERO).await.unwrap();
-    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+    assert!(matches!(common::heard(&mut events).await, Some(ShimEvent::Exited(_))));
     assert!(!lifeline.is_held(), "a generation got away");
 }
 
@@ -128,8 +134,8 @@ async fn an_agent_whose_client_is_lost_is_ended_after_the_lease() {
     let mut fixture = Fixture::new("sleep 600 & echo $! > child; echo up; wait");
     fixture.spec.lease_ms = 300;
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
-    let (shim, began) = (handle.pid(), Instant::now());
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
+    let (shim, began) = (handle.pid().unwrap(), Instant::now());
     let handle_to_shim = common::watch(shim);
     drop((handle, events));
     common::await_end(&handle_to_shim);
@@ -145,8 +151,10 @@ async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
     let (handle, mut events) = fixture.start().await;
     handle.send(1, "one").await.unwrap();
     handle.send(2, "two").await.unwrap();
-    assert_eq!(common::line(events.next().await), "one");
-    let Some(ShimEvent::Frame { offset, line }) = events.next().await else { panic!() };
+    assert_eq!(common::line(common::heard(&mut events).await), "one");
+    let Some(ShimEvent::Frame { offset, line }) = common::heard(&mut events).await else {
+        panic!()
+    };
     assert_eq!(line, "two");
     drop((handle, events));
 
@@ -175,7 +183,7 @@ async fn an_agent_ends_when_the_disk_is_full_and_the_reason_is_told() {
         if let Some(frame) = frame {
             handle.send(1, frame).await.unwrap();
         }
-        let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+        let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
         assert!(exit.stderr.contains("No space left on device"), "{}", exit.stderr);
         assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
     }
@@ -188,9 +196,9 @@ async fn a_shim_that_is_killed_leaves_no_agent_behind() {
          until [ -s daemon ]; do :; done; echo up; exec sleep 600",
     );
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
-    common::kill(handle.pid());
-    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
+    common::kill(handle.pid().unwrap());
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!(exit, Exit { code: None, signal: None, stderr: "why\n".into() });
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
     assert!(matches!(handle.send(1, "x").await.unwrap_err().kind, ShimErrorKind::Gone(_)));
@@ -205,35 +213,35 @@ async fn what_a_run_within_an_agent_left_ends_too_when_the_shim_was_killed() {
          until [ -s daemon ]; do :; done; echo up; exec sleep 600",
     );
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
-    common::kill(handle.pid());
-    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
+    common::kill(handle.pid().unwrap());
+    assert!(matches!(common::heard(&mut events).await, Some(ShimEvent::Exited(_))));
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 
 #[tokio::test]
-async fn the_end_of_an_agent_is_waited_for_without_a_connection() {
-    let fixture = Fixture::new("echo up; exec sleep 600");
-    let never_started = wait_for_exit(fixture.dir(), GRACE).await;
+async fn an_agent_is_ended_without_a_connection() {
+    let mut fixture = Fixture::new("echo up; exec sleep 600");
+    fixture.spec.lease_ms = 600_000;
+    let never_started = end_shim(fixture.dir(), GRACE, GRACE).await;
     assert_eq!(never_started, Some(Exit { code: None, signal: None, stderr: String::new() }));
 
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
-    assert_eq!(wait_for_exit(fixture.dir(), Duration::from_millis(20)).await, None);
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
     drop((handle, events));
-    let exit = wait_for_exit(fixture.dir(), GRACE).await.unwrap();
+    let exit = end_shim(fixture.dir(), GRACE, GRACE).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(15)));
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 
 #[tokio::test]
-async fn an_agent_whose_shim_was_killed_is_ended_by_whoever_waits_for_it() {
+async fn an_agent_whose_shim_was_killed_is_ended_by_whoever_comes_next() {
     let fixture = Fixture::new("echo why >&2; echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "up");
-    common::kill(handle.pid());
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
+    common::kill(handle.pid().unwrap());
     drop((handle, events));
-    let exit = wait_for_exit(fixture.dir(), GRACE).await;
+    let exit = end_shim(fixture.dir(), GRACE, GRACE).await;
     assert_eq!(exit, Some(Exit { code: None, signal: None, stderr: "why\n".into() }));
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
@@ -251,7 +259,7 @@ async fn a_start_that_is_given_up_leaves_no_agent_behind() {
     }
     let began = Instant::now();
     // More than the shim waits for its first client, so that a wrong wait is told as what it is.
-    let exit = wait_for_exit(fixture.dir(), GRACE * 6).await.unwrap();
+    let exit = end_shim(fixture.dir(), GRACE, GRACE * 6).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(15)), "not the end of an earlier agent");
     assert!(began.elapsed() < Duration::from_secs(8), "it waited for a client that cannot come");
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
@@ -263,7 +271,7 @@ async fn a_line_without_an_end_does_not_fill_the_memory() {
         "echo before; head -c 300000000 /dev/zero | tr '\\0' a; echo; echo after; exec sleep 600",
     );
     let (handle, mut events) = fixture.start().await;
-    assert_eq!(common::line(events.next().await), "before");
+    assert_eq!(common::line(common::heard(&mut events).await), "before");
     // It is told as often as it was too long, so that whoever listens can give the agent up.
     let mut told_count = 0;
     let after = loop {
@@ -277,7 +285,7 @@ async fn a_line_without_an_end_does_not_fill_the_memory() {
     };
     assert_eq!(told_count, 300_000_000 / LINE_BYTES_MAX);
     assert_eq!(common::line(after), "after");
-    let peak = common::peak_bytes(handle.pid());
+    let peak = common::peak_bytes(handle.pid().unwrap());
     assert!(peak < LINE_BYTES_MAX * 2 + 16 * 1_024 * 1_024, "the shim grew to {peak} bytes");
     handle.stop(GRACE).await.unwrap();
 }
@@ -287,7 +295,7 @@ async fn the_largest_frame_passes_both_ways() {
     let fixture = Fixture::new("exec cat");
     let (handle, mut events) = fixture.start().await;
     let frame = "é".repeat(LINE_BYTES_MAX / 2);
-    let (sent, event) = tokio::join!(handle.send(1, &frame), events.next());
+    let (sent, event) = tokio::join!(handle.send(1, &frame), common::heard(&mut events));
     sent.unwrap();
     assert!(common::line(event) == frame);
     let error = handle.send(2, &format!("{frame}x")).await.unwrap_err();
@@ -301,9 +309,11 @@ async fn the_largest_frame_passes_both_ways() {
 async fn bytes_that_are_no_text_are_garbage_and_the_rest_goes_on() {
     let fixture = Fixture::new("printf 'a\\377b\\nfine\\n'; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
-    let Some(ShimEvent::Garbage { offset: 0, reason }) = events.next().await else { panic!() };
+    let Some(ShimEvent::Garbage { offset: 0, reason }) = common::heard(&mut events).await else {
+        panic!()
+    };
     assert!(reason.starts_with("not UTF-8"), "{reason}");
-    assert_eq!(common::line(events.next().await), "fine");
+    assert_eq!(common::line(common::heard(&mut events).await), "fine");
     handle.stop(GRACE).await.unwrap();
 }
 
@@ -322,8 +332,8 @@ async fn an_agent_that_nobody_listens_to_is_held_up() {
     .await;
     let length = lengths[0];
     assert!(length < 80_000_000, "the spool grew to {length} bytes");
-    assert!(common::peak_bytes(handle.pid()) < 16 * 1_024 * 1_024);
-    assert!(common::line(events.next().await).starts_with("a line of some length"));
+    assert!(common::peak_bytes(handle.pid().unwrap()) < 16 * 1_024 * 1_024);
+    assert!(common::line(common::heard(&mut events).await).starts_with("a line of some length"));
     // The order to stop is heard although the events are stuck.
     handle.stop(GRACE).await.unwrap();
     let mut last = None;
@@ -348,7 +358,7 @@ async fn an_agent_that_does_not_read_can_be_stopped() {
     let stuck = tokio::time::timeout(Duration::from_secs(2), &mut flood).await;
     assert!(stuck.is_err(), "nothing held the flood up");
     handle.stop(GRACE).await.unwrap();
-    let (last, ()) = tokio::join!(events.next(), flood);
+    let (last, ()) = tokio::join!(common::heard(&mut events), flood);
     assert!(matches!(last, Some(ShimEvent::Exited(_))));
 }
 
@@ -396,14 +406,14 @@ async fn an_attempt_has_one_shim_at_a_time_and_keeps_the_spool_of_the_one_before
     let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
     assert!(matches!(error.kind, ShimErrorKind::AlreadyRunning));
     handle.send(1, "still here").await.unwrap();
-    assert_eq!(common::line(events.next().await), "still here");
+    assert_eq!(common::line(common::heard(&mut events).await), "still here");
     handle.stop(GRACE).await.unwrap();
-    assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+    assert!(matches!(common::heard(&mut events).await, Some(ShimEvent::Exited(_))));
 
     let (handle, mut events) = fixture.start().await;
     assert!(!fixture.dir().join("exit.json").exists());
     handle.send(1, "again").await.unwrap();
-    assert_eq!(common::line(events.next().await), "again");
+    assert_eq!(common::line(common::heard(&mut events).await), "again");
     let before = fs::read_to_string(fixture.dir().join("spool-1.ndjson")).unwrap();
     assert!(before.contains("still here"));
     handle.stop(GRACE).await.unwrap();
@@ -419,11 +429,11 @@ async fn only_its_user_may_talk_to_a_shim_and_it_has_no_variable_of_ours() {
         let mode = fs::metadata(fixture.dir().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let environment = fs::read(format!("/proc/{}/environ", handle.pid())).unwrap();
+    let environment = fs::read(format!("/proc/{}/environ", handle.pid().unwrap())).unwrap();
     assert_eq!(environment, b"");
     let mut names = Vec::new();
     loop {
-        match common::line(events.next().await) {
+        match common::line(common::heard(&mut events).await) {
             line if line.is_empty() => break,
             line => names.push(line.split('=').next().unwrap().to_owned()),
         }
@@ -438,7 +448,7 @@ async fn only_its_user_may_talk_to_a_shim_and_it_has_no_variable_of_ours() {
 async fn a_flood_of_complaints_stays_small_on_disk_and_its_end_is_kept() {
     let fixture = Fixture::new("yes complaint | head -c 20000000 >&2; echo the reason >&2; exit 1");
     let (_handle, mut events) = fixture.start().await;
-    let Some(ShimEvent::Exited(exit)) = events.next().await else { panic!() };
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert!(exit.stderr.ends_with("complaint\nthe reason\n"));
     assert!(exit.stderr.len() <= pitcrew_model::limits::OUTPUT_TAIL_BYTES);
     let size = |name| fs::metadata(fixture.dir().join(name)).unwrap().len();

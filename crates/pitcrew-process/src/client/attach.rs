@@ -1,0 +1,133 @@
+//! Coming back to an agent that somebody else started.
+
+use super::{
+    Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
+    error::Context,
+    events::{Source, read_line},
+    leftover::ended,
+};
+use crate::shim::{Hello, Order, Report, encode, read_spec};
+use std::{
+    collections::VecDeque,
+    io,
+    path::Path,
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::BufReader,
+    net::{UnixStream, unix::OwnedReadHalf},
+    sync::Mutex,
+    time::{sleep, timeout},
+};
+
+/// Between two tries to reach a shim that is on its way in or out.
+const TRY_AGAIN: Duration = Duration::from_millis(5);
+
+/// An agent that was started before.
+#[derive(Debug)]
+pub struct Attached {
+    pub shim: ShimHandle,
+    /// From the beginning of the spool.
+    pub events: ShimEvents,
+    pub presence: Presence,
+}
+
+/// What became of an agent while nobody was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Alive {
+        /// How long nobody was there.
+        away: Duration,
+        /// What was passed up to here in the spool was passed before we came.
+        spooled: u64,
+    },
+    /// It ended by itself.
+    Ended,
+    /// It was told to end, its lease is over, or it went down with the machine.
+    Lost,
+}
+
+/// Comes back to the agent of an attempt's folder. Where it lives no more, what it said can still
+/// be heard, and then how it ended; nothing of it runs when this returns.
+///
+/// `patience` is how long a shim may take to answer.
+pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, ShimError> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Some(record) = ended(dir).await {
+            let presence = match (record.ordered, record.exit.code, record.exit.signal) {
+                (true, ..) | (false, None, None) => Presence::Lost,
+                (false, ..) => Presence::Ended,
+            };
+            let mut events = events(dir, Source::Nothing);
+            events.exit = Some(record);
+            events.read_spool().await;
+            return Ok(Attached { shim: handle(dir, None, None), events, presence });
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        let met = match timeout(left, come_back(dir)).await {
+            Ok(met) => met,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        };
+        match met {
+            Ok((hello, stream, outgoing)) => {
+                let (away_ms, spooled) = (hello.away_ms, hello.spooled);
+                let mut events = events(dir, Source::Shim(stream));
+                events.agent = Some(hello.agent);
+                let shim = handle(dir, Some(hello), Some(outgoing));
+                let presence = Presence::Alive { away: Duration::from_millis(away_ms), spooled };
+                return Ok(Attached { shim, events, presence });
+            }
+            Err(error) if Instant::now() >= until => {
+                let context = Context::of(dir);
+                return Err(context.error(ShimErrorKind::Gone(error)));
+            }
+            // It is just being started, or just ending.
+            Err(_) => sleep(TRY_AGAIN).await,
+        }
+    }
+}
+
+async fn come_back(dir: &Path) -> io::Result<(Hello, BufReader<OwnedReadHalf>, Outgoing)> {
+    meet(UnixStream::connect(&read_spec(dir)?.socket).await?).await
+}
+
+/// Becomes the client, from the beginning of the spool.
+pub(super) async fn meet(
+    stream: UnixStream,
+) -> io::Result<(Hello, BufReader<OwnedReadHalf>, Outgoing)> {
+    let (read, write) = stream.into_split();
+    let mut stream = BufReader::new(read);
+    let mut outgoing = Outgoing { stream: write, pending: VecDeque::new() };
+    encode(&Order::Attach { from: 0 }, &mut outgoing.pending);
+    outgoing.flush().await?;
+    let line = read_line(&mut stream, &mut Vec::new()).await?.unwrap_or_default();
+    match serde_json::from_slice(&line) {
+        Ok(Report::Hello(hello)) => Ok((hello, stream, outgoing)),
+        Ok(_) | Err(_) => Err(io::Error::other("it did not say hello")),
+    }
+}
+
+pub(super) fn events(dir: &Path, source: Source) -> ShimEvents {
+    ShimEvents {
+        source,
+        dir: dir.to_owned(),
+        agent: None,
+        shim: None,
+        begun: Vec::new(),
+        position: 0,
+        exit: None,
+        is_over: false,
+    }
+}
+
+/// Without a connection nothing can be sent any more.
+pub(super) fn handle(dir: &Path, hello: Option<Hello>, outgoing: Option<Outgoing>) -> ShimHandle {
+    let pid = hello.map(|it| u32::try_from(it.shim.pid).expect("a process number is positive"));
+    ShimHandle {
+        pid,
+        socket: read_spec(dir).map(|it| it.socket).unwrap_or_default(),
+        context: Context::of(dir),
+        outgoing: Mutex::new(outgoing),
+    }
+}

@@ -1,0 +1,83 @@
+//! The end of an agent that nobody has a connection to: one whose start was given up, or one of
+//! an orchestrator that is gone.
+
+use super::stop_at;
+use crate::{
+    shim::{ExitRecord, lock, marker, read_exit, read_spec},
+    tail::Tail,
+    tree::{self, ProcessId},
+};
+use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+use tokio::time::sleep;
+
+/// Between two looks at whether it is over. The system tells nobody when a lock is let go.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long the tree of a shim that was killed is hunted before its end is told anyway.
+const HUNT_MS_MAX: u64 = 5_000;
+
+/// Ends the agent of an attempt's folder, if there is one, and tells how it ended, now or
+/// earlier; nothing when it was not over before `patience` ended.
+///
+/// What a shim that was killed left behind is ended too. Where no agent was ever started, the end
+/// has neither code nor signal.
+pub async fn end_shim(dir: &Path, grace: Duration, patience: Duration) -> Option<Exit> {
+    let until = Instant::now() + patience;
+    let mut was_told = false;
+    loop {
+        if let Some(record) = ended(dir).await {
+            return Some(record.exit);
+        }
+        if Instant::now() >= until {
+            return None;
+        }
+        // One that is just being started does not listen yet.
+        if !was_told && let Ok(spec) = read_spec(dir) {
+            was_told = matches!(stop_at(&spec.socket, grace).await, Ok(true));
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// How the agent of the folder ended; nothing while a shim is there.
+pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
+    let dir = dir.to_owned();
+    let look = move || {
+        if lock::is_held(&dir) {
+            return None;
+        }
+        read_exit(&dir).or_else(|| {
+            let record = ExitRecord { exit: hunt(&dir, None), ordered: false };
+            tree::marked(&marker(&dir)).is_empty().then_some(record)
+        })
+    };
+    tokio::task::spawn_blocking(look).await.ok().flatten()
+}
+
+/// Waits until the folder has no shim.
+pub(super) async fn until_free(dir: &Path) {
+    while lock::is_held(dir) {
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
+/// known, by the agent's identity.
+pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
+    let marker = marker(dir);
+    let find = || {
+        let mut found = tree::marked(&marker);
+        if let Some(agent) = agent.filter(|it| it.is_alive()) {
+            found.insert(agent);
+            found.extend(tree::descendants(agent.pid));
+        }
+        found
+    };
+    tree::end(find, Some(Instant::now() + Duration::from_millis(HUNT_MS_MAX)));
+    let mut tail = Tail::new(OUTPUT_TAIL_BYTES);
+    tail.push(&std::fs::read(dir.join("stderr.log")).unwrap_or_default());
+    Exit { code: None, signal: None, stderr: tail.text() }
+}
