@@ -5,7 +5,7 @@
 
 mod reader;
 
-pub(crate) use reader::read;
+pub(crate) use reader::{OPTION_ID_BYTES_MAX, OPTIONS_MAX, read};
 
 use crate::{
     error::TurnError,

@@ -39,17 +39,28 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// The line is no JSON-RPC.
+/// Values in one frame: each takes many times the memory of its text.
+const VALUES_MAX: usize = 200_000;
+/// An id goes back as it came, so a request with a longer one cannot be answered.
+const ID_BYTES_MAX: usize = 1_024;
+
+/// The line is no JSON-RPC, or more of it than anybody needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoFrame;
 
 impl Incoming {
     /// Reads a line. Depth is bounded by the JSON reader, so that no nesting can exhaust the stack.
     pub fn parse(line: &str) -> Result<Self, NoFrame> {
+        if line.len() > VALUES_MAX && values_count(line.as_bytes()) > VALUES_MAX {
+            return Err(NoFrame);
+        }
         let Ok(Value::Object(mut frame)) = serde_json::from_str(line) else {
             return Err(NoFrame);
         };
         let id = frame.remove("id");
+        if id.as_ref().and_then(Value::as_str).is_some_and(|it| it.len() > ID_BYTES_MAX) {
+            return Err(NoFrame);
+        }
         let params = frame.remove("params").unwrap_or(Value::Null);
         match (frame.remove("method"), id) {
             (Some(Value::String(method)), Some(id @ (Value::String(_) | Value::Number(_)))) => {
@@ -72,6 +83,21 @@ impl Incoming {
             }
         }
     }
+}
+
+/// How many values a JSON text has at most: each stands behind a comma or an opening bracket.
+pub(crate) fn values_count(json: &[u8]) -> usize {
+    let (mut count, mut in_text, mut is_escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Takes a member out of parameters, which an agent may send as anything.
@@ -175,6 +201,29 @@ mod tests {
         {
             assert_eq!(Incoming::parse(line), Err(NoFrame), "{}", text::cut(line, 40));
         }
+    }
+
+    /// A value takes many times the memory of its text.
+    #[test]
+    fn a_crowd_of_values_is_garbage_and_a_long_text_is_not() {
+        let line = |params: &str| format!(r#"{{"method":"m","params":{params}}}"#);
+        for crowd in ["0,", "[],", r#""":0,"#] {
+            let inner = crowd.repeat(VALUES_MAX);
+            let (array, object) = (format!("[{inner}0]"), format!("{{{inner}\"k\":0}}"));
+            for crowd in [array, object] {
+                assert_eq!(Incoming::parse(&line(&crowd)), Err(NoFrame));
+            }
+        }
+        let text = format!("\"{}\"", r#",[{\",\\"#.repeat(VALUES_MAX));
+        assert!(Incoming::parse(&line(&text)).is_ok());
+        assert!(Incoming::parse(&line(&format!("[{}0]", "0,".repeat(VALUES_MAX - 10)))).is_ok());
+    }
+
+    #[test]
+    fn an_id_that_is_too_long_to_be_given_back_is_garbage() {
+        let line = |length| format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length));
+        assert!(Incoming::parse(&line(ID_BYTES_MAX)).is_ok());
+        assert_eq!(Incoming::parse(&line(ID_BYTES_MAX + 1)), Err(NoFrame));
     }
 
     #[test]

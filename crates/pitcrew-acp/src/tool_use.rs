@@ -4,6 +4,7 @@ mod named;
 mod border;
 
 use crate::{
+    frame::values_count,
     plain,
     schema::{ToolCall, ToolCallContent, ToolCallUpdate, ToolKind},
 };
@@ -17,6 +18,10 @@ use std::{
 
 /// Tool calls whose details are kept for a later request for permission.
 const CALLS_KEPT_MAX: usize = 64;
+/// What they may take together; only the newest may take more.
+const CALLS_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+/// What a value takes besides its text.
+const VALUE_BYTES: usize = 64;
 /// Paths that are listed by name, on either side of the border.
 const PATHS_MAX: usize = 200;
 const PATH_BYTES_MAX: usize = 1_024;
@@ -25,29 +30,39 @@ const COMMAND_BYTES_MAX: usize = 8 * 1_024;
 /// Stands among the paths outside, so that what nobody looked at is never taken for harmless.
 const MORE_PATHS: &str = "more paths than can be shown";
 
-/// The newest tool calls of a session. A request for permission often names only the id of one.
+/// The newest tool calls of a session, with their sizes. A request for permission often names only
+/// the id of one.
 #[derive(Debug, Default)]
-pub(crate) struct ToolCalls(VecDeque<ToolCall>);
+pub(crate) struct ToolCalls(VecDeque<(ToolCall, usize)>);
 
 impl ToolCalls {
     pub fn begin(&mut self, call: ToolCall) {
-        self.0.retain(|it| it.tool_call_id != call.tool_call_id);
-        if self.0.len() == CALLS_KEPT_MAX {
-            self.0.pop_front();
-        }
-        self.0.push_back(call);
+        self.0.retain(|it| it.0.tool_call_id != call.tool_call_id);
+        self.keep(call);
     }
 
     /// Adds what an update says; gives the call as it is known now.
     pub fn update(&mut self, update: ToolCallUpdate) -> &ToolCall {
         let id = update.tool_call_id.clone();
-        let known = self.0.iter().position(|it| it.tool_call_id == id);
-        let index = known.unwrap_or_else(|| {
-            self.begin(ToolCall::new(id, ""));
-            self.0.len() - 1
-        });
-        self.0[index].update(update.fields);
-        &self.0[index]
+        let known = self.0.iter().position(|it| it.0.tool_call_id == id);
+        let known = known.and_then(|it| self.0.remove(it));
+        let mut call = known.map_or_else(|| ToolCall::new(id, ""), |it| it.0);
+        call.update(update.fields);
+        self.keep(call)
+    }
+
+    /// Keeps a call as the newest one, at the cost of the oldest.
+    fn keep(&mut self, mut call: ToolCall) -> &ToolCall {
+        // Nobody asks for it.
+        call.raw_output = None;
+        let json = serde_json::to_vec(&call).unwrap_or_default();
+        let size = json.len() + VALUE_BYTES * values_count(&json);
+        self.0.push_back((call, size));
+        let mut total: usize = self.0.iter().map(|it| it.1).sum();
+        while self.0.len() > CALLS_KEPT_MAX || total > CALLS_BYTES_MAX && self.0.len() > 1 {
+            total -= self.0.pop_front().map_or(0, |it| it.1);
+        }
+        &self.0.back().expect("the newest is never let go").0
     }
 }
 
@@ -271,5 +286,34 @@ mod tests {
         let update = serde_json::from_value(json!({"toolCallId": id})).expect("an update");
         assert_eq!(calls.update(update).kind, ToolKind::Delete);
         assert_eq!(calls.0.len(), CALLS_KEPT_MAX);
+    }
+
+    #[test]
+    fn large_calls_are_not_all_kept() {
+        let mut calls = ToolCalls::default();
+        for index in 0..CALLS_KEPT_MAX {
+            let input = json!({"path": "x".repeat(CALLS_BYTES_MAX / 4)});
+            calls.begin(ToolCall::new(format!("call-{index}"), "x").raw_input(input.clone()));
+            let update = json!({"toolCallId": format!("call-{index}"), "rawOutput": input});
+            let update = serde_json::from_value(update).expect("an update");
+            assert_eq!(calls.update(update).raw_output, None);
+        }
+        assert_eq!(calls.0.len(), 3);
+        let input = json!("x".repeat(2 * CALLS_BYTES_MAX));
+        calls.begin(ToolCall::new("large", "x").raw_input(input));
+        assert_eq!(calls.0.len(), 1, "the newest is kept whatever its size");
+    }
+
+    /// Each command within another is shown whole, as far as a person can be shown anything.
+    #[test]
+    fn commands_within_commands_do_not_add_up() {
+        let text = "x".repeat(200_000);
+        let input = (0..100).fold(json!(text), |it, _| json!({"command": it, "argv": [1, text]}));
+        let call = json!({"toolCallId": "1", "title": "t", "rawInput": input});
+        let call: ToolCall = serde_json::from_value(call).expect("a tool call");
+        let named: usize = named(&call).commands.iter().map(String::len).sum();
+        assert!(named <= 6 * COMMAND_BYTES_MAX, "{named}");
+        let command = tool_use(&call, Path::new("/nowhere")).command.expect("a command");
+        assert!(command.starts_with(r#"{"command":{"#) && command.ends_with('…'), "{command}");
     }
 }

@@ -21,9 +21,9 @@ const NOTE_BYTES_MAX: usize = 200;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 /// Options of one request that can be chosen.
-const OPTIONS_MAX: usize = 16;
+pub(crate) const OPTIONS_MAX: usize = 16;
 /// An id goes back as it came, so a longer one is left out, not cut.
-const OPTION_ID_BYTES_MAX: usize = 256;
+pub(crate) const OPTION_ID_BYTES_MAX: usize = 256;
 
 /// Reads the agent's frames until its process tree is gone.
 pub(crate) async fn read(

@@ -2,11 +2,18 @@
 //!
 //! Never judges what it finds. What it had to leave out, it says.
 
+use pitcrew_model::text;
 use serde_json::{Map, Value};
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+    path::PathBuf,
+};
 
 /// Paths that are looked at for one call: each costs a few looks at the disk.
 const PATHS_NAMED_MAX: usize = 1_000;
+/// Commands are taken until there is this much of them: more than anybody is shown.
+const COMMANDS_BYTES_MAX: usize = 16 * 1_024;
 
 #[derive(Debug, Default)]
 pub struct Named {
@@ -55,7 +62,10 @@ impl Named {
                 }
             }
             Value::Object(object) => {
-                self.commands.extend(command(object));
+                // A command within a command stands in both.
+                if self.commands.iter().map(String::len).sum::<usize>() < COMMANDS_BYTES_MAX {
+                    self.commands.extend(command(object));
+                }
                 for (key, value) in object {
                     if let ("changes", Value::Object(changes)) = (key.as_str(), value) {
                         // A patch as a map from path to change.
@@ -90,15 +100,47 @@ fn command(object: &Map<String, Value>) -> Option<String> {
 fn words(value: &Value) -> Option<String> {
     let words = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
-        Value::String(words) => words.clone(),
+        Value::String(words) => text::cut(words, COMMANDS_BYTES_MAX).to_owned(),
         Value::Array(items) => {
-            let word = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-            items.iter().map(word).collect::<Vec<_>>().join(" ")
+            let mut line = String::new();
+            for (index, item) in items.iter().enumerate() {
+                line.push_str(if index > 0 { " " } else { "" });
+                match item.as_str() {
+                    Some(word) => line.push_str(text::cut(word, COMMANDS_BYTES_MAX)),
+                    None => line.push_str(&json(item)),
+                }
+                if line.len() > COMMANDS_BYTES_MAX {
+                    break;
+                }
+            }
+            line
         }
         Value::Object(object) if object.is_empty() => String::new(),
-        Value::Object(_) => value.to_string(),
+        Value::Object(_) => json(value),
     };
     (!words.is_empty()).then_some(words)
+}
+
+/// The beginning of a value as JSON.
+fn json(value: &Value) -> String {
+    let mut beginning = Beginning(Vec::new());
+    // Stops where it is full.
+    serde_json::to_writer(&mut beginning, value).ok();
+    String::from_utf8_lossy(&beginning.0).into_owned()
+}
+
+struct Beginning(Vec<u8>);
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(COMMANDS_BYTES_MAX - self.0.len());
+        self.0.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A key as all the vendors' spellings of it: `filePath`, `file_path`, `file-path`.

@@ -2,6 +2,7 @@
 
 use super::{Line, LineKind};
 use crate::{
+    connection::{OPTION_ID_BYTES_MAX, OPTIONS_MAX},
     frame::{Incoming, take},
     plain::{one_line, plain},
     schema::{
@@ -169,14 +170,16 @@ impl Scribe {
     }
 
     fn permission(&mut self, offset: u64, id: &Value, mut params: Value) {
-        let call: Option<ToolCallUpdate> = serde_json::from_value(take(&mut params, "toolCall")).ok();
+        let call: Option<ToolCallUpdate> =
+            serde_json::from_value(take(&mut params, "toolCall")).ok();
         let title = call.map(|it| title(self.calls.update(it))).unwrap_or_default();
         let options = params["options"].as_array().into_iter().flatten();
         let named = options.filter_map(|it| {
             let name = one_line(it["name"].as_str()?, limits::NAME_BYTES_MAX);
-            Some((it["optionId"].as_str()?.to_owned(), name))
+            let option = it["optionId"].as_str().filter(|it| it.len() <= OPTION_ID_BYTES_MAX)?;
+            Some((option.to_owned(), name))
         });
-        self.options.insert(id.to_string(), named.collect());
+        self.options.insert(id.to_string(), named.take(OPTIONS_MAX).collect());
         self.add(offset, LineKind::PermissionAsked, title);
     }
 }
