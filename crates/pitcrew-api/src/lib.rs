@@ -22,6 +22,6 @@ pub use garbage::{GarbagePreview, KeptCheckout, RemovableCheckout};
 pub use health::{API_VERSION, Health, ShuttingDown, Tier, VersionMismatch};
 pub use known::Known;
 pub use problem::{Problem, ProblemCode};
-pub use stream::{EventLine, EventStreamLine, LogLine, LogSource, LogStreamLine};
+pub use stream::{EventLine, EventStreamLine, LogFact, LogLine, LogSource, LogStreamLine};
 pub use tool::ToolAnswer;
 pub use work::{Diff, FileStat, PlanReview, TaskDiff, TaskPath};

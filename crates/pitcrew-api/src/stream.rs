@@ -2,7 +2,7 @@
 //! tell a quiet orchestrator from a dead one.
 
 use crate::Known;
-use pitcrew_model::{AttemptId, Entry, PlanId, Seq, TaskId, Timestamp};
+use pitcrew_model::{AttemptId, Entry, Failure, Outcome, PlanId, Seq, TaskId, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
 /// A line of `GET /v1/events`.
@@ -60,6 +60,31 @@ pub struct LogLine {
     pub source: LogSource,
     /// Untrusted text, as the agent wrote it.
     pub text: String,
+    /// What the text says, for programs: of an attempt, a command or an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<LogFact>,
+}
+
+/// What we know of a step of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LogFact {
+    /// An attempt begins.
+    Attempt { number: u32, worker: WorkerId, agent: String },
+    /// A setup command or a check has run. The end of its output is the text.
+    Command {
+        command: String,
+        passed: bool,
+        /// Absent: killed at the time-out.
+        code: Option<i32>,
+        /// Absent where nobody measured it.
+        took_ms: Option<u64>,
+    },
+    /// The attempt has ended. The reason is the text.
+    Ended { outcome: Outcome, failure: Option<Failure> },
+    /// A fact of a newer orchestrator.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +92,14 @@ pub struct LogLine {
 pub enum LogSource {
     /// What we did about the task.
     Orchestrator,
+    /// An attempt begins.
+    Attempt,
+    /// A command that makes the checkout usable.
+    Setup,
+    /// A command that judges the merged work.
+    Check,
+    /// How the attempt ended, and why.
+    Outcome,
     /// What we told the agent.
     Prompt,
     /// What the agent said.

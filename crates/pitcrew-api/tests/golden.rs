@@ -3,12 +3,12 @@
 use expect_test::{Expect, expect};
 use pitcrew_api::{
     Accepted, Created, Diff, EventLine, EventStreamLine, FileStat, GarbagePreview, Health,
-    KeptCheckout, Known, LogLine, LogSource, LogStreamLine, PlanReview, Problem, ProblemCode,
-    Refused, RemovableCheckout, ShuttingDown, TaskDiff, TaskPath, Tier, ToolAnswer,
+    KeptCheckout, Known, LogFact, LogLine, LogSource, LogStreamLine, PlanReview, Problem,
+    ProblemCode, Refused, RemovableCheckout, ShuttingDown, TaskDiff, TaskPath, Tier, ToolAnswer,
 };
 use pitcrew_model::{
-    Actor, AttemptId, Command, CommitId, Entry, Event, PlanId, Reason, Rejection, RequestId,
-    RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict,
+    Actor, AttemptId, Command, CommitId, Entry, Event, Outcome, PlanId, Reason, Rejection,
+    RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict, WorkerId,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -171,11 +171,38 @@ fn log_stream_v1() {
             at: Some(Timestamp(1_000)),
             source: LogSource::Agent,
             text: "I read core/a.rs".into(),
+            fact: None,
         }),
         &expect![[
             r#"{"line":"log","number":1,"attempt":"attempt-5","at":1000,"source":"agent","text":"I read core/a.rs"}"#
         ]],
     );
+    let facts = [
+        (
+            LogSource::Attempt,
+            LogFact::Attempt { number: 2, worker: WorkerId(7), agent: "claude".into() },
+        ),
+        (
+            LogSource::Check,
+            LogFact::Command {
+                command: "make test".into(),
+                passed: false,
+                code: Some(1),
+                took_ms: None,
+            },
+        ),
+        (LogSource::Outcome, LogFact::Ended { outcome: Outcome::Success, failure: None }),
+    ];
+    let lines = facts.map(|(source, fact)| {
+        let (number, attempt, at) = (1, AttemptId(5), None);
+        let (text, fact) = (String::from("x"), Some(fact));
+        let line = LogStreamLine::Log(LogLine { number, attempt, at, source, text, fact });
+        serde_json::to_string(&line).expect("a line")
+    });
+    expect![[r#"
+        {"line":"log","number":1,"attempt":"attempt-5","at":null,"source":"attempt","text":"x","fact":{"kind":"attempt","number":2,"worker":"worker-7","agent":"claude"}}
+        {"line":"log","number":1,"attempt":"attempt-5","at":null,"source":"check","text":"x","fact":{"kind":"command","command":"make test","passed":false,"code":1,"took_ms":null}}
+        {"line":"log","number":1,"attempt":"attempt-5","at":null,"source":"outcome","text":"x","fact":{"kind":"ended","outcome":"success","failure":null}}"#]].assert_eq(&lines.join("\n"));
     check(
         &LogStreamLine::Heartbeat { at: Timestamp(6_000) },
         &expect![[r#"{"line":"heartbeat","at":6000}"#]],

@@ -20,6 +20,7 @@ mod orchestrator;
 mod look;
 
 pub use pitcrew_acp::{Line, LineKind, Transcript};
+pub use pitcrew_store::ReadError;
 
 pub use clock::now;
 pub use handle::{Accepted, Handle};

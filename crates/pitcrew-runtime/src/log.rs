@@ -2,7 +2,7 @@
 
 use crate::clock;
 use pitcrew_model::{Entry, Event, Timestamp};
-use pitcrew_views::Board;
+use pitcrew_views::{Board, words::stamp};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -116,52 +116,9 @@ fn part(event: &Event) -> String {
     }
 }
 
-/// `2026-11-15T09:49:00` in UTC.
-fn stamp(at: Timestamp) -> String {
-    let seconds = at.0 / 1_000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
-}
-
-/// The Gregorian date of a day counted from 1970-01-01.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let mut year = 1_970;
-    let mut left = days;
-    loop {
-        let length = if is_leap(year) { 366 } else { 365 };
-        if left < length {
-            break;
-        }
-        left -= length;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if left < length {
-            break;
-        }
-        left -= length;
-        month += 1;
-    }
-    (year, month, left + 1)
-}
-
-fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_stamp_is_a_date() {
-        assert_eq!(stamp(Timestamp(0)), "1970-01-01T00:00:00");
-        assert_eq!(stamp(Timestamp(1_709_210_096_000)), "2024-02-29T12:34:56");
-        assert_eq!(stamp(Timestamp(1_767_225_599_000)), "2025-12-31T23:59:59");
-    }
 
     /// S1-089: the name says when the orchestrator started.
     #[test]

@@ -20,7 +20,7 @@ pub use diff::{diff, stat};
 pub use happened::happened;
 pub use inbox::inbox;
 pub use live::live;
-pub use log::log_line;
+pub use log::{LogText, log_event};
 pub use style::Style;
 pub use summary::{SummaryExtras, summary};
 pub use table::{Align, Table};

@@ -15,6 +15,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 const TITLE_BYTES_MAX: usize = 300;
+/// What is kept of one message, however many chunks it comes in.
+const MESSAGE_BYTES_MAX: usize = 256 * 1_024;
 
 /// What has been read so far, as much of it as later frames refer to.
 #[derive(Default)]
@@ -154,7 +156,12 @@ impl Scribe {
         let time_ms = self.time_ms;
         let begin = || Line { offset, time_ms, kind, text: String::new() };
         let line = self.open.get_or_insert_with(begin);
-        line.text.push_str(&chunk.text);
+        let room = MESSAGE_BYTES_MAX.saturating_sub(line.text.len());
+        let part = text::cut(&chunk.text, room);
+        line.text.push_str(part);
+        if room > 0 && part.len() < chunk.text.len() {
+            line.text.push_str("\n[the rest of this message is left out]");
+        }
     }
 
     fn tool_ended(&mut self, offset: u64, call: &ToolCall) {
@@ -215,6 +222,21 @@ mod tests {
     fn updated(scribe: &mut Scribe, offset: u64, update: &Value) {
         let frame = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}});
         scribe.received(offset, 0, &frame.to_string());
+    }
+
+    #[test]
+    fn a_message_without_end_is_cut_once_and_says_so() {
+        let mut scribe = Scribe::default();
+        for offset in 0..40 {
+            updated(
+                &mut scribe,
+                offset,
+                &json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "日".repeat(4_000)}}),
+            );
+        }
+        let text = scribe.open_message().expect("a message").text;
+        assert!(text.len() < MESSAGE_BYTES_MAX + 100, "{} bytes", text.len());
+        assert_eq!(text.matches("is left out").count(), 1);
     }
 
     #[test]

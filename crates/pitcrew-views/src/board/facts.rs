@@ -80,6 +80,9 @@ pub struct Attempt {
     pub worker: WorkerId,
     /// 1 for the first.
     pub number: u32,
+    /// The entry that opened it: everything about it comes later in the journal.
+    #[serde(default)]
+    pub opened: Seq,
     /// The last step that was begun.
     pub step: Step,
     pub started_at: Timestamp,

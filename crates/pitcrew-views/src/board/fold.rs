@@ -32,7 +32,7 @@ impl Board {
             Event::TaskMoved { task, to, reason, .. } => self.move_task(*task, *to, reason, at),
             Event::TaskDeployed { task, .. } => self.edit_task(*task, |it| it.deployed = true),
             Event::RetryGranted { task, .. } => self.edit_task(*task, Task::grant_retry),
-            Event::AttemptOpened { .. } => self.open_attempt(&entry.event, at),
+            Event::AttemptOpened { .. } => self.open_attempt(entry),
             Event::AttemptEnded { attempt, outcome, failure } => {
                 self.edit_attempt(*attempt, |it| {
                     it.ended_at = Some(at);
@@ -129,10 +129,12 @@ impl Board {
         });
     }
 
-    fn open_attempt(&mut self, event: &Event, at: Timestamp) {
-        let Event::AttemptOpened { attempt, task, worker, number, start, base } = event else {
+    fn open_attempt(&mut self, entry: &Entry) {
+        let Event::AttemptOpened { attempt, task, worker, number, start, base } = &entry.event
+        else {
             return;
         };
+        let at = entry.at;
         let Some(owner) = self.tasks.get_mut(task) else { return };
         if self.attempts.contains_key(attempt) || self.workers.contains_key(worker) {
             return;
@@ -160,6 +162,7 @@ impl Board {
             task: *task,
             worker: *worker,
             number: *number,
+            opened: entry.seq,
             step: Step::Checkout,
             started_at: at,
             ended_at: None,

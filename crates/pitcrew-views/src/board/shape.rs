@@ -37,6 +37,9 @@ pub struct PlanView {
     pub since: Timestamp,
     pub reason: String,
     pub deploy: Deploy,
+    /// What makes each fresh checkout usable.
+    #[serde(default)]
+    pub setup: Vec<String>,
     /// Absent until the vault knows what the plan starts from.
     pub base: Option<PlanBase>,
     pub base_check: BaseCheck,

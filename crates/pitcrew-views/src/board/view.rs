@@ -74,6 +74,7 @@ impl Board {
             since: plan.since,
             reason: plan.reason.clone(),
             deploy: plan.head.deploy,
+            setup: plan.head.setup.clone(),
             base: plan.base.clone(),
             base_check: plan.base_check.clone(),
             head: plan.integrated.clone(),

@@ -7,12 +7,13 @@ use crate::{
     exit::Exit,
     ids::{self, Target},
     output::Output,
-    render,
+    render::{LogText, log_event},
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, LogStreamLine, paths};
-use pitcrew_model::{Event, PlanId, Seq, TaskId};
-use pitcrew_views::plain;
+use pitcrew_model::{AttemptId, Event, Outcome, PlanId, Seq, TaskId};
+use pitcrew_views::{TaskView, plain, words::stamp};
+use std::collections::BTreeMap;
 
 pub async fn run(args: LogsArgs, output: Output) -> Done {
     let client = Client::here().await?;
@@ -23,6 +24,9 @@ pub async fn run(args: LogsArgs, output: Output) -> Done {
 }
 
 async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output) -> Done {
+    let board = client.board(paths::BoardQuery { all: true, plan: None }).await?;
+    let task_view = board.task(task);
+    let mut text = LogText::new(output.out, task_view.map(outcomes).unwrap_or_default());
     let mut from = 0;
     loop {
         let query = paths::LogQuery { from, follow: args.follow };
@@ -30,7 +34,12 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
         loop {
             let line = match lines.next().await {
                 Next::Line(line) => line,
-                Next::End => return Ok(Exit::Success),
+                Next::End => {
+                    if from == 0 {
+                        tell_nothing(task, task_view, output);
+                    }
+                    return Ok(Exit::Success);
+                }
                 // The stream goes on after the last line once the orchestrator is back.
                 Next::Broken(_) => break,
             };
@@ -39,18 +48,34 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
             if args.output.json {
                 output.json(&LogStreamLine::Log(line))?;
             } else {
-                output.line(&render::log_line(&line, output.out))?;
+                output.line(&text.show(&line))?;
             }
         }
     }
 }
 
+fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
+    task.attempts.iter().filter_map(|it| Some((it.id, it.outcome?))).collect()
+}
+
+/// An empty log is no answer.
+fn tell_nothing(task: TaskId, view: Option<&TaskView>, output: Output) {
+    let why = view.and_then(|it| it.reason.as_deref()).map(|it| format!(": {}", plain::line(it)));
+    output.note(&format!("{task} has not started{}", why.unwrap_or_default()));
+}
+
 /// Every event of a plan that is told in words.
 async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output) -> Done {
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
-    if client.board(query).await?.plan(plan).is_none() {
+    let board = client.board(query).await?;
+    let Some(view) = board.plan(plan) else {
         return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
             .help("`pitcrew status --all` lists the plans"));
+    };
+    if !args.output.json {
+        let began = stamp(view.created_at).replace('T', " ");
+        let heading = format!("{plan} {}, {began} UTC", plain::line(&view.name));
+        output.line(&output.out.bold(&heading))?;
     }
     let mut after = Seq(0);
     loop {
@@ -72,7 +97,8 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
             if args.output.json {
                 output.json(&EventStreamLine::Event(line))?;
             } else {
-                output.line(&plain::line(text))?;
+                let since_ms = line.at.since(view.created_at);
+                output.line(&log_event(text, since_ms, output.out))?;
             }
             if ended && args.follow {
                 return Ok(Exit::Success);

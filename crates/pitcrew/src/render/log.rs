@@ -1,25 +1,201 @@
-//! Lines of a task's log.
+//! The log of a task: a heading for each attempt, and below it who said what, and when.
 
-use super::Style;
-use pitcrew_api::{LogLine, LogSource};
-use pitcrew_views::plain;
+use super::{Style, words::duration};
+use pitcrew_api::{LogFact, LogLine, LogSource};
+use pitcrew_model::{AttemptId, Outcome, Timestamp};
+use pitcrew_views::{plain, words::stamp};
+use std::collections::BTreeMap;
 
-/// Who said it, and what; every line of it has the name before it.
-pub fn log_line(line: &LogLine, style: Style) -> String {
-    let (name, quiet) = match line.source {
-        LogSource::Orchestrator => ("pitcrew", true),
+/// Lines of one text that are shown before the rest is only counted.
+const LINES_SHOWN_MAX: usize = 200;
+/// The same for the output of a command, of which the end matters.
+const OUTPUT_LINES_SHOWN_MAX: usize = 20;
+/// Characters of one line that are shown.
+const COLUMNS_SHOWN_MAX: usize = 2_000;
+
+/// Shows one line after the other.
+pub struct LogText {
+    style: Style,
+    /// How the attempts ended that had ended when the reading began.
+    outcomes: BTreeMap<AttemptId, Outcome>,
+    /// When the attempt that is being shown began.
+    started_at: Option<Timestamp>,
+}
+
+/// Which end of a long text is kept.
+#[derive(Clone, Copy)]
+enum Keep {
+    Beginning,
+    End,
+}
+
+impl LogText {
+    pub fn new(style: Style, outcomes: BTreeMap<AttemptId, Outcome>) -> Self {
+        Self { style, outcomes, started_at: None }
+    }
+
+    /// When, who, and what; every line of it has the name before it.
+    pub fn show(&mut self, line: &LogLine) -> String {
+        if line.source == LogSource::Attempt {
+            return self.heading(line);
+        }
+        let (name, quiet) = name(line.source);
+        let when = line.at.zip(self.started_at).map(|(at, start)| offset(at.since(start)));
+        let when = format!("{:>9}", when.unwrap_or_default());
+        let name = format!("{name:>7} |");
+        let name = if quiet { self.style.dim(&name) } else { self.style.cyan(&name) };
+        let first = format!("{} {name}", self.style.dim(&when));
+        let others = format!("{:>9} {name}", "");
+        let place = |(index, it): (usize, String)| {
+            let before = if index == 0 { &first } else { &others };
+            format!("{before} {it}").trim_end().to_owned()
+        };
+        let text = self.text(line);
+        text.into_iter().enumerate().map(place).collect::<Vec<_>>().join("\n")
+    }
+
+    /// `attempt 2 by worker-5 (claude), 2026-11-15 09:49:00 UTC: failed`
+    fn heading(&mut self, line: &LogLine) -> String {
+        let gap = if self.started_at.is_some() { "\n" } else { "" };
+        self.started_at = line.at;
+        let mut text = plain::line(&line.text);
+        if let Some(at) = line.at {
+            text = format!("{text}, {} UTC", stamp(at).replace('T', " "));
+        }
+        if let Some(outcome) = self.outcomes.get(&line.attempt) {
+            text = format!("{text}: {outcome}");
+        }
+        format!("{gap}{}", self.style.bold(&text))
+    }
+
+    fn text(&self, line: &LogLine) -> Vec<String> {
+        let output = |max| bounded(&line.text, max, Keep::End);
+        match &line.fact {
+            Some(LogFact::Command { command, code, took_ms, .. }) => {
+                let mut lines = vec![self.command(command, *code, *took_ms)];
+                if !line.text.trim().is_empty() {
+                    lines.extend(output(OUTPUT_LINES_SHOWN_MAX));
+                }
+                lines
+            }
+            Some(LogFact::Ended { outcome, .. }) => {
+                let mut lines = bounded(&line.text, LINES_SHOWN_MAX, Keep::Beginning);
+                let word = match outcome {
+                    Outcome::Success => self.style.green("success"),
+                    Outcome::Partial => self.style.yellow("partial"),
+                    Outcome::Failed | Outcome::Timeout | Outcome::Cancelled => {
+                        self.style.red(&outcome.to_string())
+                    }
+                };
+                lines[0] = if lines[0].is_empty() { word } else { format!("{word}: {}", lines[0]) };
+                lines
+            }
+            Some(LogFact::Attempt { .. } | LogFact::Unknown) | None => match line.source {
+                LogSource::Tool | LogSource::Stderr => output(LINES_SHOWN_MAX),
+                LogSource::Orchestrator
+                | LogSource::Attempt
+                | LogSource::Setup
+                | LogSource::Check
+                | LogSource::Outcome
+                | LogSource::Prompt
+                | LogSource::Agent
+                | LogSource::Thought
+                | LogSource::Unknown => bounded(&line.text, LINES_SHOWN_MAX, Keep::Beginning),
+            },
+        }
+    }
+
+    fn command(&self, command: &str, code: Option<i32>, took_ms: Option<u64>) -> String {
+        let ended = match code {
+            Some(0) => self.style.green("passed"),
+            Some(code) => self.style.red(&format!("failed with exit code {code}")),
+            None => self.style.red("killed at the time-out"),
+        };
+        let took = took_ms.map(|it| format!(", {}", duration(it))).unwrap_or_default();
+        format!("`{}` {ended}{took}", plain::line(command))
+    }
+}
+
+/// A line of a plan's log: when since its beginning, and what.
+pub fn log_event(text: &str, since_ms: u64, style: Style) -> String {
+    format!("{} {}", style.dim(&format!("{:>9}", offset(since_ms))), plain::line(text))
+}
+
+fn name(source: LogSource) -> (&'static str, bool) {
+    match source {
+        LogSource::Orchestrator | LogSource::Attempt => ("pitcrew", true),
+        LogSource::Setup => ("setup", false),
+        LogSource::Check => ("check", false),
+        LogSource::Outcome => ("ended", false),
         LogSource::Prompt => ("prompt", true),
         LogSource::Agent => ("agent", false),
         LogSource::Thought => ("thought", true),
         LogSource::Tool => ("tool", false),
         LogSource::Stderr => ("stderr", false),
         LogSource::Unknown => ("other", false),
-    };
-    let name = format!("{name:>7} |");
-    let name = if quiet { style.dim(&name) } else { style.cyan(&name) };
-    let text = plain::block(line.text.trim_end());
-    if text.is_empty() {
-        return name;
     }
-    text.lines().map(|it| format!("{name} {it}")).collect::<Vec<_>>().join("\n")
+}
+
+/// `+0:03.5`, `+1:02:03`: the time since the attempt began.
+fn offset(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("+{hours}:{minutes:02}:{rest:02}")
+    } else {
+        format!("+{minutes}:{rest:02}.{}", milliseconds % 1_000 / 100)
+    }
+}
+
+/// At least one line, at most so many, and one that says what is left out.
+fn bounded(text: &str, lines_max: usize, keep: Keep) -> Vec<String> {
+    let text = plain::block(text.trim_end());
+    let all: Vec<&str> = text.lines().collect();
+    let left_out = all.len().saturating_sub(lines_max);
+    let shown = match keep {
+        Keep::Beginning => &all[..all.len() - left_out],
+        Keep::End => &all[left_out..],
+    };
+    let mut lines: Vec<String> = shown.iter().map(|it| cut(it)).collect();
+    if left_out > 0 {
+        let note = format!("[{left_out} more lines: --json shows them]");
+        match keep {
+            Keep::Beginning => lines.push(note),
+            Keep::End => lines.insert(0, note),
+        }
+    }
+    if lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(COLUMNS_SHOWN_MAX) {
+        Some((end, _)) => format!("{}… [{} more bytes]", &line[..end], line.len() - end),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_since_the_beginning_is_short() {
+        let said = [0, 3_540, 62_000, 3_723_000].map(offset);
+        assert_eq!(said, ["+0:00.0", "+0:03.5", "+1:02.0", "+1:02:03"]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_says_so() {
+        let text: String = (1..=5).map(|it| format!("{it}\n")).collect();
+        assert_eq!(
+            bounded(&text, 2, Keep::Beginning),
+            ["1", "2", "[3 more lines: --json shows them]"]
+        );
+        assert_eq!(bounded(&text, 2, Keep::End), ["[3 more lines: --json shows them]", "4", "5"]);
+        assert_eq!(bounded("", 2, Keep::End), [""]);
+        assert!(cut(&"x".repeat(3_000)).ends_with("… [1000 more bytes]"));
+    }
 }

@@ -69,6 +69,7 @@ fn a_second_attempt_knows_why_the_first_failed() {
     let plan = sandbox.plan(
         r#"
 name = "by mistakes"
+setup = "echo ready"
 
 [[task]]
 id = "learns"
@@ -82,16 +83,57 @@ the-word
 END
 complete tried
 """
-checks = "grep -q the-word core/new.txt"
+checks = "echo looked; grep -q the-word core/new.txt"
 "#,
     );
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     assert!(ran.stderr.contains("Retrying task-1 learns: check"), "{ran}");
     assert!(ran.stdout.contains("2 attempts"), "{ran}");
     let log = sandbox.pitcrew(&["logs", "learns"]).expect(0);
-    assert!(log.stdout.contains(" prompt | ") && log.stdout.contains("the-word"), "{log}");
+    let in_order = [
+        "attempt 1 by worker-1 (builtin), 20",
+        " UTC: failed\n",
+        " pitcrew | checkout at ",
+        "   setup | `echo ready` passed\n",
+        "  prompt | ",
+        "   check | `echo looked; grep -q the-word core/new.txt` failed with exit code 1\n",
+        "   check | looked\n",
+        "   ended | failed: check",
+        " pitcrew | the next attempt begins in ",
+        "\n\nattempt 2 by worker-2 (builtin), 20",
+        " UTC: success\n",
+        "  prompt | ",
+        "   check | `echo looked; grep -q the-word core/new.txt` passed, ",
+        "   check | looked\n",
+        " pitcrew | integrated as ",
+        "   ended | success\n",
+    ];
+    let mut rest = log.stdout.as_str();
+    for part in in_order {
+        let Some((_, after)) = rest.split_once(part) else { panic!("no `{part}` in {rest}") };
+        rest = after;
+    }
+    assert!(log.stdout.contains("\n  +0:0"), "each line says when: {log}");
     let lines = sandbox.pitcrew(&["logs", "task-1", "--json"]).expect(0).json_lines();
     assert!(lines.iter().all(|it| it["line"] == "log"), "{lines:?}");
+    let fact = |kind: &str| lines.iter().filter(|it| it["fact"]["kind"] == kind).count();
+    assert_eq!((fact("attempt"), fact("command"), fact("ended")), (2, 4, 2), "{lines:?}");
+    let followed = sandbox.pitcrew(&["logs", "task-1", "--json", "--follow"]).expect(0);
+    assert_eq!(followed.json_lines(), lines);
+    sandbox.pitcrew(&["logs", "plan-1"]).expect(0).says("plan-1 by mistakes, 20").says("  +0:0");
+}
+
+#[test]
+fn a_task_that_has_not_started_has_a_log_that_says_so() {
+    let sandbox = sandbox();
+    let second = "\n[[task]]\nid = \"later\"\ncommand = \"true\"\nregion = \"ui\"\ndepends_on = [\"waits\"]\n";
+    let plan = sandbox.plan(&format!("{}{second}", gated(&sandbox, "gated")));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    let log = sandbox.pitcrew(&["logs", "later"]).expect(0);
+    log.notes("task-2 has not started: waits for task-1 waits");
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["watch"]).expect(0);
 }
 
 /// Several plans run at the same time, and a name that both have is not guessed.

@@ -1,0 +1,170 @@
+//! What an entry of the journal says of an attempt.
+
+use super::{Look, Said};
+use pitcrew_api::{LogFact, LogSource};
+use pitcrew_model::{
+    AttemptId, CheckFailure, CheckResult, EffectResult, Entry, Event, Failure, Outcome, Reason,
+    Timestamp, WorkerId,
+};
+use pitcrew_views::{Board, plain, words::duration};
+
+/// On which side of the conversation it belongs.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Before,
+    After,
+}
+
+pub enum Whose {
+    Attempt(AttemptId),
+    Worker(WorkerId),
+    /// The newest attempt of the task.
+    Newest,
+}
+
+type Step = (Whose, Place, Said);
+
+/// The lines of an entry. What belongs to another task finds no attempt that it could be told of.
+pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
+    let worded = |whose, place| vec![(whose, place, worded(board, entry))];
+    match &entry.event {
+        Event::AttemptOpened { attempt, task, worker, number, .. } if *task == look.task.id => {
+            let agent = look.task.agent.clone();
+            let text = format!("attempt {number} by {worker} ({})", plain::line(&agent));
+            let fact = LogFact::Attempt { number: *number, worker: *worker, agent };
+            let said = said(entry.at, LogSource::Attempt, text, Some(fact));
+            vec![(Whose::Attempt(*attempt), Place::Before, said)]
+        }
+        Event::AttemptEnded { attempt, outcome, failure } => {
+            let lines = ended(entry.at, *outcome, failure.as_ref());
+            after(*attempt, lines)
+        }
+        Event::TaskMoved { task, reason: Reason::Failure { retry_at: Some(at), .. }, .. }
+            if *task == look.task.id =>
+        {
+            let text = format!("the next attempt begins in {}", duration(at.since(entry.at)));
+            vec![(Whose::Newest, Place::After, orchestrator(entry.at, text))]
+        }
+        Event::RetryGranted { task, .. } if *task == look.task.id => {
+            worded(Whose::Newest, Place::After)
+        }
+        Event::AgentExited { worker, .. } => worded(Whose::Worker(*worker), Place::After),
+        Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
+        Event::EffectEnded { result, .. } => of_result(board, entry, result, look),
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
+        | Event::PlanCreated { .. }
+        | Event::TaskAdded { .. }
+        | Event::PlanMoved { .. }
+        | Event::PlanOpened { .. }
+        | Event::BaseCheckAsked { .. }
+        | Event::TaskMoved { .. }
+        | Event::TaskDeployed { .. }
+        | Event::RetryGranted { .. }
+        | Event::AttemptOpened { .. }
+        | Event::WorkerMoved { .. }
+        | Event::AgentStartAsked { .. }
+        | Event::TurnOpened { .. }
+        | Event::StopAsked { .. }
+        | Event::InterruptAsked { .. }
+        | Event::ActivityNoted { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::VerifyAsked { .. }
+        | Event::IntegrateAsked { .. }
+        | Event::RequestOpened { .. }
+        | Event::RequestMoved { .. }
+        | Event::ToolDecided { .. }
+        | Event::ToolAnswered { .. }
+        | Event::LandingMoved { .. }
+        | Event::Abandoned { .. }
+        | Event::RemovalAsked { .. } => Vec::new(),
+    }
+}
+
+fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -> Vec<Step> {
+    let worded = |whose, place| vec![(whose, place, worded(board, entry))];
+    match result {
+        EffectResult::CheckoutPrepared { attempt, .. } => {
+            let mut lines = worded(Whose::Attempt(*attempt), Place::Before);
+            // A checkout is there only where every one of them has passed.
+            lines.extend(look.setup.iter().map(|it| {
+                let fact = command(it, Some(0), None);
+                let said = said(entry.at, LogSource::Setup, String::new(), Some(fact));
+                (Whose::Attempt(*attempt), Place::Before, said)
+            }));
+            lines
+        }
+        EffectResult::AgentReady { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
+        EffectResult::Verified { attempt, checks, .. } if !checks.is_empty() => {
+            let passed = |it: &CheckResult| {
+                let fact = command(&it.command, it.code, Some(it.took_ms));
+                said(entry.at, LogSource::Check, it.output.clone(), Some(fact))
+            };
+            after(*attempt, checks.iter().map(passed).collect())
+        }
+        EffectResult::Verified { attempt, .. }
+        | EffectResult::WorkCollected { attempt, .. }
+        | EffectResult::WorkSaved { attempt, commit: Some(_) }
+        | EffectResult::Integrated { attempt, .. } => {
+            worded(Whose::Attempt(*attempt), Place::After)
+        }
+        // Of the plan, told by another line, or after a newer attempt may have begun.
+        EffectResult::WorkSaved { commit: None, .. }
+        | EffectResult::PlanPrepared { .. }
+        | EffectResult::PlanNotPrepared { .. }
+        | EffectResult::BaseChecked { .. }
+        | EffectResult::TurnEnded { .. }
+        | EffectResult::PermissionAnswered { .. }
+        | EffectResult::TurnInterrupted { .. }
+        | EffectResult::AgentStopped { .. }
+        | EffectResult::AttemptFailed { .. }
+        | EffectResult::Landed { .. }
+        | EffectResult::NotLanded { .. }
+        | EffectResult::CheckoutRemoved { .. }
+        | EffectResult::CheckoutKept { .. } => Vec::new(),
+    }
+}
+
+/// The commands that failed, each with the end of its output, and the outcome with its reason.
+fn ended(at: Timestamp, outcome: Outcome, failure: Option<&Failure>) -> Vec<Said> {
+    let mut lines = Vec::new();
+    let mut text = failure.map(ToString::to_string).unwrap_or_default();
+    if let Some(Failure::Checks { failed }) = failure {
+        lines.extend(failed.iter().map(|it| failed_check(at, it)));
+    } else if let Some(Failure::Setup { command: ran, code, output }) = failure {
+        let fact = command(ran, *code, None);
+        lines.push(said(at, LogSource::Setup, output.clone(), Some(fact)));
+    } else if let Some(detail) = failure.map(Failure::detail).filter(|it| !it.is_empty()) {
+        text = format!("{text}\n{detail}");
+    }
+    let fact = LogFact::Ended { outcome, failure: failure.cloned() };
+    lines.push(said(at, LogSource::Outcome, text, Some(fact)));
+    lines
+}
+
+fn failed_check(at: Timestamp, check: &CheckFailure) -> Said {
+    let fact = command(&check.command, check.code, None);
+    said(at, LogSource::Check, check.output.clone(), Some(fact))
+}
+
+fn command(command: &str, code: Option<i32>, took_ms: Option<u64>) -> LogFact {
+    LogFact::Command { command: command.to_owned(), passed: code == Some(0), code, took_ms }
+}
+
+fn after(attempt: AttemptId, lines: Vec<Said>) -> Vec<Step> {
+    lines.into_iter().map(|it| (Whose::Attempt(attempt), Place::After, it)).collect()
+}
+
+fn worded(board: &Board, entry: &Entry) -> Said {
+    let text = pitcrew_views::line(board, entry).map(|it| it.text).unwrap_or_default();
+    orchestrator(entry.at, text)
+}
+
+fn orchestrator(at: Timestamp, text: String) -> Said {
+    said(at, LogSource::Orchestrator, text, None)
+}
+
+fn said(at: Timestamp, source: LogSource, text: String, fact: Option<LogFact>) -> Said {
+    Said { at, source, text, fact }
+}

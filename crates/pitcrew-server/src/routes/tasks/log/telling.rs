@@ -1,0 +1,158 @@
+//! Puts the steps and the conversations of a task in one order, the same for every reader: what
+//! led to the agent, what was said with it, what became of it.
+
+use super::{
+    Look, Said,
+    steps::{self, Place},
+    talk::{Growth, Talk},
+};
+use crate::serve::Doors;
+use pitcrew_model::{AttemptId, EffectResult, Entry, Event, Seq, WorkerId};
+use pitcrew_runtime::ReadError;
+
+/// Entries read at a time.
+const READ_BATCH: usize = 256;
+
+/// What was told so far, and what waits to be told.
+#[derive(Default)]
+pub struct Telling {
+    /// The last entry that was read, once there is anything to read.
+    after: Option<Seq>,
+    attempts: Vec<Attempt>,
+}
+
+struct Attempt {
+    id: AttemptId,
+    worker: WorkerId,
+    agent: Agent,
+    has_ended: bool,
+    before: Vec<Said>,
+    talk: Talk,
+    after: Vec<Said>,
+}
+
+/// Where the agent of an attempt stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agent {
+    Coming,
+    Ready,
+    /// It was asked to end, and may still say something.
+    Stopping,
+    Gone,
+}
+
+impl Telling {
+    pub fn read(
+        &mut self,
+        doors: &Doors,
+        look: &Look,
+    ) -> Result<Vec<(AttemptId, Said)>, ReadError> {
+        self.take_entries(doors, look)?;
+        let newest = self.attempts.len().saturating_sub(1);
+        let mut all = Vec::new();
+        for (index, attempt) in self.attempts.iter_mut().enumerate() {
+            // A newer attempt begins when the one before is put away.
+            let is_over = index < newest || attempt.is_over() || look.task.status.has_ended();
+            let growth = if is_over { Growth::Over } else { Growth::Grows };
+            let said = attempt.tell(doors, growth);
+            all.extend(said.into_iter().map(|it| (attempt.id, it)));
+        }
+        Ok(all)
+    }
+
+    fn take_entries(&mut self, doors: &Doors, look: &Look) -> Result<(), ReadError> {
+        let Some(first) = look.task.attempts.first() else { return Ok(()) };
+        let mut after = self.after.unwrap_or(Seq(first.opened.0.saturating_sub(1)));
+        loop {
+            let entries = doors.orchestrator.entries(after, READ_BATCH)?;
+            let views = doors.orchestrator.handle().views();
+            for entry in &entries {
+                after = entry.seq;
+                self.note(entry, look);
+                for (whose, place, said) in steps::say(&views.board, entry, look) {
+                    self.keep(&whose, place, said);
+                }
+            }
+            self.after = Some(after);
+            if entries.len() < READ_BATCH {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Follows where the attempts of the task stand.
+    fn note(&mut self, entry: &Entry, look: &Look) {
+        let event = &entry.event;
+        if let Event::AttemptOpened { attempt, task, worker, .. } = event
+            && *task == look.task.id
+        {
+            self.attempts.push(Attempt::new(*attempt, *worker));
+        } else if let Event::AttemptEnded { attempt, .. } = event {
+            let ended = self.attempts.iter_mut().find(|it| it.id == *attempt);
+            ended.into_iter().for_each(|it| it.has_ended = true);
+        } else if let Event::StopAsked { worker } = event {
+            self.set_agent(*worker, Agent::Stopping);
+        } else if let Event::AgentExited { worker, .. } = event {
+            self.set_agent(*worker, Agent::Gone);
+        } else if let Event::EffectEnded { result, .. } = event {
+            if let EffectResult::AgentReady { worker, .. } = result {
+                self.set_agent(*worker, Agent::Ready);
+            } else if let EffectResult::AgentStopped { worker, .. } = result {
+                self.set_agent(*worker, Agent::Gone);
+            }
+        }
+    }
+
+    fn set_agent(&mut self, worker: WorkerId, agent: Agent) {
+        let attempt = self.attempts.iter_mut().find(|it| it.worker == worker);
+        attempt.into_iter().for_each(|it| it.agent = agent);
+    }
+
+    fn keep(&mut self, whose: &steps::Whose, place: Place, said: Said) {
+        let attempt = match whose {
+            steps::Whose::Attempt(id) => self.attempts.iter_mut().find(|it| it.id == *id),
+            steps::Whose::Worker(id) => self.attempts.iter_mut().find(|it| it.worker == *id),
+            steps::Whose::Newest => self.attempts.last_mut(),
+        };
+        let Some(attempt) = attempt else { return };
+        match place {
+            // What comes late has been overtaken.
+            Place::Before if !attempt.has_ended => attempt.before.push(said),
+            Place::Before | Place::After => attempt.after.push(said),
+        }
+    }
+}
+
+impl Attempt {
+    fn new(id: AttemptId, worker: WorkerId) -> Self {
+        Self {
+            id,
+            worker,
+            agent: Agent::Coming,
+            has_ended: false,
+            before: Vec::new(),
+            talk: Talk::default(),
+            after: Vec::new(),
+        }
+    }
+
+    /// Nothing more will be said with its agent.
+    fn is_over(&self) -> bool {
+        match self.agent {
+            Agent::Gone => true,
+            Agent::Coming | Agent::Ready => self.has_ended,
+            Agent::Stopping => false,
+        }
+    }
+
+    fn tell(&mut self, doors: &Doors, growth: Growth) -> Vec<Said> {
+        let mut said = std::mem::take(&mut self.before);
+        if growth == Growth::Over || self.agent != Agent::Coming {
+            said.extend(self.talk.read(doors, self.id, growth));
+        }
+        if growth == Growth::Over {
+            said.append(&mut self.after);
+        }
+        said
+    }
+}
