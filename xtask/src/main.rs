@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask test`, `ci`, `tidy` and `bench`.
+//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `bench` and `model`.
 //!
 //! One file per command. It depends on nothing but the standard library, so that it is built in
 //! a moment on a fresh machine. Never part of the product.
@@ -8,6 +8,7 @@ mod tidy;
 mod test;
 mod ci;
 mod bench;
+mod model;
 
 use program::Failure;
 use std::process::ExitCode;
@@ -19,7 +20,9 @@ usage: cargo xtask COMMAND
   ci      fmt, tidy, clippy, docs, test: what must pass before a change is taken
   tidy    the rules of this repository that the compiler does not know
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
-          measure; all when none is named; --write puts the tables into docs/benchmarks.md";
+          measure; all when none is named; --write puts the tables into docs/benchmarks.md
+  model   [--port PORT]
+          start the scripted model, to try real agents by hand";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +49,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
         ("bench", names) => bench::run(names),
+        ("model", arguments) => model::run(arguments),
         ("test" | "ci" | "tidy", [unknown, ..]) => {
             Err(Failure(format!("`{command}` takes no arguments, and got `{unknown}`\n\n{USAGE}")))
         }

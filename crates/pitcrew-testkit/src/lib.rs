@@ -14,6 +14,7 @@ mod terminal;
 mod sandbox;
 mod corpus;
 mod memory;
+pub mod model;
 
 pub use corpus::{Corpus, Sample, cases};
 pub use finished::Finished;

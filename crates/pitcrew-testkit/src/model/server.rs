@@ -1,0 +1,221 @@
+//! The door on 127.0.0.1.
+
+use super::{
+    conversation::Delivery,
+    dialect::{self, Dialect},
+    outcome::{Outcome, outcome},
+};
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, Path, Query, State},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::{any, get, post},
+};
+use futures::stream;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeSet, HashMap},
+    convert::Infallible,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+};
+use tokio::{net::TcpListener, sync::oneshot};
+
+/// A running server. It ends when this is dropped.
+pub struct ModelServer {
+    address: SocketAddr,
+    seen: Seen,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What was asked for so far.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Log>>);
+
+#[derive(Default)]
+struct Log {
+    requests: Vec<(String, Value)>,
+    /// Failures that happen once, and have happened.
+    failed: BTreeSet<u64>,
+}
+
+impl Seen {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ModelServer {
+    /// Starts one on a free port.
+    pub fn start() -> Self {
+        Self::at_port(0).expect("a free port on 127.0.0.1")
+    }
+
+    /// Starts one on this port; on any where it is 0.
+    pub fn at_port(port: u16) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port)))?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let seen = Seen::default();
+        let router = router(seen.clone());
+        let serve = async move {
+            tokio::select! {
+                served = axum::serve(listener, router) => served.expect("it serves"),
+                _ = stopped => {}
+            }
+        };
+        let thread = std::thread::spawn(move || runtime.block_on(serve));
+        Ok(Self { address, seen, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where it is: `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many answers of a model were asked for.
+    pub fn calls_count(&self) -> usize {
+        self.seen.log().requests.len()
+    }
+
+    /// Every request for an answer: the path, and the body.
+    pub fn calls(&self) -> Vec<(String, Value)> {
+        self.seen.log().requests.clone()
+    }
+
+    /// Waits for its end, which never comes by itself.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+fn router(seen: Seen) -> Router {
+    let chat = post(|state: State<Seen>, uri: Uri, body: Bytes| {
+        answer(state, uri, body, Dialect::OpenAiChat)
+    });
+    let responses = post(|state: State<Seen>, uri: Uri, body: Bytes| {
+        answer(state, uri, body, Dialect::OpenAiResponses)
+    });
+    let messages = post(|state: State<Seen>, uri: Uri, body: Bytes| {
+        answer(state, uri, body, Dialect::Anthropic)
+    });
+    let ollama =
+        post(|state: State<Seen>, uri: Uri, body: Bytes| answer(state, uri, body, Dialect::Ollama));
+    Router::new()
+        .route("/v1/chat/completions", chat.clone())
+        .route("/chat/completions", chat)
+        .route("/v1/responses", responses.clone())
+        .route("/responses", responses)
+        .route("/v1/messages", messages)
+        .route("/v1/messages/count_tokens", post(count_anthropic))
+        .route("/v1beta/models/{call}", post(gemini))
+        .route("/v1/models/{call}", post(gemini))
+        .route("/api/chat", ollama)
+        .route("/api/tags", get(async || Json(json!({ "models": [{ "name": "scripted" }] }))))
+        .route("/api/show", post(async || Json(json!({ "capabilities": ["tools"] }))))
+        .route("/v1/models", get(async || Json(dialect::models())))
+        .route("/", any(async || "a scripted model\n"))
+        .fallback(unknown)
+        .layer(DefaultBodyLimit::disable())
+        .with_state(seen)
+}
+
+async fn unknown(method: Method, uri: Uri) -> Response {
+    let error = json!({ "error": { "message": format!("there is no {method} {}", uri.path()) } });
+    (StatusCode::NOT_FOUND, Json(error)).into_response()
+}
+
+async fn answer(State(seen): State<Seen>, uri: Uri, body: Bytes, dialect: Dialect) -> Response {
+    let request: Value = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    seen.log().requests.push((uri.path().to_owned(), request.clone()));
+    let conversation = dialect.read(&request);
+    let model = conversation.model.clone();
+    let outcome = outcome(&conversation, |place| seen.log().failed.insert(place));
+    tell(dialect, outcome, &model, conversation.delivery).await
+}
+
+async fn tell(dialect: Dialect, outcome: Outcome, model: &str, delivery: Delivery) -> Response {
+    tokio::time::sleep(outcome.delay).await;
+    let reply = match outcome.answer {
+        Ok(reply) => reply,
+        Err(failure) => {
+            let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let refusal = dialect.refusal(&failure);
+            let mut response = (status, Json(refusal.body)).into_response();
+            for (name, value) in refusal.headers {
+                if let Ok(value) = HeaderValue::from_str(&value) {
+                    response.headers_mut().insert(HeaderName::from_static(name), value);
+                }
+            }
+            return response;
+        }
+    };
+    match delivery {
+        Delivery::Whole => Json(dialect.whole(&reply, model)).into_response(),
+        Delivery::Streamed => {
+            let pieces = dialect.streamed(&reply, model).into_iter().map(Ok::<_, Infallible>);
+            let kind = [(header::CONTENT_TYPE, dialect.content_type_streamed())];
+            (kind, Body::from_stream(stream::iter(pieces))).into_response()
+        }
+    }
+}
+
+async fn count_anthropic(Json(request): Json<Value>) -> Json<Value> {
+    let count = Dialect::Anthropic.read(&request).tokens_count();
+    Json(json!({ "input_tokens": count }))
+}
+
+/// The model and what to do stand in one part of the path: `MODEL:streamGenerateContent`.
+async fn gemini(
+    State(seen): State<Seen>,
+    Path(call): Path<String>,
+    Query(query): Query<HashMap<String, String>>,
+    uri: Uri,
+    Json(request): Json<Value>,
+) -> Response {
+    let (model, verb) = call.split_once(':').unwrap_or((&call, ""));
+    let conversation = Dialect::Gemini.read(&request);
+    if verb == "countTokens" {
+        return Json(json!({ "totalTokens": conversation.tokens_count() })).into_response();
+    }
+    seen.log().requests.push((uri.path().to_owned(), request));
+    let outcome = outcome(&conversation, |place| seen.log().failed.insert(place));
+    let streamed = query.get("alt").is_some_and(|it| it == "sse");
+    match (verb, streamed) {
+        ("streamGenerateContent", true) => {
+            tell(Dialect::Gemini, outcome, model, Delivery::Streamed).await
+        }
+        // Without server-sent events a stream is a list of answers; one is a list too.
+        ("streamGenerateContent", false) => match &outcome.answer {
+            Ok(reply) => {
+                tokio::time::sleep(outcome.delay).await;
+                Json(json!([Dialect::Gemini.whole(reply, model)])).into_response()
+            }
+            Err(_) => tell(Dialect::Gemini, outcome, model, Delivery::Whole).await,
+        },
+        _ => tell(Dialect::Gemini, outcome, model, Delivery::Whole).await,
+    }
+}
+
+#[cfg(test)]
+mod tests;
