@@ -1,11 +1,15 @@
 //! The wire: what was asked and not yet answered, on both sides, and the task that reads.
 //!
-//! One task reads the agent's frames in order. Everything that callers wait for is a map entry
-//! under one short lock; nobody waits while holding it.
+//! One task reads both directions in their order, so whoever comes back to an agent and reads from
+//! the beginning knows as much as if it had never been away. Everything that callers wait for is a
+//! map entry under one short lock; nobody waits while holding it.
 
 mod reader;
+mod incoming;
+mod sent;
 
-pub(crate) use reader::{OPTION_ID_BYTES_MAX, OPTIONS_MAX, read};
+pub(crate) use incoming::{OPTION_ID_BYTES_MAX, OPTIONS_MAX};
+pub(crate) use reader::{CaughtUp, catch_up, read};
 
 use crate::{
     error::TurnError,
@@ -13,10 +17,10 @@ use crate::{
     schema::{RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome},
     session::TurnEnd,
     tool_use::ToolCalls,
-    turn::{Turn, Words},
+    turn::Turn,
     usage::UsageMeter,
 };
-use pitcrew_model::{EffectId, Exit, limits};
+use pitcrew_model::{EffectId, Exit};
 use pitcrew_process::{ShimErrorKind, ShimHandle};
 use serde_json::Value;
 use std::{
@@ -40,8 +44,12 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct State {
     /// Our requests but prompts, by number.
-    pending: BTreeMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
+    requests: BTreeMap<u64, Request>,
+    /// The effect that opened the session.
+    opened_by: Option<EffectId>,
     turn: Option<Turn>,
+    /// The end of the last turn, while nobody has asked for it.
+    turn_end: Option<(EffectId, TurnEnd)>,
     /// The agent's requests for permission that wait for an answer, by the name that we gave them.
     asks: BTreeMap<String, Ask>,
     calls: ToolCalls,
@@ -50,8 +58,21 @@ struct State {
     garbage_count: u32,
     /// Why nothing more is expected of the agent, though its process may still be there.
     broken: Option<String>,
+    /// Its process is told to end for that.
+    ending: bool,
     /// The reader has ended: nobody will answer any more.
     over: bool,
+}
+
+type Answer = Result<Value, RpcError>;
+
+/// A request of ours.
+enum Request {
+    Waiting(oneshot::Sender<Answer>),
+    /// Sent before we came.
+    Sent,
+    /// Answered before anybody asked for it.
+    Answered(Answer),
 }
 
 /// A request of the agent's, as much of it as the answer needs.
@@ -75,23 +96,27 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its answer. One that was sent before is not sent again, and
+    /// an answer that came before is taken.
     pub async fn request(
         &self,
         id: u64,
         method: &str,
         params: &impl serde::Serialize,
-    ) -> Result<Result<Value, RpcError>, TurnError> {
+    ) -> Result<Answer, TurnError> {
+        if let Some(answer) = self.kept_answer(id) {
+            return Ok(answer);
+        }
         let frame = frame::request(id, method, params);
         let (sender, answer) = oneshot::channel();
         {
             let mut state = self.state();
             if !state.over && state.broken.is_none() {
-                state.pending.insert(id, sender);
+                state.requests.insert(id, Request::Waiting(sender));
             }
         }
         if let Err(error) = self.send(id, &frame).await {
-            self.state().pending.remove(&id);
+            self.state().requests.remove(&id);
             return Err(error);
         }
         match answer.await {
@@ -100,8 +125,26 @@ impl Connection {
         }
     }
 
-    /// Sends a prompt and waits for the end of its turn.
+    /// The answer to a request that was sent before we came, if it was answered.
+    pub fn kept_answer(&self, id: u64) -> Option<Answer> {
+        match self.state().requests.get(&id) {
+            Some(Request::Answered(answer)) => Some(answer.clone()),
+            Some(Request::Waiting(_) | Request::Sent) | None => None,
+        }
+    }
+
+    /// The effect that opened the session, where it was opened before we came.
+    pub fn opened_by(&self) -> Option<EffectId> {
+        self.state().opened_by
+    }
+
+    /// Sends a prompt and waits for the end of its turn. A turn that was begun before is waited
+    /// for, and an end that came before is taken.
     pub async fn turn(&self, effect: EffectId, frame: &str) -> Result<TurnEnd, TurnError> {
+        let kept = self.state().turn_end.take_if(|it| it.0 == effect);
+        if let Some((_, end)) = kept {
+            return Ok(end);
+        }
         let end = self.begin_turn(effect)?;
         if let Err(error) = self.send(number::prompt(effect), frame).await {
             self.state().turn = None;
@@ -116,13 +159,16 @@ impl Connection {
     /// Opens a turn; what is given back resolves at its end, or fails when the agent is gone.
     fn begin_turn(&self, effect: EffectId) -> Result<oneshot::Receiver<TurnEnd>, TurnError> {
         let mut state = self.state();
-        if state.turn.is_some() {
+        if state.turn.as_ref().is_some_and(|it| it.effect != effect || it.is_waited_for()) {
             return Err(TurnError::Busy);
         }
         let (end, receiver) = oneshot::channel();
         if !state.over && state.broken.is_none() {
-            state.garbage_count = 0;
-            state.turn = Some(Turn { effect, end, words: Words::default() });
+            if state.turn.is_none() {
+                state.garbage_count = 0;
+            }
+            let turn = state.turn.get_or_insert_with(|| Turn::new(effect));
+            turn.waiter = Some(end);
         }
         Ok(receiver)
     }
@@ -211,26 +257,21 @@ impl Connection {
         }
     }
 
-    /// Gives the agent up: whoever waits for it is told, and its process is ended.
-    async fn give_up(&self, message: String) {
-        {
-            let mut state = self.state();
-            state.broken = Some(message);
-            state.pending.clear();
-            state.turn = None;
-            state.asks.clear();
-        }
-        self.shim.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await.ok();
-    }
-
     fn end(&self, exit: Exit) {
         let mut state = self.state();
         state.over = true;
-        state.pending.clear();
-        state.turn = None;
-        state.asks.clear();
+        state.forget_open();
         drop(state);
         self.exit.send_replace(Some(exit));
+    }
+}
+
+impl State {
+    /// Nothing more comes of what is open. What has come is kept for whoever asks for it.
+    fn forget_open(&mut self) {
+        self.requests.retain(|_, it| matches!(it, Request::Answered(_)));
+        self.turn = None;
+        self.asks.clear();
     }
 }
 

@@ -148,6 +148,14 @@ pub(crate) mod number {
     pub fn answer(offset: u64) -> u64 {
         ANSWER | offset
     }
+    /// Where the request stands that the answer with this number is for.
+    pub fn asked_at(answer: u64) -> u64 {
+        answer & !ANSWER
+    }
+    /// The effect that a frame was sent for; nothing where it is an answer.
+    pub fn effect(number: u64) -> Option<EffectId> {
+        (number & ANSWER == 0).then_some(EffectId(number / PER_EFFECT))
+    }
 }
 
 pub(crate) fn request(id: u64, method: &str, params: &impl Serialize) -> String {
@@ -231,5 +239,7 @@ mod tests {
         let (first, second) = (EffectId(7), EffectId(8));
         assert!(number::close(first) < number::prompt(second));
         assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 8)));
+        assert_eq!(number::effect(number::close(first)), Some(first));
+        assert_eq!(number::effect(number::answer(7)), None);
     }
 }

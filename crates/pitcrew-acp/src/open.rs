@@ -2,8 +2,9 @@
 
 use crate::{
     Session, SessionEvents,
-    connection::{self, Connection},
+    connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
+    events::Permission,
     frame::{RpcError, number},
     plain,
     schema::{
@@ -14,13 +15,15 @@ use crate::{
     session::{Inner, Reader},
 };
 use pitcrew_model::{EffectId, Failure, limits};
-use pitcrew_process::{ShimError, ShimErrorKind, ShimEvents, ShimHandle, ShimSpec, start_shim};
+use pitcrew_process::{
+    Presence, ShimError, ShimErrorKind, ShimEvents, ShimSpec, attach_shim, start_shim,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 
 /// Requests of an agent that may wait to be taken before it is not read on.
@@ -30,9 +33,8 @@ const PERMISSIONS_QUEUED_MAX: usize = 16;
 const SESSION_ID_BYTES_MAX: usize = 1_024;
 const ERROR_BYTES_MAX: usize = 1_000;
 
-/// How long a shim needs at most to notice that nobody comes, and to end its agent.
+/// How long a shim of an earlier start may take to answer, or to be gone.
 const PREDECESSOR_END_MAX: Duration = Duration::from_secs(15);
-const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// An agent to be started.
 pub struct Launch {
@@ -60,55 +62,85 @@ pub struct McpServer {
 
 /// Starts the agent, initializes it and makes a session. After an error nothing of it is left
 /// running; when this is dropped half-way, the shim has lost its client and the lease runs.
+///
+/// An agent that was started for the same attempt and works on is not started again: what was said
+/// to it is not said twice.
 pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError> {
-    let program = launch.shim.argv.first().cloned().unwrap_or_default();
-    let failed = |failure| OpenError { program: program.clone(), failure };
-    let (shim, events) = match start(&launch).await {
-        Ok(started) => started,
-        Err(error) => return Err(failed(not_started(&error))),
-    };
-    let connection = Arc::new(Connection::new(shim, launch.cwd.clone()));
-    let (sender, permissions) = mpsc::channel(PERMISSIONS_QUEUED_MAX);
-    let reader = Reader(tokio::spawn(connection::read(connection.clone(), events, sender)));
-    let agreed = match agree(&connection, &launch).await {
-        Ok(agreed) => agreed,
-        Err(failure) => {
-            connection.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await;
-            return Err(failed(failure));
-        }
-    };
-    let inner = Arc::new(Inner {
-        connection,
-        _reader: reader,
-        opened_by: launch.effect,
-        agent_name: agreed.agent_name,
-        id: agreed.session.session_id,
-        can_close: agreed.can_close,
-    });
-    let events = SessionEvents {
-        inner: inner.clone(),
-        permissions,
-        next_note_at: Instant::now(),
-        over: false,
-    };
-    Ok((Session { inner }, events))
-}
-
-/// An earlier start of the same attempt may have lost its client a moment ago: its shim is at its
-/// end, and is waited for.
-async fn start(launch: &Launch) -> Result<(ShimHandle, ShimEvents), ShimError> {
-    let until = Instant::now() + PREDECESSOR_END_MAX;
-    loop {
-        match start_shim(&launch.program, &launch.shim).await {
-            Err(error)
-                if matches!(error.kind, ShimErrorKind::AlreadyRunning)
-                    && Instant::now() < until =>
-            {
-                sleep(TRY_AGAIN).await;
-            }
-            started => return started,
+    if let Some(wire) = resume(&launch).await {
+        match settle(wire, &launch).await {
+            // It was at its end when we came; the order still stands.
+            Err(Failure::AgentExited { .. }) => {}
+            opened => return opened.map_err(|failure| failed(&launch, failure)),
         }
     }
+    let started = start_shim(&launch.program, &launch.shim).await;
+    let (shim, events) = started.map_err(|error| failed(&launch, not_started(&error)))?;
+    let connection = Connection::new(shim, launch.cwd.clone());
+    let wire = Wire { connection, events, before: CaughtUp::default() };
+    settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
+}
+
+/// The agent of an earlier start of the same attempt, if it lives. One that is at its end is
+/// waited for.
+async fn resume(launch: &Launch) -> Option<Wire> {
+    let found = attach_shim(&launch.shim.dir, PREDECESSOR_END_MAX).await.ok()?;
+    let Presence::Alive { spooled, .. } = found.presence else { return None };
+    let connection = Connection::new(found.shim, launch.cwd.clone());
+    Some(Wire::caught_up(connection, found.events, spooled).await)
+}
+
+fn failed(launch: &Launch, failure: Failure) -> OpenError {
+    OpenError { program: launch.shim.argv.first().cloned().unwrap_or_default(), failure }
+}
+
+async fn settle(wire: Wire, launch: &Launch) -> Result<(Session, SessionEvents), Failure> {
+    let (connection, reader, permissions) = wire.listen();
+    match agree(&connection, launch).await {
+        Ok(agreed) => Ok(session(connection, reader, permissions, launch.effect, agreed)),
+        Err(failure) => {
+            connection.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await;
+            Err(failure)
+        }
+    }
+}
+
+/// A connection with what passes on it.
+pub(crate) struct Wire {
+    pub connection: Connection,
+    pub events: ShimEvents,
+    pub before: CaughtUp,
+}
+
+impl Wire {
+    /// Reads what passed before we came, up to `spooled`.
+    pub async fn caught_up(connection: Connection, mut events: ShimEvents, spooled: u64) -> Self {
+        let before = catch_up(&connection, &mut events, spooled).await;
+        Self { connection, events, before }
+    }
+
+    pub fn listen(self) -> (Arc<Connection>, Reader, mpsc::Receiver<Permission>) {
+        let Self { connection, events, before } = self;
+        let connection = Arc::new(connection);
+        let (sender, permissions) = mpsc::channel(PERMISSIONS_QUEUED_MAX);
+        let read = connection::read(connection.clone(), events, before, sender);
+        (connection, Reader(tokio::spawn(read)), permissions)
+    }
+}
+
+pub(crate) fn session(
+    connection: Arc<Connection>,
+    reader: Reader,
+    permissions: mpsc::Receiver<Permission>,
+    opened_by: EffectId,
+    agreed: Agreed,
+) -> (Session, SessionEvents) {
+    let Agreed { agent_name, session, can_close } = agreed;
+    let id = session.session_id;
+    let inner =
+        Arc::new(Inner { connection, _reader: reader, opened_by, agent_name, id, can_close });
+    let next_note_at = Instant::now();
+    let events = SessionEvents { inner: inner.clone(), permissions, next_note_at, over: false };
+    (Session { inner }, events)
 }
 
 fn not_started(error: &ShimError) -> Failure {
@@ -127,10 +159,35 @@ fn not_started(error: &ShimError) -> Failure {
 }
 
 /// What both sides agreed on.
-struct Agreed {
-    agent_name: String,
-    session: NewSessionResponse,
-    can_close: bool,
+pub(crate) struct Agreed {
+    pub agent_name: String,
+    pub session: NewSessionResponse,
+    pub can_close: bool,
+}
+
+impl Agreed {
+    pub fn new(
+        agent: &InitializeResponse,
+        session: NewSessionResponse,
+        program: &str,
+    ) -> Result<Self, Failure> {
+        let length = session.session_id.0.len();
+        if length > SESSION_ID_BYTES_MAX {
+            let message = format!(
+                "the session id has {length} bytes; at most {SESSION_ID_BYTES_MAX} are accepted"
+            );
+            return Err(Failure::Protocol { message });
+        }
+        let agent_name = match &agent.agent_info {
+            Some(info) => {
+                let name = info.title.as_deref().unwrap_or(&info.name);
+                plain::one_line(&format!("{name} {}", info.version), limits::NAME_BYTES_MAX)
+            }
+            None => program.to_owned(),
+        };
+        let can_close = agent.agent_capabilities.session_capabilities.close.is_some();
+        Ok(Self { agent_name, session, can_close })
+    }
 }
 
 async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failure> {
@@ -149,23 +206,8 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
     let new_session = NewSessionRequest::new(launch.cwd.clone())
         .mcp_servers(vec![AcpMcpServer::Stdio(offered(&launch.mcp))]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
-    let session: NewSessionResponse = answered("session/new", launch.timeout, step).await?;
-    let length = session.session_id.0.len();
-    if length > SESSION_ID_BYTES_MAX {
-        let message = format!(
-            "the session id has {length} bytes; at most {SESSION_ID_BYTES_MAX} are accepted"
-        );
-        return Err(Failure::Protocol { message });
-    }
-    let agent_name = match &agent.agent_info {
-        Some(info) => {
-            let name = info.title.as_deref().unwrap_or(&info.name);
-            plain::one_line(&format!("{name} {}", info.version), limits::NAME_BYTES_MAX)
-        }
-        None => launch.shim.argv.first().cloned().unwrap_or_default(),
-    };
-    let can_close = agent.agent_capabilities.session_capabilities.close.is_some();
-    Ok(Agreed { agent_name, session, can_close })
+    let session = answered("session/new", launch.timeout, step).await?;
+    Agreed::new(&agent, session, launch.shim.argv.first().map_or("", String::as_str))
 }
 
 fn offered(mcp: &McpServer) -> McpServerStdio {

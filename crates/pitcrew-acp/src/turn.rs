@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub effect: EffectId,
-    pub end: oneshot::Sender<TurnEnd>,
+    /// Whoever waits for its end; nobody in a turn that was begun before we came.
+    pub waiter: Option<oneshot::Sender<TurnEnd>>,
     pub words: Words,
 }
 
@@ -41,15 +42,26 @@ impl Words {
 }
 
 impl Turn {
-    /// Ends the turn with the agent's answer to the prompt.
-    pub fn finish(self, answer: &Result<Value, RpcError>, usage: Usage) {
+    pub fn new(effect: EffectId) -> Self {
+        Self { effect, waiter: None, words: Words::default() }
+    }
+
+    pub fn is_waited_for(&self) -> bool {
+        self.waiter.as_ref().is_some_and(|it| !it.is_closed())
+    }
+
+    /// Ends the turn with the agent's answer to the prompt. Gives back the end where nobody waits
+    /// for it any more, or not yet.
+    pub fn finish(self, answer: &Result<Value, RpcError>, usage: Usage) -> Option<TurnEnd> {
         let stop = match answer {
             Ok(answer) => stop_reason(answer),
             Err(error) => StopReason::Error { message: error.to_string() },
         };
         let end = TurnEnd { stop, usage, last_words: self.words.last() };
-        // Whoever asked may have stopped waiting; the turn has ended all the same.
-        self.end.send(end).ok();
+        match self.waiter {
+            Some(waiter) => waiter.send(end).err(),
+            None => Some(end),
+        }
     }
 }
 

@@ -1,192 +1,113 @@
-//! Reads what the agent says, and files it where it is waited for.
+//! Reads what passes between us and the agent, and answers what only needs an answer.
 
-use super::{Ask, Connection, State, lost};
-use crate::{
-    events::Permission,
-    frame::{self, Incoming, NoFrame, RpcError, number, take},
-    plain,
-    schema::{
-        ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
-        ToolCallStatus, ToolCallUpdate,
-    },
-    tool_use::tool_use,
-};
+use super::{Connection, incoming::Wanted, lost};
+use crate::{events::Permission, frame::number};
 use pitcrew_model::limits;
 use pitcrew_process::{ShimEvent, ShimEvents};
-use serde_json::Value;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
-const NOTE_BYTES_MAX: usize = 200;
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
-/// Options of one request that can be chosen.
-pub(crate) const OPTIONS_MAX: usize = 16;
-/// An id goes back as it came, so a longer one is left out, not cut.
-pub(crate) const OPTION_ID_BYTES_MAX: usize = 256;
+/// What the agent waited for when all that passed before we came was read, by the number of the
+/// answer.
+#[derive(Default)]
+pub(crate) struct CaughtUp(BTreeMap<u64, Wanted>);
+
+/// Reads what passed before we came, up to `until` in the spool or to the agent's end. Says nothing
+/// to the agent: most of what it asks for here was answered long ago.
+pub(crate) async fn catch_up(
+    connection: &Connection,
+    events: &mut ShimEvents,
+    until: u64,
+) -> CaughtUp {
+    let mut wanted = BTreeMap::new();
+    while events.position() < until {
+        match events.next().await {
+            Some(ShimEvent::Frame { offset, line }) => {
+                let asked = connection.take_line(offset, &line);
+                wanted.extend(asked.map(|it| (number::answer(offset), it)));
+            }
+            Some(ShimEvent::Sent { id, line, .. }) => {
+                connection.take_sent(id, &line);
+                wanted.remove(&id);
+            }
+            Some(ShimEvent::Garbage { reason, .. }) => connection.take_garbage(&reason),
+            Some(ShimEvent::Exited(exit)) => {
+                connection.end(exit);
+                break;
+            }
+            None => break,
+        }
+    }
+    let mut state = connection.state();
+    // Permission for a call of a turn that is over is wanted no more.
+    wanted.retain(|_, it| match it {
+        Wanted::Permission(permission) => state.asks.contains_key(&permission.call),
+        Wanted::Refusal(_) => true,
+    });
+    if state.turn.is_none() {
+        // Whoever was here told what it did, or it was not worth telling.
+        state.note = None;
+    }
+    drop(state);
+    CaughtUp(wanted)
+}
 
 /// Reads the agent's frames until its process tree is gone.
 pub(crate) async fn read(
     connection: Arc<Connection>,
     mut events: ShimEvents,
+    before: CaughtUp,
     permissions: mpsc::Sender<Permission>,
 ) {
+    for (number, wanted) in before.0 {
+        connection.give(number, wanted, &permissions).await;
+    }
+    connection.end_if_broken().await;
     loop {
         match events.next().await {
             Some(ShimEvent::Frame { offset, line }) => {
-                connection.take_line(offset, &line, &permissions).await;
+                if let Some(wanted) = connection.take_line(offset, &line) {
+                    connection.give(number::answer(offset), wanted, &permissions).await;
+                }
             }
-            Some(ShimEvent::Sent { .. }) => {}
-            Some(ShimEvent::Garbage { reason, .. }) => connection.count_garbage(&reason).await,
+            Some(ShimEvent::Sent { id, line, .. }) => {
+                connection.take_sent(id, &line);
+                continue;
+            }
+            Some(ShimEvent::Garbage { reason, .. }) => connection.take_garbage(&reason),
             Some(ShimEvent::Exited(exit)) => return connection.end(exit),
-            None => return connection.end(lost()),
+            // The end was read before.
+            None => return connection.end_unless_over(),
         }
+        connection.end_if_broken().await;
     }
 }
 
 impl Connection {
-    async fn take_line(&self, offset: u64, line: &str, permissions: &mpsc::Sender<Permission>) {
-        if line.trim().is_empty() || self.state().broken.is_some() {
-            return;
-        }
-        match Incoming::parse(line) {
-            Ok(Incoming::Answer { id, result }) => self.take_answer(id, result),
-            Ok(Incoming::Notification { method, params }) => {
-                if method == "session/update" {
-                    self.take_update(params);
-                }
+    async fn give(&self, number: u64, wanted: Wanted, permissions: &mpsc::Sender<Permission>) {
+        match wanted {
+            // Whoever reads the events decides; while nobody does, nothing more is read.
+            Wanted::Permission(permission) => {
+                permissions.send(permission).await.ok();
             }
-            Ok(Incoming::Request { id, method, params }) => {
-                let asked = method == "session/request_permission";
-                if !asked {
-                    let refusal = format!("the client has no method `{method}`");
-                    let frame = frame::refusal(&id, METHOD_NOT_FOUND, &refusal);
-                    return self.send_small(number::answer(offset), &frame).await;
-                }
-                match self.take_permission(offset, id, params) {
-                    // Whoever reads the events decides; while nobody does, nothing more is read.
-                    Ok(permission) => {
-                        permissions.send(permission).await.ok();
-                    }
-                    Err(frame) => self.send_small(number::answer(offset), &frame).await,
-                }
-            }
-            Ok(Incoming::Stray) => {}
-            Err(NoFrame) => self.count_garbage(&plain::one_line(line, 100)).await,
+            Wanted::Refusal(frame) => self.send_small(number, &frame).await,
         }
     }
 
-    async fn count_garbage(&self, sample: &str) {
-        {
+    /// Ends the process of an agent of which nothing more is expected.
+    async fn end_if_broken(&self) {
+        let is_new = {
             let mut state = self.state();
-            state.garbage_count += 1;
-            if state.broken.is_some() || state.garbage_count <= limits::GARBAGE_LINES_MAX {
-                return;
-            }
-        }
-        let count = limits::GARBAGE_LINES_MAX;
-        let message =
-            format!("more than {count} lines are no protocol frames; the last: `{sample}`");
-        self.give_up(message).await;
-    }
-
-    fn take_answer(&self, id: u64, result: Result<Value, RpcError>) {
-        let mut state = self.state();
-        if let Some(sender) = state.pending.remove(&id) {
-            sender.send(result).ok();
-        } else if let Some(turn) = state.turn.take_if(|it| number::prompt(it.effect) == id) {
-            let usage = state.usage.end_turn(result.as_ref().unwrap_or(&Value::Null));
-            state.asks.clear();
-            turn.finish(&result, usage);
-        }
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm, reason = "only a few kinds of update matter here")]
-    fn take_update(&self, mut params: Value) {
-        // A kind that nobody knows is no reason to give anything up.
-        let Ok(update) = serde_json::from_value(take(&mut params, "update")) else { return };
-        let mut state = self.state();
-        match update {
-            SessionUpdate::AgentMessageChunk(chunk) => {
-                if let (ContentBlock::Text(text), Some(turn)) = (chunk.content, &mut state.turn) {
-                    turn.words.say(&text.text);
-                }
-            }
-            SessionUpdate::ToolCall(call) => {
-                let note = note_of(&call);
-                state.calls.begin(call);
-                self.note(&mut state, note);
-            }
-            SessionUpdate::ToolCallUpdate(update) => {
-                let tells = update.fields.title.is_some()
-                    || update.fields.status == Some(ToolCallStatus::Failed);
-                let note = note_of(state.calls.update(update));
-                if tells {
-                    self.note(&mut state, note);
-                }
-            }
-            SessionUpdate::UsageUpdate(update) => state.usage.update(&update),
-            _ => {}
-        }
-    }
-
-    fn note(&self, state: &mut State, note: String) {
-        if let Some(turn) = &mut state.turn {
-            turn.words.supersede();
-        }
-        if !note.is_empty() {
-            state.note = Some(note);
-            self.activity.notify_one();
-        }
-    }
-
-    /// Files a request for permission; the error is the frame that refuses it.
-    fn take_permission(
-        &self,
-        offset: u64,
-        id: Value,
-        mut params: Value,
-    ) -> Result<Permission, String> {
-        let call: Result<ToolCallUpdate, _> = serde_json::from_value(take(&mut params, "toolCall"));
-        let Ok(call) = call else {
-            return Err(frame::refusal(&id, INVALID_PARAMS, "`toolCall` is missing or unreadable"));
+            state.broken.is_some() && !std::mem::replace(&mut state.ending, true)
         };
-        let options = match take(&mut params, "options") {
-            Value::Array(options) => {
-                options.into_iter().filter_map(option).take(OPTIONS_MAX).collect()
-            }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Object(_) => Vec::new(),
-        };
-        let mut state = self.state();
-        let tool = tool_use(state.calls.update(call), &self.root);
-        let name = format!("ask-{offset}");
-        state.asks.insert(name.clone(), Ask { id, offset });
-        Ok(Permission { call: name, tool, options })
+        if is_new {
+            self.shim.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await.ok();
+        }
     }
-}
 
-fn note_of(call: &ToolCall) -> String {
-    let title = plain::one_line(&call.title, NOTE_BYTES_MAX);
-    if call.status == ToolCallStatus::Failed { format!("failed: {title}") } else { title }
-}
-
-/// One option as we know it; a kind that nobody knows cannot be chosen, nor can an endless id.
-fn option(option: Value) -> Option<pitcrew_model::PermissionOption> {
-    use pitcrew_model::PermissionOptionKind as Ours;
-    let option: PermissionOption = serde_json::from_value(option).ok()?;
-    if option.option_id.0.len() > OPTION_ID_BYTES_MAX {
-        return None;
+    fn end_unless_over(&self) {
+        if !self.state().over {
+            self.end(lost());
+        }
     }
-    let kind = match option.kind {
-        PermissionOptionKind::AllowOnce => Ours::AllowOnce,
-        PermissionOptionKind::AllowAlways => Ours::AllowAlways,
-        PermissionOptionKind::RejectOnce => Ours::RejectOnce,
-        PermissionOptionKind::RejectAlways => Ours::RejectAlways,
-        _ => return None,
-    };
-    Some(pitcrew_model::PermissionOption { id: option.option_id.to_string(), kind })
 }

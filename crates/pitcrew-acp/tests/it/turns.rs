@@ -1,6 +1,6 @@
 //! Turns that end well, badly, or not at all.
 
-use crate::stage::{END, LONG, Stage};
+use crate::stage::{END, LONG, Stage, until};
 use pitcrew_acp::{Event, TurnEnd, TurnError};
 use pitcrew_model::{EffectId, Failure, StopReason, Usage};
 use std::time::Duration;
@@ -121,10 +121,13 @@ async fn one_turn_at_a_time() {
 /// S0-007: one agent is spawned, prompted and killed.
 #[tokio::test]
 async fn an_agent_that_ignores_everything_is_killed() {
-    let mut stage = Stage::new("trap '' TERM INT; while :; do read line || sleep 1; done").await;
+    let script = "trap '' TERM INT; touch deaf; while :; do read line || sleep 1; done";
+    let mut stage = Stage::new(script).await;
+    let deaf = stage.home.path().join("checkout/deaf");
     let session = stage.session.clone();
     let turn = session.prompt(EffectId(2), "go");
     let kill = async {
+        until(|| deaf.exists()).await;
         session.cancel().await;
         session.stop(Duration::from_millis(200)).await
     };

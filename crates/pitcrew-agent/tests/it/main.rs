@@ -4,3 +4,4 @@ mod stage;
 mod steps;
 mod turns;
 mod commands;
+mod cuts;

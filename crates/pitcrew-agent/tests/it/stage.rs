@@ -33,32 +33,8 @@ impl Stage {
 
     pub async fn with_args(words: &[&str]) -> Result<Self, OpenError> {
         let home = tempfile::tempdir().expect("a folder");
-        let cast = cast();
-        let cwd = home.path().join("checkout");
-        std::fs::create_dir(&cwd).expect("a folder");
-        let mut argv = vec![cast.display().to_string()];
-        argv.extend(words.iter().map(ToString::to_string));
-        let home_variable = ("HOME".to_owned(), home.path().display().to_string());
-        let launch = Launch {
-            shim: ShimSpec {
-                dir: home.path().join("attempt"),
-                socket: home.path().join("s"),
-                argv,
-                cwd: cwd.clone(),
-                env: agent_environment(&[home_variable, ("GIVEN".into(), "to the agent".into())]),
-                lease_ms: 10_000,
-            },
-            program: cast.clone(),
-            cwd: cwd.clone(),
-            mcp: McpServer {
-                name: "pitcrew".into(),
-                command: cast,
-                args: vec!["mcp".into(), home.path().join("calls").display().to_string()],
-                env: Vec::new(),
-            },
-            effect: EffectId(1),
-            timeout: LONG,
-        };
+        let launch = launch(home.path(), words);
+        let cwd = launch.cwd.clone();
         let (session, events) = open(launch).await?;
         Ok(Self { session, events, cwd, home, effect: Cell::new(1) })
     }
@@ -137,6 +113,36 @@ impl Stage {
 
     pub async fn stop(&self) -> Exit {
         self.session.stop(Duration::from_secs(2)).await
+    }
+}
+
+/// How the agent is started in a home.
+pub fn launch(home: &Path, words: &[&str]) -> Launch {
+    let cast = cast();
+    let cwd = home.join("checkout");
+    std::fs::create_dir_all(&cwd).expect("a folder");
+    let mut argv = vec![cast.display().to_string()];
+    argv.extend(words.iter().map(ToString::to_string));
+    let home_variable = ("HOME".to_owned(), home.display().to_string());
+    Launch {
+        shim: ShimSpec {
+            dir: home.join("attempt"),
+            socket: home.join("s"),
+            argv,
+            cwd: cwd.clone(),
+            env: agent_environment(&[home_variable, ("GIVEN".into(), "to the agent".into())]),
+            lease_ms: 60_000,
+        },
+        program: cast.clone(),
+        cwd,
+        mcp: McpServer {
+            name: "pitcrew".into(),
+            command: cast,
+            args: vec!["mcp".into(), home.join("calls").display().to_string()],
+            env: Vec::new(),
+        },
+        effect: EffectId(1),
+        timeout: LONG,
     }
 }
 

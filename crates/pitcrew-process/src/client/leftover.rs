@@ -3,7 +3,7 @@
 
 use super::stop_at;
 use crate::{
-    shim::{ExitRecord, lock, marker, read_exit, read_spec},
+    shim::{ExitRecord, lock, marker, read_exit, read_spec, spec_path},
     tail::Tail,
     tree::{self, ProcessId},
 };
@@ -48,6 +48,11 @@ pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
     let look = move || {
         if lock::is_held(&dir) {
             return None;
+        }
+        if !spec_path(&dir).exists() {
+            // No agent was ever started here.
+            let exit = Exit { code: None, signal: None, stderr: String::new() };
+            return Some(ExitRecord { exit, ordered: false });
         }
         read_exit(&dir).or_else(|| {
             let record = ExitRecord { exit: hunt(&dir, None), ordered: false };

@@ -1,0 +1,183 @@
+//! Files what the agent says where it is waited for. Never waits itself.
+
+use super::{Answer, Ask, Connection, Request, State};
+use crate::{
+    events::Permission,
+    frame::{self, Incoming, NoFrame, number, take},
+    plain,
+    schema::{
+        ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
+        ToolCallStatus, ToolCallUpdate,
+    },
+    tool_use::tool_use,
+};
+use pitcrew_model::limits;
+use serde_json::Value;
+
+const NOTE_BYTES_MAX: usize = 200;
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+/// Options of one request that can be chosen.
+pub(crate) const OPTIONS_MAX: usize = 16;
+/// An id goes back as it came, so a longer one is left out, not cut.
+pub(crate) const OPTION_ID_BYTES_MAX: usize = 256;
+
+/// What an agent's request asks for.
+pub(super) enum Wanted {
+    Permission(Permission),
+    /// The frame that refuses it.
+    Refusal(String),
+}
+
+impl Connection {
+    /// Files a line of the agent; what is given back has to be answered.
+    pub(super) fn take_line(&self, offset: u64, line: &str) -> Option<Wanted> {
+        if line.trim().is_empty() || self.state().broken.is_some() {
+            return None;
+        }
+        match Incoming::parse(line) {
+            Ok(Incoming::Answer { id, result }) => self.take_answer(id, result),
+            Ok(Incoming::Notification { method, params }) => {
+                if method == "session/update" {
+                    self.take_update(params);
+                }
+            }
+            Ok(Incoming::Request { id, method, params }) => {
+                if method == "session/request_permission" {
+                    return Some(self.take_permission(offset, id, params));
+                }
+                let refusal = format!("the client has no method `{method}`");
+                return Some(Wanted::Refusal(frame::refusal(&id, METHOD_NOT_FOUND, &refusal)));
+            }
+            Ok(Incoming::Stray) => {}
+            Err(NoFrame) => self.take_garbage(&plain::one_line(line, 100)),
+        }
+        None
+    }
+
+    /// Counts what is no frame. Of an agent that sends too much of it nothing more is expected.
+    pub(super) fn take_garbage(&self, sample: &str) {
+        let mut state = self.state();
+        state.garbage_count += 1;
+        let count = limits::GARBAGE_LINES_MAX;
+        if state.broken.is_none() && state.garbage_count > count {
+            let message =
+                format!("more than {count} lines are no protocol frames; the last: `{sample}`");
+            state.broken = Some(message);
+            state.forget_open();
+        }
+    }
+
+    fn take_answer(&self, id: u64, result: Answer) {
+        let mut state = self.state();
+        match state.requests.remove(&id) {
+            Some(Request::Waiting(sender)) => drop(sender.send(result)),
+            Some(Request::Sent) => {
+                state.requests.insert(id, Request::Answered(result));
+            }
+            // Said twice: the first counts.
+            Some(answered @ Request::Answered(_)) => {
+                state.requests.insert(id, answered);
+            }
+            None => {
+                if let Some(turn) = state.turn.take_if(|it| number::prompt(it.effect) == id) {
+                    let usage = state.usage.end_turn(result.as_ref().unwrap_or(&Value::Null));
+                    state.asks.clear();
+                    let effect = turn.effect;
+                    state.turn_end = turn.finish(&result, usage).map(|end| (effect, end));
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only a few kinds of update matter here")]
+    fn take_update(&self, mut params: Value) {
+        // A kind that nobody knows is no reason to give anything up.
+        let Ok(update) = serde_json::from_value(take(&mut params, "update")) else { return };
+        let mut state = self.state();
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) => {
+                if let (ContentBlock::Text(text), Some(turn)) = (chunk.content, &mut state.turn) {
+                    turn.words.say(&text.text);
+                }
+            }
+            SessionUpdate::ToolCall(call) => {
+                let note = note_of(&call);
+                state.calls.begin(call);
+                self.note(&mut state, note);
+            }
+            SessionUpdate::ToolCallUpdate(update) => {
+                let tells = update.fields.title.is_some()
+                    || update.fields.status == Some(ToolCallStatus::Failed);
+                let note = note_of(state.calls.update(update));
+                if tells {
+                    self.note(&mut state, note);
+                }
+            }
+            SessionUpdate::UsageUpdate(update) => state.usage.update(&update),
+            _ => {}
+        }
+    }
+
+    fn note(&self, state: &mut State, note: String) {
+        if let Some(turn) = &mut state.turn {
+            turn.words.supersede();
+        }
+        if !note.is_empty() {
+            state.note = Some(note);
+            self.activity.notify_one();
+        }
+    }
+
+    /// Files a request for permission, or refuses it.
+    fn take_permission(&self, offset: u64, id: Value, mut params: Value) -> Wanted {
+        let call: Result<ToolCallUpdate, _> = serde_json::from_value(take(&mut params, "toolCall"));
+        let Ok(call) = call else {
+            let reason = "`toolCall` is missing or unreadable";
+            return Wanted::Refusal(frame::refusal(&id, INVALID_PARAMS, reason));
+        };
+        let options = match take(&mut params, "options") {
+            Value::Array(options) => {
+                options.into_iter().filter_map(option).take(OPTIONS_MAX).collect()
+            }
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Object(_) => Vec::new(),
+        };
+        let mut state = self.state();
+        let tool = tool_use(state.calls.update(call), &self.root);
+        let call = ask_name(offset);
+        state.asks.insert(call.clone(), Ask { id, offset });
+        Wanted::Permission(Permission { call, tool, options })
+    }
+}
+
+/// What we call a request for permission: after its place in the spool, so that it has the same
+/// name for whoever reads it again.
+pub(super) fn ask_name(offset: u64) -> String {
+    format!("ask-{offset}")
+}
+
+fn note_of(call: &ToolCall) -> String {
+    let title = plain::one_line(&call.title, NOTE_BYTES_MAX);
+    if call.status == ToolCallStatus::Failed { format!("failed: {title}") } else { title }
+}
+
+/// One option as we know it; a kind that nobody knows cannot be chosen, nor can an endless id.
+fn option(option: Value) -> Option<pitcrew_model::PermissionOption> {
+    use pitcrew_model::PermissionOptionKind as Ours;
+    let option: PermissionOption = serde_json::from_value(option).ok()?;
+    if option.option_id.0.len() > OPTION_ID_BYTES_MAX {
+        return None;
+    }
+    let kind = match option.kind {
+        PermissionOptionKind::AllowOnce => Ours::AllowOnce,
+        PermissionOptionKind::AllowAlways => Ours::AllowAlways,
+        PermissionOptionKind::RejectOnce => Ours::RejectOnce,
+        PermissionOptionKind::RejectAlways => Ours::RejectAlways,
+        _ => return None,
+    };
+    Some(pitcrew_model::PermissionOption { id: option.option_id.to_string(), kind })
+}

@@ -1,0 +1,35 @@
+//! Files what was sent to the agent, as the spool tells it: by us a moment ago, or by whoever was
+//! here before us.
+
+use super::{Connection, Request, incoming::ask_name};
+use crate::{
+    frame::{Incoming, number},
+    turn::{Turn, Words},
+};
+
+impl Connection {
+    pub(super) fn take_sent(&self, id: u64, line: &str) {
+        let Some(effect) = number::effect(id) else {
+            self.state().asks.remove(&ask_name(number::asked_at(id)));
+            return;
+        };
+        let Ok(Incoming::Request { method, .. }) = Incoming::parse(line) else { return };
+        let mut state = self.state();
+        if state.broken.is_some() {
+            return;
+        }
+        if method == "session/prompt" {
+            state.garbage_count = 0;
+            match &mut state.turn {
+                // What the agent said before it was prompted belongs to no turn.
+                Some(turn) if turn.effect == effect => turn.words = Words::default(),
+                Some(_) | None => state.turn = Some(Turn::new(effect)),
+            }
+        } else {
+            if method == "initialize" {
+                state.opened_by = Some(effect);
+            }
+            state.requests.entry(id).or_insert(Request::Sent);
+        }
+    }
+}
