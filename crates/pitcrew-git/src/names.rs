@@ -54,6 +54,16 @@ pub(crate) fn quarantine_ref(attempt: AttemptId) -> String {
     format!("refs/pitcrew/quarantine/{attempt}")
 }
 
+/// Where the snapshots of an attempt are.
+pub(crate) fn snapshot_refs(attempt: AttemptId) -> String {
+    format!("refs/pitcrew/snapshots/{attempt}/")
+}
+
+/// A state of an attempt's checkout, kept while the attempt went on.
+pub(crate) fn snapshot_ref(attempt: AttemptId, number: u32) -> String {
+    format!("{}{number}", snapshot_refs(attempt))
+}
+
 /// The last saved state of an attempt's checkout.
 pub(crate) fn saved_ref(attempt: AttemptId) -> String {
     format!("refs/pitcrew/saved/{attempt}")

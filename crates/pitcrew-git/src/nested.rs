@@ -18,7 +18,8 @@ use std::{
 const NESTED_MAX: usize = 1_000;
 
 impl Snapshot<'_> {
-    pub(crate) fn flatten_nested(&mut self) -> Result<(), VaultError> {
+    /// Answers whether there were any.
+    pub(crate) fn flatten_nested(&mut self) -> Result<bool, VaultError> {
         let changes = self
             .call("diff-index")
             .args(["--cached", "--raw"])
@@ -40,7 +41,7 @@ impl Snapshot<'_> {
             }
             open.extend(self.flatten(&path)?);
         }
-        Ok(())
+        Ok(taken > 0)
     }
 
     /// Puts the files of one repository in its place; returns the repositories inside it.

@@ -44,6 +44,15 @@ pub(crate) enum CheckoutState {
     Ready,
 }
 
+/// What of a checkout was kept last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeptRecord {
+    pub(crate) commit: CommitId,
+    pub(crate) tree: String,
+    /// Where the agent's HEAD was.
+    pub(crate) head: CommitId,
+}
+
 impl CheckoutRecord {
     pub(crate) fn name(&self, attempt: AttemptId) -> AttemptName {
         AttemptName {
@@ -90,6 +99,16 @@ impl Records {
     /// The index as git left it in the fresh checkout: says which files nobody touched since.
     pub(crate) fn index(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("index")
+    }
+
+    /// What was kept last of the checkout.
+    pub(crate) fn kept(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("kept.json")
+    }
+
+    /// The index of what was kept last: says which files nobody touched since.
+    pub(crate) fn kept_index(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("kept-index")
     }
 
     /// The excludes of the checkout, out of the agent's reach.

@@ -6,6 +6,7 @@ use crate::{
     files,
     import::{Checking, ImportError},
     names,
+    records::{self, KeptRecord},
     snapshot::{Nested, Snapshot, Source},
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
@@ -54,25 +55,42 @@ impl Vault {
     ) -> Result<CommitId, VaultError> {
         let message = "Saved state of a Pitcrew worker";
         let source = Source { attempt, path, start, message, nested: Nested::Flattened };
-        let mut snapshot = self.snapshot(source, policy, cancel)?;
-        import_anyhow(&mut snapshot, &names::saved_ref(attempt))?;
+        let mut snapshot = self.look_at(source, policy, cancel)?;
+        snapshot.begin_with(&self.records().index(attempt))?;
+        snapshot.write_tree(&[])?;
+        let head = snapshot.agents_head()?;
+        // What is kept already is not kept a second time.
+        let kept = records::read::<KeptRecord>(&self.records().kept(attempt))?;
+        let is_same = |it: &KeptRecord| {
+            it.tree == snapshot.tree && it.head == *head.as_ref().unwrap_or(start)
+        };
+        if let Some(kept) = kept.filter(is_same)
+            && self.resolve(&kept.commit.0, cancel)?.is_some()
+        {
+            self.set_ref(&names::saved_ref(attempt), &kept.commit, cancel)?;
+            return Ok(kept.commit);
+        }
+        snapshot.commit_after(head)?;
+        snapshot.import_anyhow(&names::saved_ref(attempt))?;
         Ok(snapshot.commit)
     }
 }
 
-/// Imports with the agent's commits if they are sound, else without them, else unchecked.
-fn import_anyhow(snapshot: &mut Snapshot<'_>, to: &str) -> Result<(), VaultError> {
-    if let Ok(()) = snapshot.import(to, Checking::Strict) {
-        return Ok(());
-    }
-    snapshot.squash()?;
-    if let Ok(()) = snapshot.import(to, Checking::Strict) {
-        return Ok(());
-    }
-    match snapshot.import(to, Checking::Off) {
-        Ok(()) => Ok(()),
-        Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
-        Err(ImportError::File(error)) => Err(error.into()),
-        Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),
+impl Snapshot<'_> {
+    /// Imports with the agent's commits if they are sound, else without them, else unchecked.
+    pub(crate) fn import_anyhow(&mut self, to: &str) -> Result<(), VaultError> {
+        if let Ok(()) = self.import(to, Checking::Strict) {
+            return Ok(());
+        }
+        self.squash()?;
+        if let Ok(()) = self.import(to, Checking::Strict) {
+            return Ok(());
+        }
+        match self.import(to, Checking::Off) {
+            Ok(()) => Ok(()),
+            Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
+            Err(ImportError::File(error)) => Err(error.into()),
+            Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),
+        }
     }
 }

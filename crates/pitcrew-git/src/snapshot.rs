@@ -50,6 +50,8 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) commit: CommitId,
     /// Repositories of the agent's that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
+    /// The index is of files of this tree only, so that the next snapshot may begin with it.
+    pub(crate) is_plain: bool,
 }
 
 impl Vault {
@@ -59,8 +61,24 @@ impl Vault {
         policy: &'a Policy,
         cancel: &'a Cancel,
     ) -> Result<Snapshot<'a>, VaultError> {
+        let mut snapshot = self.look_at(source, policy, cancel)?;
+        let index = self.records().index(source.attempt);
+        snapshot.begin_with(&index)?;
+        snapshot.write_tree(&[])?;
+        let head = snapshot.agents_head()?;
+        snapshot.commit_after(head)?;
+        Ok(snapshot)
+    }
+
+    /// Gets ready to look at a tree. Nothing was looked at yet.
+    pub(crate) fn look_at<'a>(
+        &'a self,
+        source: Source<'a>,
+        policy: &'a Policy,
+        cancel: &'a Cancel,
+    ) -> Result<Snapshot<'a>, VaultError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, &source.attempt.to_string())?;
-        let mut snapshot = Snapshot {
+        let snapshot = Snapshot {
             vault: self,
             source,
             policy,
@@ -69,15 +87,9 @@ impl Vault {
             tree: String::new(),
             commit: source.start.clone(),
             left_out: Vec::new(),
+            is_plain: false,
         };
         snapshot.write_git_dir()?;
-        snapshot.left_out = snapshot.add_all()?;
-        if source.nested == Nested::Flattened {
-            snapshot.flatten_nested()?;
-        }
-        snapshot.tree = snapshot.call("write-tree").line(cancel)?;
-        let parent = snapshot.agents_head()?.unwrap_or_else(|| source.start.clone());
-        snapshot.commit = snapshot.commit_on(&parent)?;
         Ok(snapshot)
     }
 }
@@ -128,35 +140,33 @@ impl Snapshot<'_> {
             exclude: &exclude,
         }
         .write(&git_dir)?;
-        let index = records.index(self.source.attempt);
-        if files::is_there(&index) {
-            files::copy_with_times(&index, &git_dir.join("index"))?;
+        Ok(())
+    }
+
+    /// Takes an index that says which files are as they were; the start's where there is none.
+    pub(crate) fn begin_with(&self, index: &Path) -> Result<(), VaultError> {
+        if files::is_there(index) {
+            files::copy_with_times(index, &self.git_dir().join("index"))?;
         } else {
             self.call("read-tree").arg(&self.source.start.0).done(self.cancel)?;
         }
         Ok(())
     }
 
-    /// Puts the whole tree into the index; returns the folders that git would not look into.
-    fn add_all(&self) -> Result<Vec<String>, GitError> {
-        let answer =
-            self.call("add").args(["--all", "--ignore-errors", "--", "."]).finish(self.cancel)?;
-        match answer.finished.code {
-            Some(0) => Ok(Vec::new()),
-            // Some of it could not be read; everything else is in.
-            Some(1) => Ok(answer
-                .stderr()
-                .lines()
-                .filter_map(|it| it.strip_prefix("error: '"))
-                .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
-                .map(str::to_owned)
-                .collect()),
-            _ => Err(answer.error()),
+    /// Puts everything but the given paths into the index and makes a tree of it.
+    pub(crate) fn write_tree(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
+        let (cancel, nested) = (self.cancel, self.source.nested);
+        self.left_out = self.add_all(without)?;
+        self.is_plain = self.left_out.is_empty();
+        if nested == Nested::Flattened {
+            self.is_plain &= !self.flatten_nested()?;
         }
+        self.tree = self.call("write-tree").line(cancel)?;
+        Ok(())
     }
 
-    /// The commit that the agent is at, if it is sound and goes on from the start.
-    fn agents_head(&self) -> Result<Option<CommitId>, GitError> {
+    /// The commit that the agent is at, as it says.
+    pub(crate) fn agents_head(&self) -> Result<Option<CommitId>, GitError> {
         let git_dir = self.source.path.join(".git");
         if !files::is_folder(&git_dir) {
             return Ok(None);
@@ -169,14 +179,26 @@ impl Snapshot<'_> {
             .args(["--verify", "--quiet", "HEAD^{commit}"])
             .finish(self.cancel)?;
         let head = String::from_utf8_lossy(&head.finished.stdout).trim().to_owned();
-        if head.is_empty() || !head.bytes().all(|it| it.is_ascii_hexdigit()) {
-            return Ok(None);
+        let is_name = !head.is_empty() && head.bytes().all(|it| it.is_ascii_hexdigit());
+        Ok(is_name.then_some(CommitId(head)))
+    }
+
+    /// Commits the tree on top of what the agent committed, if that is sound and goes on from the
+    /// start.
+    pub(crate) fn commit_after(&mut self, head: Option<CommitId>) -> Result<(), GitError> {
+        let start = self.source.start;
+        let mut parent = start.clone();
+        if let Some(head) = head.filter(|it| it != start) {
+            let goes_on = self
+                .call("merge-base")
+                .args(["--is-ancestor", &start.0, &head.0])
+                .finish(self.cancel)?;
+            if goes_on.finished.success() {
+                parent = head;
+            }
         }
-        let goes_on = self
-            .call("merge-base")
-            .args(["--is-ancestor", &self.source.start.0, &head])
-            .finish(self.cancel)?;
-        Ok(goes_on.finished.success().then_some(CommitId(head)))
+        self.commit = self.commit_on(&parent)?;
+        Ok(())
     }
 
     /// Commits the tree on top of `parent`, where it differs.

@@ -46,6 +46,8 @@ pub struct Vault {
     pub(crate) settings: Settings,
     /// Held while commits come from or go to the user's repository.
     pub(crate) exchange: Mutex<()>,
+    /// Held while packs are gathered.
+    pub(crate) gathering: Mutex<()>,
 }
 
 impl Vault {
@@ -67,7 +69,14 @@ impl Vault {
         files::create_folder(&layout.scratch)?;
         let settings = Settings::read(&user, cancel)?;
         let git = user.git().clone();
-        let vault = Self { git, user, layout, settings, exchange: Mutex::new(()) };
+        let vault = Self {
+            git,
+            user,
+            layout,
+            settings,
+            exchange: Mutex::new(()),
+            gathering: Mutex::new(()),
+        };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
         }

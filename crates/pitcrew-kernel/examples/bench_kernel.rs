@@ -137,6 +137,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
             let failure = pitcrew_model::Failure::Git { message: "nothing is landed here".into() };
             EffectResult::NotLanded { plan, failure }
         }
+        Effect::Snapshot { attempt, .. } => EffectResult::SnapshotUnchanged { attempt },
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },
     }
 }

@@ -58,12 +58,15 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::AgentStartAsked { worker } => worker::start_asked(state, *worker),
         Event::TurnOpened { worker, cause } => {
-            worker::turn_opened(state, *worker, cause, EffectId(entry.seq.0));
+            worker::turn_opened(state, *worker, cause, EffectId(entry.seq.0), at);
         }
         Event::StopAsked { worker } => worker::stop_asked(state, *worker),
         Event::AgentExited { worker, .. } => worker::gone(state, *worker),
         Event::CompletionClaimed { attempt, claim, summary } => {
             state.attempts.row(*attempt).claim = Some((*claim, summary.clone()));
+        }
+        Event::SnapshotAsked { attempt } => {
+            attempt::snapshot_asked(state, *attempt, EffectId(entry.seq.0));
         }
         Event::VerifyAsked { attempt, onto } => {
             plan::verify_asked(state, *attempt, onto, EffectId(entry.seq.0));
@@ -85,7 +88,7 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::RemovalAsked { attempt } => attempt::removal_asked(state, *attempt),
         Event::EffectEnded { effect, result } => {
             assert!(state.effects.remove(effect), "{effect} ended twice: the journal is corrupt");
-            result::ended(state, *effect, result);
+            result::ended(state, *effect, result, at);
         }
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
@@ -113,6 +116,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }
         | Event::PlanOpened { .. }
+        | Event::SnapshotAsked { .. }
         | Event::BaseCheckAsked { .. }
         | Event::TaskMoved { .. }
         | Event::TaskDeployed { .. }
@@ -146,6 +150,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::SnapshotAsked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolDecided { .. }

@@ -24,6 +24,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::InterruptAsked { worker } => Effect::InterruptTurn { worker: *worker },
         Event::CollectAsked { attempt } => collect_work(state, *attempt),
         Event::SaveAsked { attempt } => save_work(state, *attempt),
+        Event::SnapshotAsked { attempt } => snapshot(state, *attempt),
         Event::VerifyAsked { attempt, onto } => verify(state, *attempt, onto),
         Event::IntegrateAsked { attempt } => integrate(state, *attempt),
         Event::ToolDecided { worker, call, option, .. }
@@ -120,6 +121,18 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     let (region, shared) = (task.spec.region.clone(), plan.head.shared.clone());
     Zone { region, shared, denied: Vec::new() }
+}
+
+fn snapshot(state: &State, attempt: AttemptId) -> Effect {
+    let (it, task, _) = rows(state, attempt);
+    Effect::Snapshot {
+        attempt,
+        path: it.path.clone().expect("a worker works in a checkout that is there"),
+        start: it.start.clone(),
+        base: it.base.clone(),
+        number: task.kept.next_number(),
+        last: task.kept.last_of(attempt).map(|it| it.commit.clone()),
+    }
 }
 
 fn save_work(state: &State, attempt: AttemptId) -> Effect {

@@ -19,6 +19,7 @@ const ACTOR: Actor = Actor::Orchestrator;
 /// The events of the first rule that applies; none when all is settled.
 pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     end_overdue(state, now)
+        .or_else(|| snapshot(state, now))
         .or_else(|| block(state))
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))
@@ -35,7 +36,8 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let queue = state.agenda.to_queue.first().map(|it| it.0);
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
-    queue.into_iter().chain(deadline).min()
+    let snapshot = state.agenda.snapshots.first().map(|it| it.0);
+    queue.into_iter().chain(deadline).chain(snapshot).min()
 }
 
 /// Attempts whose checkouts may go: the task is completed, so all its work is in the vault.
@@ -55,6 +57,11 @@ fn end_overdue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let attempt = &state.attempts[state.workers[*worker].attempt];
     let after_ms = state.tasks[attempt.task].spec.timeout_ms;
     Some(attempt_fails::decide(state, now, ACTOR, attempt.id, Failure::Timeout { after_ms }))
+}
+
+fn snapshot(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let (at, attempt) = *state.agenda.snapshots.first()?;
+    (at <= now).then(|| vec![Event::SnapshotAsked { attempt }])
 }
 
 fn block(state: &State) -> Option<Vec<Event>> {
@@ -143,7 +150,9 @@ fn starting_point(state: &State, task: &Task) -> (CommitId, CommitId) {
     let head = integrated.expect("a prepared plan has an integration head");
     let previous = task.last_attempt().filter(|_| !task.fresh).map(|it| &state.attempts[it]);
     let saved = previous.and_then(|it| {
-        let commit = it.saved.as_ref().or(it.work.as_ref().map(|work| &work.commit))?;
+        let handed_in = it.work.as_ref().map(|work| &work.commit);
+        let last = || task.kept.last_of(it.id).map(|it| &it.commit);
+        let commit = it.saved.as_ref().or(handed_in).or_else(last)?;
         Some((commit.clone(), it.base.clone()))
     });
     saved.unwrap_or_else(|| (head.clone(), head.clone()))

@@ -15,9 +15,9 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, EffectId, Failure, LandingStatus, Outcome, PlanBase, PlanHead,
-    PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq, TaskId, TaskSpec,
-    TaskStatus, Timestamp, TurnCause, Work, WorkerId, WorkerStatus, limits,
+    AttemptId, Claim, CommitId, EffectId, Failure, KeptStates, LandingStatus, Outcome, PlanBase,
+    PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq, TaskId,
+    TaskSpec, TaskStatus, Timestamp, TurnCause, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub struct Task {
     pub interruptions_count: u32,
     /// The next attempt starts from the integration head.
     pub fresh: bool,
+    /// What of its work is in the vault.
+    pub kept: KeptStates,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +117,10 @@ pub struct Attempt {
     pub saved: Option<CommitId>,
     /// The effect that the attempt now waits for. Only its failure is the attempt's.
     pub step: Option<EffectId>,
+    /// The snapshot that is being taken: at most one at a time.
+    pub snapshot: Option<EffectId>,
+    /// When the next one is wanted, if its worker still works then.
+    pub snapshot_due: Option<Timestamp>,
     pub outcome: Option<Outcome>,
     pub failure: Option<Failure>,
     /// Its process is gone and its work is saved, or there is none to save.
@@ -226,6 +232,12 @@ impl State {
     pub fn has_question(&self, worker: &Worker) -> bool {
         let kinds = worker.requests.iter().map(|it| &self.requests[*it].kind);
         kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
+    }
+
+    /// Whether the worker may be given a turn: none begins before the end of the last one is kept.
+    pub fn is_turn_kept(&self, worker: &Worker) -> bool {
+        let attempt = &self.attempts[worker.attempt];
+        attempt.snapshot.is_none() && attempt.snapshot_due.is_none()
     }
 
     pub fn plan_of(&self, attempt: &Attempt) -> &Plan {

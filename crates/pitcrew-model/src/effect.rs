@@ -67,6 +67,18 @@ pub enum Effect {
         zone: Zone,
         message: String,
     },
+    /// Keeps the state of a checkout that a worker may be writing to. Judges nothing.
+    Snapshot {
+        attempt: AttemptId,
+        path: String,
+        start: CommitId,
+        /// What its size is told against.
+        base: CommitId,
+        /// The number it gets among the snapshots of its task, if anything has changed.
+        number: u32,
+        /// The last kept state of the attempt.
+        last: Option<CommitId>,
+    },
     /// Saves the last state of an attempt that failed. Judges nothing.
     SaveWork {
         attempt: AttemptId,

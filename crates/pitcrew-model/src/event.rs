@@ -125,6 +125,9 @@ pub enum Event {
     SaveAsked {
         attempt: AttemptId,
     },
+    SnapshotAsked {
+        attempt: AttemptId,
+    },
     VerifyAsked {
         attempt: AttemptId,
         onto: CommitId,

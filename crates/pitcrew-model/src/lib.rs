@@ -18,6 +18,7 @@ mod status;
 mod failure;
 mod permission;
 mod work;
+mod kept;
 mod command;
 mod signal;
 mod effect;
@@ -31,6 +32,7 @@ pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use id::{
     AttemptId, CommitId, EffectId, ParseIdError, PlanId, RequestId, Seq, TaskId, WorkerId,
 };
+pub use kept::{Kept, KeptKind, KeptStates};
 pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
 pub use permission::{
     Action, Actor, PermissionOption, PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
@@ -43,4 +45,4 @@ pub use rejection::Rejection;
 pub use signal::{EffectResult, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
 pub use time::Timestamp;
-pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Usage, Work};
+pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

@@ -15,6 +15,9 @@ pub const INTERRUPTIONS_FREE_MAX: u32 = 20;
 pub const BACKOFF_MS_FIRST: u64 = 100;
 pub const BACKOFF_MS_MAX: u64 = 5_000;
 
+/// Two snapshots of a worker that is at work are at most this far apart.
+pub const SNAPSHOT_MS_MAX: u64 = 30 * 1_000;
+
 pub const TASK_TIMEOUT_MS_DEFAULT: u64 = 60 * 60 * 1_000;
 pub const TASK_TIMEOUT_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const SETUP_TIMEOUT_MS: u64 = 10 * 60 * 1_000;

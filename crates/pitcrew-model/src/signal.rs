@@ -2,7 +2,7 @@
 
 use crate::{
     Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, PermissionOption,
-    PlanBase, PlanId, Timestamp, ToolUse, Usage, Work, WorkerId,
+    PlanBase, PlanId, Snapshot, Timestamp, ToolUse, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,19 @@ pub enum EffectResult {
     WorkSaved {
         attempt: AttemptId,
         commit: Option<CommitId>,
+    },
+    SnapshotTaken {
+        attempt: AttemptId,
+        snapshot: Snapshot,
+    },
+    /// The checkout is as the last snapshot of it.
+    SnapshotUnchanged {
+        attempt: AttemptId,
+    },
+    /// Costs the attempt nothing: the next one may work out.
+    SnapshotNotTaken {
+        attempt: AttemptId,
+        reason: String,
     },
     /// The checks ran on the merge of the work and `onto`; all of them passed.
     Verified {

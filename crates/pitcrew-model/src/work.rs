@@ -31,6 +31,16 @@ pub struct Work {
     pub files: Vec<FileChange>,
 }
 
+/// The state of a checkout, kept while its attempt went on. Nobody has judged it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub commit: CommitId,
+    /// Against the base of its attempt.
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: String,

@@ -178,6 +178,7 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         other @ (Effect::AnswerPermission { .. }
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
+        | Effect::Snapshot { .. }
         | Effect::Land { .. }
         | Effect::RemoveCheckout { .. }) => panic!("nobody asked for {other:?}"),
     };

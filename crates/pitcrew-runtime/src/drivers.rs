@@ -142,6 +142,7 @@ async fn work(
         | Effect::CheckBase { .. }
         | Effect::PrepareCheckout { .. }
         | Effect::CollectWork { .. }
+        | Effect::Snapshot { .. }
         | Effect::SaveWork { .. }
         | Effect::Verify { .. }
         | Effect::Integrate { .. }

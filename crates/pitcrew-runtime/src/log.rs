@@ -106,6 +106,7 @@ fn part(event: &Event) -> String {
         | Event::CompletionClaimed { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::SnapshotAsked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }

@@ -14,5 +14,6 @@ mod evil_trees;
 mod verify;
 mod land;
 mod land_busy;
+mod snapshots;
 mod remove;
 mod oddities;

@@ -40,6 +40,11 @@ pub fn decide(
         EffectResult::WorkCollected { attempt, .. } => {
             events.extend(work_collected(state, *attempt));
         }
+        EffectResult::SnapshotTaken { attempt, .. }
+        | EffectResult::SnapshotUnchanged { attempt }
+        | EffectResult::SnapshotNotTaken { attempt, .. } => {
+            events.extend(snapshot_ended(state, effect, *attempt));
+        }
         EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
         EffectResult::Integrated { attempt, .. } => events.extend(integrated(state, *attempt)),
         EffectResult::Landed { plan, .. } => events.extend(landed(state, *plan)),
@@ -194,26 +199,36 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
     }
     // Calls that waited for permission are over with their turn.
     let mut events = attempt_fails::withdraw_tool_uses(state, worker);
-    match it.status {
-        WorkerStatus::Running if goes_on => {
-            let (from, to) = (it.status, WorkerStatus::WaitingInput);
-            let reason = "it asked a person".to_string();
-            events.push(Event::WorkerMoved { worker, from, to, reason });
-        }
-        WorkerStatus::Running => {
-            events.push(Event::TurnOpened { worker, cause: TurnCause::Reminder });
-        }
-        // Parked: it goes on when it has a slot again.
-        WorkerStatus::WaitingInput
-        | WorkerStatus::WaitingPermission
-        | WorkerStatus::Paused
-        | WorkerStatus::Created
-        | WorkerStatus::Starting
-        | WorkerStatus::Completed
-        | WorkerStatus::Failed
-        | WorkerStatus::Killed => {}
+    // Where it is reminded, that comes after what it left is kept. Parked, it goes on when it has a
+    // slot again.
+    if it.status == WorkerStatus::Running && goes_on {
+        events.push(waits(it));
     }
     events
+}
+
+fn waits(worker: &Worker) -> Event {
+    let (from, to) = (worker.status, WorkerStatus::WaitingInput);
+    Event::WorkerMoved { worker: worker.id, from, to, reason: "it asked a person".to_string() }
+}
+
+/// What the turn left is kept: a worker that has not said it is done gets its reminder.
+fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option<Event> {
+    let attempt = &state.attempts[attempt];
+    let worker = &state.workers[attempt.worker];
+    let rests = attempt.snapshot == Some(effect)
+        && attempt.snapshot_due.is_none()
+        && attempt.is_open()
+        && worker.process == Process::Alive
+        && worker.status == WorkerStatus::Running
+        && worker.turn.is_none();
+    if !rests {
+        return None;
+    }
+    if state.has_question(worker) || has_turn(worker) {
+        return Some(waits(worker));
+    }
+    Some(Event::TurnOpened { worker: worker.id, cause: TurnCause::Reminder })
 }
 
 fn has_turn(worker: &Worker) -> bool {

@@ -6,7 +6,8 @@ use crate::{
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use pitcrew_model::{
-    AttemptId, CommitId, Failure, Outcome, TaskId, Timestamp, WorkerId, WorkerStatus,
+    AttemptId, CommitId, EffectId, Failure, Outcome, TaskId, Timestamp, WorkerId, WorkerStatus,
+    limits,
 };
 
 pub struct Opened {
@@ -30,6 +31,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         merged: None,
         saved: None,
         step: None,
+        snapshot: None,
+        snapshot_due: None,
         outcome: None,
         failure: None,
         put_away: false,
@@ -80,6 +83,28 @@ pub fn put_away(state: &mut State, attempt: AttemptId) {
     row.put_away = true;
     let task = row.task;
     state.refresh_task(task);
+}
+
+pub fn snapshot_asked(state: &mut State, attempt: AttemptId, effect: EffectId) {
+    let row = state.attempts.row(attempt);
+    assert!(row.snapshot.is_none(), "{attempt} is snapshotted twice at a time");
+    row.snapshot = Some(effect);
+    row.snapshot_due = None;
+    let worker = row.worker;
+    super::worker::change(state, worker, |_| {});
+}
+
+/// The next one is due some time after this one, as long as the turn goes on.
+pub fn snapshot_ended(state: &mut State, attempt: AttemptId, effect: EffectId, at: Timestamp) {
+    let row = state.attempts.row(attempt);
+    if row.snapshot == Some(effect) {
+        row.snapshot = None;
+    }
+    if state.workers[row.worker].turn.is_some() {
+        row.snapshot_due.get_or_insert(at.plus(limits::SNAPSHOT_MS_MAX));
+    }
+    let worker = row.worker;
+    super::worker::change(state, worker, |_| {});
 }
 
 pub fn abandoned(state: &mut State, attempt: AttemptId) {

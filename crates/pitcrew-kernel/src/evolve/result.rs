@@ -6,9 +6,12 @@ use crate::{
     state::{Checkout, Process},
 };
 use alloc::string::ToString;
-use pitcrew_model::{AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId};
+use pitcrew_model::{
+    AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId, Timestamp, WorkerId,
+};
 
-pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
+pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Timestamp) {
+    keep(state, result, at);
     match result {
         EffectResult::PlanPrepared { plan, base } => prepared(state, *plan, base),
         EffectResult::PlanNotPrepared { plan, .. } => state.plans.row(*plan).preparing = false,
@@ -16,7 +19,7 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
         EffectResult::CheckoutPrepared { attempt, path, .. } => {
             checkout_there(state, *attempt, path);
         }
-        EffectResult::TurnEnded { worker, .. } => worker::turn_over(state, *worker, effect),
+        EffectResult::TurnEnded { worker, .. } => turn_ended(state, *worker, effect, at),
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
         EffectResult::WorkCollected { attempt, work } => {
             let row = state.attempts.row(*attempt);
@@ -28,6 +31,11 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
         EffectResult::WorkSaved { attempt, commit } => {
             state.attempts.row(*attempt).saved.clone_from(commit);
             attempt::put_away(state, *attempt);
+        }
+        EffectResult::SnapshotTaken { attempt, .. }
+        | EffectResult::SnapshotUnchanged { attempt }
+        | EffectResult::SnapshotNotTaken { attempt, .. } => {
+            attempt::snapshot_ended(state, *attempt, effect, at);
         }
         EffectResult::Verified { attempt, merged, .. } => {
             let row = state.attempts.row(*attempt);
@@ -53,6 +61,22 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult) {
         | EffectResult::Landed { .. }
         | EffectResult::NotLanded { .. } => {}
     }
+}
+
+/// Numbers what a driver has put into the vault of a task's work.
+fn keep(state: &mut State, result: &EffectResult, at: Timestamp) {
+    let Some(attempt) = result.keeps_work_of() else { return };
+    let (task, start) = (state.attempts[attempt].task, state.attempts[attempt].start.clone());
+    state.tasks.row(task).kept.take(result, &start, at);
+}
+
+/// What the worker left at the end of its turn is kept, unless the work is taken anyway.
+fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId, at: Timestamp) {
+    if state.workers[worker].turn == Some(effect) {
+        let row = state.attempts.row(state.workers[worker].attempt);
+        row.snapshot_due = row.claim.is_none().then_some(at);
+    }
+    worker::turn_over(state, worker, effect);
 }
 
 fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {

@@ -3,8 +3,8 @@
 use crate::{State, state::Task};
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
-    Deploy, Failure, Freshness, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus, Timestamp,
-    exclusive, limits,
+    Deploy, Failure, Freshness, KeptStates, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus,
+    Timestamp, exclusive, limits,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
@@ -32,6 +32,7 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
         attempts_spent: 0,
         interruptions_count: 0,
         fresh: false,
+        kept: KeptStates::default(),
     };
     state.tasks.push(task, row);
     for dependency in after {

@@ -6,7 +6,7 @@ use crate::{
 };
 use pitcrew_model::{
     EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
-    RequestStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+    RequestStatus, Timestamp, TurnCause, WorkerId, WorkerStatus, limits,
 };
 
 /// Changes a worker and keeps the agenda in step.
@@ -56,10 +56,17 @@ pub fn gone(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| it.process = Process::Gone);
 }
 
-pub fn turn_opened(state: &mut State, worker: WorkerId, cause: &TurnCause, effect: EffectId) {
-    let attempt = state.workers[worker].attempt;
+pub fn turn_opened(
+    state: &mut State,
+    worker: WorkerId,
+    cause: &TurnCause,
+    effect: EffectId,
+    at: Timestamp,
+) {
+    let attempt = state.attempts.row(state.workers[worker].attempt);
+    attempt.snapshot_due.get_or_insert(at.plus(limits::SNAPSHOT_MS_MAX));
     match cause {
-        TurnCause::Reminder => state.attempts.row(attempt).reminded = true,
+        TurnCause::Reminder => attempt.reminded = true,
         TurnCause::Start | TurnCause::Answer { .. } | TurnCause::Resumed => {}
     }
     change(state, worker, |it| {

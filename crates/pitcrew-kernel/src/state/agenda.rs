@@ -26,6 +26,9 @@ pub struct Agenda {
     /// Running workers with a call that a person has decided.
     pub answered: BTreeSet<WorkerId>,
     pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
+    /// Attempts whose checkouts are to be snapshotted, and when.
+    pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
+    snapshots_due: BTreeMap<AttemptId, Timestamp>,
     pub to_verify: BTreeSet<PlanId>,
     pub to_end: BTreeSet<PlanId>,
     /// Landed plans whose checkouts are all removed.
@@ -161,6 +164,25 @@ impl State {
         set(&mut agenda.live, worker, matches!(now.process, Process::Alive | Process::Stopping));
         set(&mut agenda.returning, worker, returns);
         set(&mut agenda.answered, worker, answers);
+        self.refresh_snapshot(worker);
+    }
+
+    /// Only a worker that lives and works on something is snapshotted: else its work is saved.
+    fn refresh_snapshot(&mut self, worker: WorkerId) {
+        let worker = &self.workers[worker];
+        let attempt = &self.attempts[worker.attempt];
+        let wanted =
+            attempt.is_open() && worker.process == Process::Alive && attempt.snapshot.is_none();
+        let due = attempt.snapshot_due.filter(|_| wanted);
+        let (id, agenda) = (attempt.id, &mut self.agenda);
+        let before = match due {
+            Some(at) => agenda.snapshots_due.insert(id, at),
+            None => agenda.snapshots_due.remove(&id),
+        };
+        if let Some(at) = before {
+            agenda.snapshots.remove(&(at, id));
+        }
+        agenda.snapshots.extend(due.map(|at| (at, id)));
     }
 
     /// It runs, and waits for the answer to a call of its turn.
@@ -177,6 +199,7 @@ impl State {
             && attempt.is_open()
             && worker.status.is_parked()
             && worker.process == Process::Alive
+            && (worker.turn.is_some() || self.is_turn_kept(worker))
             && self.plan_of(attempt).status == PlanStatus::Active
     }
 

@@ -3,7 +3,8 @@
 use crate::dice::Dice;
 use pitcrew_model::{
     AttemptId, CheckFailure, CheckResult, CommitId, Effect, EffectId, EffectResult, Exit, Failure,
-    FileChange, LandedAt, Landing, PlanBase, Refusal, RefusalKind, StopReason, Usage, Work,
+    FileChange, LandedAt, Landing, PlanBase, Refusal, RefusalKind, Snapshot, StopReason, Usage,
+    Work,
 };
 
 pub fn commit(effect: EffectId) -> CommitId {
@@ -65,6 +66,11 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             let work = Work { commit, files_count, insertions: 1, deletions: 0, files };
             EffectResult::WorkCollected { attempt: *attempt, work }
         }
+        Effect::Snapshot { attempt, .. } => {
+            let snapshot =
+                Snapshot { commit: commit(id), files_count: 1, insertions: 1, deletions: 0 };
+            EffectResult::SnapshotTaken { attempt: *attempt, snapshot }
+        }
         Effect::SaveWork { attempt, .. } => {
             EffectResult::WorkSaved { attempt: *attempt, commit: Some(commit(id)) }
         }
@@ -122,6 +128,12 @@ pub fn any(dice: &mut Dice, faults_one_in: u64, id: EffectId, effect: &Effect) -
             usage: Usage::default(),
             last_words: String::new(),
         },
+        Effect::Snapshot { attempt, .. } if dice.one_in(2) => {
+            EffectResult::SnapshotUnchanged { attempt: *attempt }
+        }
+        Effect::Snapshot { attempt, .. } => {
+            EffectResult::SnapshotNotTaken { attempt: *attempt, reason: "no room".into() }
+        }
         // Worker and attempt are opened together and have the same number.
         Effect::Prompt { worker, .. } | Effect::StopAgent { worker } => {
             fails(dice, &AttemptId(worker.0))

@@ -69,7 +69,16 @@ pub fn check_entry(world: &World, entry: &Entry, effect: Option<&Effect>) {
         let first = state.workers[*worker].turns_count == 1;
         assert_eq!(first, *cause == TurnCause::Start, "{worker} is told its task first and once");
     }
+    if let Some(Effect::Snapshot { attempt, .. }) = effect {
+        let again =
+            |it: &Effect| matches!(it, Effect::Snapshot { attempt: other, .. } if other == attempt);
+        assert!(!world.outbox.values().any(again), "{attempt} is snapshotted twice at a time");
+        assert!(state.attempts[*attempt].is_open(), "{attempt} is over and snapshotted");
+    }
     if let Some(Effect::Prompt { worker, .. }) = effect {
+        let attempt = state.workers[*worker].attempt;
+        let kept = state.attempts[attempt].snapshot.is_none();
+        assert!(kept, "{worker} is prompted before the end of its last turn is kept");
         let again =
             |it: &Effect| matches!(it, Effect::Prompt { worker: other, .. } if other == worker);
         assert!(!world.outbox.values().any(again), "{worker} is prompted twice");
@@ -206,8 +215,9 @@ fn check_attempt(world: &World, attempt: &Attempt, input: &Input) {
 }
 
 fn is_under_way(world: &World, attempt: AttemptId) -> bool {
-    let step = world.state.attempts[attempt].step;
-    step.is_some_and(|it| world.outbox.contains_key(&it))
+    let it = &world.state.attempts[attempt];
+    let waits_for = it.step.into_iter().chain(it.snapshot.filter(|_| it.is_open()));
+    waits_for.into_iter().any(|it| world.outbox.contains_key(&it))
 }
 
 fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
@@ -224,9 +234,15 @@ fn check_worker(state: &State, worker: &Worker) {
         return;
     }
     let decided = worker.comebacks.iter().any(|it| matches!(it, Comeback::Permission { .. }));
-    let can_go_on = decided || (worker.turn.is_none() && !worker.comebacks.is_empty());
+    let rests = worker.turn.is_none() && attempt.snapshot.is_none();
+    let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
+    if worker.turn.is_some() && attempt.snapshot.is_none() {
+        let due = attempt.snapshot_due.expect("a snapshot of a turn that goes on is due");
+        assert!(next_due(state) <= Some(due), "the snapshot of {} is forgotten", attempt.id);
+    }
     if worker.status == WorkerStatus::Running {
-        assert!(worker.turn.is_some(), "{} runs without a turn", worker.id);
+        let moves = worker.turn.is_some() || attempt.snapshot.is_some();
+        assert!(moves, "{} runs without a turn", worker.id);
         assert!(!decided, "{} is not told what was decided", worker.id);
     } else if worker.status.is_parked() && can_go_on {
         let plan = state.plan_of(attempt);

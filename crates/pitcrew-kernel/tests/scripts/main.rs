@@ -2,6 +2,7 @@
 
 mod script;
 mod scheduling;
+mod snapshots;
 mod regions;
 mod plans;
 mod approval;

@@ -1,7 +1,8 @@
 //! A transcript language for the kernel: lines of inputs in, events and effects out. No IO.
 //!
 //! A line beginning with `~` is carried out silently. `start`, `finish` and `work` take the current
-//! attempt of a task along the happy path and tell only what happens to others.
+//! attempt of a task along the happy path and tell only what happens to others. Snapshots are taken
+//! at once and not shown, unless a line says `snapshots`.
 
 mod input;
 mod plan;
@@ -28,6 +29,8 @@ pub struct Script {
     last: Option<(Actor, InputBody)>,
     now: Timestamp,
     out: String,
+    /// The script tells how each snapshot ends.
+    has_snapshots: bool,
 }
 
 impl Script {
@@ -53,6 +56,7 @@ impl Script {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         match verb {
             "start" | "finish" | "work" => self.shortcut(verb, rest),
+            "snapshots" => self.has_snapshots = true,
             "show" => self.show(rest),
             "tick" => {
                 self.now = self.now.plus(plan::milliseconds(rest.trim_start_matches('+')));
@@ -71,7 +75,8 @@ impl Script {
 
     fn give(&mut self, actor: Actor, body: InputBody) {
         match self.step(actor, body) {
-            Ok(step) => {
+            Ok(mut step) => {
+                self.answer_snapshots(&mut step);
                 let shown = show::step(&step);
                 self.out.push_str(if shown.is_empty() { "  nothing\n" } else { &shown });
             }
@@ -84,6 +89,10 @@ impl Script {
     fn step(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
         self.answer_base_check(&body);
         self.last = Some((actor, body.clone()));
+        self.step_alone(actor, body)
+    }
+
+    fn step_alone(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
         let step = step(&mut self.state, &Input { at: self.now, actor, body })?;
         for (id, effect) in &step.effects {
             if let Effect::Prompt { worker, text } = effect {
@@ -97,6 +106,28 @@ impl Script {
             }
         }
         Ok(step)
+    }
+
+    /// Where a script does not care, a checkout is as it was.
+    fn answer_snapshots(&mut self, step: &mut Step) {
+        while !self.has_snapshots {
+            let open = self.outbox.iter().find_map(|(id, effect)| {
+                if let Effect::Snapshot { attempt, .. } = effect {
+                    Some((*id, *attempt))
+                } else {
+                    None
+                }
+            });
+            let Some((effect, attempt)) = open else { break };
+            let result = EffectResult::SnapshotUnchanged { attempt };
+            let ended = InputBody::Signal(Signal::EffectEnded { effect, result });
+            let more = self.step_alone(Actor::Orchestrator, ended).expect("the snapshot is open");
+            step.entries.extend(more.entries);
+            step.effects.extend(more.effects);
+        }
+        if !self.has_snapshots {
+            step.effects.retain(|it| !matches!(it.1, Effect::Snapshot { .. }));
+        }
     }
 
     /// Nothing is verified before the base was: where a script does not care, the base is green.
@@ -139,7 +170,8 @@ impl Script {
         for line in lines {
             let (verb, rest) = line.split_once(' ').expect("a verb and its object");
             let (actor, body) = input::parse(self, verb, rest);
-            let step = self.step(actor, body).unwrap_or_else(|it| panic!("{line}: {it}"));
+            let mut step = self.step(actor, body).unwrap_or_else(|it| panic!("{line}: {it}"));
+            self.answer_snapshots(&mut step);
             let entries = step.entries.iter().filter(|it| is_news(&it.event, task, id));
             let shown: String = entries.map(|it| show::event(&it.event)).collect();
             self.out.push_str(&shown);

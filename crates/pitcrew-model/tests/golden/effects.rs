@@ -77,6 +77,14 @@ fn attempt_effects() -> Vec<Effect> {
             zone: zone(),
             message: "Add the API".into(),
         },
+        Effect::Snapshot {
+            attempt: ATTEMPT,
+            path: "/checkouts/task-392".into(),
+            start: commit("a"),
+            base: commit("b"),
+            number: 3,
+            last: Some(commit("c")),
+        },
         Effect::SaveWork {
             attempt: ATTEMPT,
             plan: PLAN,
@@ -114,6 +122,7 @@ golden!(
         InterruptTurn,
         StopAgent,
         CollectWork,
+        Snapshot,
         SaveWork,
         Verify,
         Integrate,

@@ -5,8 +5,8 @@ use crate::{
     values::{ATTEMPT, PLAN, WORKER, check_result, commit, exit, strings},
 };
 use pitcrew_model::{
-    CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, StopReason, Usage,
-    Work,
+    CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, Snapshot,
+    StopReason, Usage, Work,
 };
 
 fn results() -> Vec<EffectResult> {
@@ -75,6 +75,12 @@ fn attempt_results() -> Vec<EffectResult> {
         EffectResult::WorkCollected { attempt: ATTEMPT, work },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: Some(commit("d")) },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: None },
+        EffectResult::SnapshotTaken {
+            attempt: ATTEMPT,
+            snapshot: Snapshot { commit: commit("f"), files_count: 1, insertions: 2, deletions: 3 },
+        },
+        EffectResult::SnapshotUnchanged { attempt: ATTEMPT },
+        EffectResult::SnapshotNotTaken { attempt: ATTEMPT, reason: "no room".into() },
         EffectResult::Verified {
             attempt: ATTEMPT,
             merged: commit("e"),
@@ -104,6 +110,9 @@ golden!(
         AgentStopped,
         WorkCollected,
         WorkSaved,
+        SnapshotTaken,
+        SnapshotUnchanged,
+        SnapshotNotTaken,
         Verified,
         Integrated,
         Landed,

@@ -2,11 +2,14 @@
 
 use crate::turnstile::Scope;
 use pitcrew_model::{
-    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, Usage, WorkerId,
+    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, Usage, WorkerId, text,
 };
 
 /// How a process ended whose end nobody saw.
 pub const LOST: Exit = Exit { code: None, signal: None, stderr: String::new() };
+
+/// A snapshot that fails may fail again every half minute.
+const REASON_BYTES_MAX: usize = 300;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Subject {
@@ -14,6 +17,7 @@ pub enum Subject {
     CheckingBase(PlanId),
     Landing(PlanId),
     Removing(AttemptId),
+    Snapshotting(AttemptId),
     Starting(AttemptId, WorkerId),
     Prompting(WorkerId),
     Answering(WorkerId),
@@ -32,6 +36,7 @@ impl Subject {
             Effect::CheckBase { plan, .. } => Self::CheckingBase(*plan),
             Effect::Land { plan, .. } => Self::Landing(*plan),
             Effect::RemoveCheckout { attempt, .. } => Self::Removing(*attempt),
+            Effect::Snapshot { attempt, .. } => Self::Snapshotting(*attempt),
             Effect::StartAgent { attempt, worker, .. } => Self::Starting(*attempt, *worker),
             Effect::Prompt { worker, .. } => Self::Prompting(*worker),
             Effect::AnswerPermission { worker, .. } => Self::Answering(*worker),
@@ -50,7 +55,10 @@ impl Subject {
     pub fn may_be_cut_with(self) -> Option<Scope> {
         match self {
             Self::Preparing(plan) | Self::CheckingBase(plan) => Some(Scope::Plan(plan)),
-            Self::Working(attempt) | Self::Starting(attempt, _) => Some(Scope::Attempt(attempt)),
+            // What an attempt left at its end is saved as a whole.
+            Self::Working(attempt) | Self::Starting(attempt, _) | Self::Snapshotting(attempt) => {
+                Some(Scope::Attempt(attempt))
+            }
             Self::Landing(_)
             | Self::Removing(_)
             | Self::Prompting(_)
@@ -80,6 +88,7 @@ impl Subject {
             Self::Preparing(_)
             | Self::Landing(_)
             | Self::Removing(_)
+            | Self::Snapshotting(_)
             | Self::Working(_)
             | Self::Keeping(_) => self.failed_with(Failure::Git { message }),
         }
@@ -92,6 +101,11 @@ impl Subject {
             Self::Landing(plan) => EffectResult::NotLanded { plan, failure },
             Self::Removing(attempt) => {
                 EffectResult::CheckoutKept { attempt, reason: failure.to_string() }
+            }
+            Self::Snapshotting(attempt) => {
+                let reason = failure.to_string();
+                let reason = text::cut(&reason, REASON_BYTES_MAX).into();
+                EffectResult::SnapshotNotTaken { attempt, reason }
             }
             Self::Working(attempt) | Self::Keeping(attempt) | Self::Starting(attempt, _) => {
                 EffectResult::AttemptFailed { attempt, failure }

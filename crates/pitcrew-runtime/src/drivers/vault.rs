@@ -2,8 +2,8 @@
 
 use super::subject::Subject;
 use pitcrew_git::{
-    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, SaveWork, Vault,
-    Verify,
+    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, SaveWork,
+    TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{Effect, EffectResult, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -13,17 +13,22 @@ use tokio::sync::Semaphore;
 /// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
 const REMOVALS_MAX: usize = 4;
 
+/// Checkouts that are snapshotted at a time: the agents are to have the machine.
+const SNAPSHOTS_MAX: usize = 2;
+
 #[derive(Clone)]
 pub struct VaultDriver {
     vault: Arc<Vault>,
     policy: Arc<Policy>,
     removals: Arc<Semaphore>,
+    snapshots: Arc<Semaphore>,
 }
 
 impl VaultDriver {
     pub fn new(vault: Arc<Vault>, policy: Arc<Policy>) -> Self {
         let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
-        Self { vault, policy, removals }
+        let snapshots = Arc::new(Semaphore::new(SNAPSHOTS_MAX));
+        Self { vault, policy, removals, snapshots }
     }
 
     pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
@@ -31,6 +36,8 @@ impl VaultDriver {
         let subject = Subject::of(&effect);
         let _turn = if let Subject::Removing(_) = subject {
             self.removals.acquire().await.ok()
+        } else if let Subject::Snapshotting(_) = subject {
+            self.snapshots.acquire().await.ok()
         } else {
             None
         };
@@ -64,6 +71,7 @@ impl VaultDriver {
                 EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
             }
             effect @ Effect::CollectWork { .. } => self.collect(effect, cancel)?,
+            effect @ Effect::Snapshot { .. } => self.snapshot(effect, cancel)?,
             Effect::SaveWork { attempt, plan, task, number, slug, path } => {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let order = SaveWork { name, path: path.map(Into::into) };
@@ -109,6 +117,18 @@ impl VaultDriver {
         let order = CollectWork { name, path: path.into(), start, base, zone, message };
         let work = self.vault.collect(&order, &self.policy, cancel)?;
         Ok(EffectResult::WorkCollected { attempt, work })
+    }
+
+    fn snapshot(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let Effect::Snapshot { attempt, path, start, base, number, last } = effect else {
+            unreachable!("called for this effect only")
+        };
+        let path = path.into();
+        let order = TakeSnapshot { attempt, path, start, base, number, last };
+        Ok(match self.vault.take_snapshot(&order, &self.policy, cancel)? {
+            Some(snapshot) => EffectResult::SnapshotTaken { attempt, snapshot },
+            None => EffectResult::SnapshotUnchanged { attempt },
+        })
     }
 
     fn verify(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {

@@ -2,9 +2,9 @@
 
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, Failure, Landing, LandingStatus, Outcome, PlanBase, PlanHead,
-    PlanId, PlanStatus, Reason, RequestId, Seq, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus, limits,
+    AttemptId, Claim, CommitId, Failure, KeptStates, Landing, LandingStatus, Outcome, PlanBase,
+    PlanHead, PlanId, PlanStatus, Reason, RequestId, Seq, TaskId, TaskSpec, TaskStatus, Timestamp,
+    Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +62,7 @@ pub(crate) struct Task {
     pub deployed: bool,
     pub retries_granted: u32,
     pub attempts: Vec<AttemptId>,
+    pub kept: KeptStates,
 }
 
 /// Whom a request came from.
@@ -111,6 +112,12 @@ pub struct Attempt {
     pub removed_at: Option<Timestamp>,
     /// Why the checkout could not be removed.
     pub kept: Option<String>,
+    /// States of its work that can be restored.
+    #[serde(default)]
+    pub kept_count: u64,
+    /// Why its last snapshot could not be taken.
+    #[serde(default)]
+    pub unkept: Option<String>,
 }
 
 /// The steps of an attempt, in their order.
@@ -207,6 +214,11 @@ impl Board {
 
     pub(crate) fn asked(&self, request: RequestId) -> Option<Asked> {
         self.requests.get(&request).copied()
+    }
+
+    /// What of a task's work is in the vault.
+    pub fn kept(&self, task: TaskId) -> Option<&KeptStates> {
+        self.tasks.get(&task).map(|it| &it.kept)
     }
 
     pub fn attempt(&self, attempt: AttemptId) -> Option<&Attempt> {

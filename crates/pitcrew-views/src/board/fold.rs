@@ -5,8 +5,9 @@ use super::facts::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, Entry, Event, LandingStatus, PlanHead, PlanId, PlanStatus, Reason, RequestId,
-    RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, Entry, Event, KeptStates, LandingStatus, PlanHead, PlanId, PlanStatus, Reason,
+    RequestId, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId,
+    WorkerStatus,
 };
 
 impl Board {
@@ -74,6 +75,7 @@ impl Board {
             Event::EffectEnded { result, .. } => self.fold_result(result, at),
             Event::PlanOpened { .. }
             | Event::StopAsked { .. }
+            | Event::SnapshotAsked { .. }
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }
@@ -182,6 +184,8 @@ impl Board {
             abandoned: false,
             removed_at: None,
             kept: None,
+            kept_count: 0,
+            unkept: None,
         };
         self.attempts.insert(*attempt, opened);
     }
@@ -241,6 +245,7 @@ impl Task {
             deployed: false,
             retries_granted: 0,
             attempts: Vec::new(),
+            kept: KeptStates::default(),
         }
     }
 

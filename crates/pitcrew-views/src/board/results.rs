@@ -6,6 +6,7 @@ use pitcrew_model::{CheckResult, EffectResult, Timestamp, Usage, Work};
 
 impl Board {
     pub(super) fn fold_result(&mut self, result: &EffectResult, at: Timestamp) {
+        self.keep(result, at);
         match result {
             EffectResult::PlanPrepared { plan, base } => self.edit_plan(*plan, |it| {
                 it.integrated = Some(base.start.clone());
@@ -58,6 +59,13 @@ impl Board {
             EffectResult::CheckoutKept { attempt, reason } => {
                 self.edit_attempt(*attempt, |it| it.kept = Some(reason.clone()));
             }
+            EffectResult::SnapshotNotTaken { attempt, reason } => {
+                self.edit_attempt(*attempt, |it| it.unkept = Some(plain::line(reason)));
+            }
+            EffectResult::SnapshotTaken { attempt, .. }
+            | EffectResult::SnapshotUnchanged { attempt } => {
+                self.edit_attempt(*attempt, |it| it.unkept = None);
+            }
             // What follows from these is told by an event of its own.
             EffectResult::PlanNotPrepared { .. }
             | EffectResult::PermissionAnswered { .. }
@@ -65,6 +73,19 @@ impl Board {
             | EffectResult::Verified { .. }
             | EffectResult::AttemptFailed { .. } => {}
         }
+    }
+}
+
+impl Board {
+    /// Numbers what was put into the vault of a task's work, as the kernel does.
+    fn keep(&mut self, result: &EffectResult, at: Timestamp) {
+        let Some(attempt) = result.keeps_work_of().and_then(|it| self.attempts.get_mut(&it)) else {
+            return;
+        };
+        let Some(task) = self.tasks.get_mut(&attempt.task) else { return };
+        let before = task.kept.next_number();
+        task.kept.take(result, &attempt.start, at);
+        attempt.kept_count += u64::from(task.kept.next_number() - before);
     }
 }
 

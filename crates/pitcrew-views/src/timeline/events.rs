@@ -65,7 +65,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::Abandoned { attempt, actor } => {
             by(*actor, About::Attempt(*attempt), abandoned(board, *attempt))
         }
-        Event::EffectEnded { result, .. } => results::say(result)?,
+        Event::EffectEnded { result, .. } => results::say(board, result)?,
         // What follows from these, or what they follow from, is told by another one.
         Event::TaskAdded { .. }
         | Event::PlanOpened { .. }
@@ -75,6 +75,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::SnapshotAsked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolAnswered { .. }

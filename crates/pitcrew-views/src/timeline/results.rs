@@ -1,12 +1,12 @@
 //! What is said of the end of an effect.
 
 use super::line::{About, Said};
-use crate::{plain, words::counted};
+use crate::{Board, plain, words::counted};
 use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason, Work,
 };
 
-pub(super) fn say(result: &EffectResult) -> Option<Said> {
+pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
         EffectResult::PlanNotPrepared { plan, failure } => {
@@ -44,8 +44,15 @@ pub(super) fn say(result: &EffectResult) -> Option<Said> {
         EffectResult::CheckoutKept { attempt, reason } => {
             (About::Attempt(*attempt), format!("checkout kept: {}", plain::line(reason)))
         }
+        // One that its attempt did not wait for any more is nobody's loss.
+        EffectResult::SnapshotNotTaken { attempt, reason } => {
+            board.attempt(*attempt).filter(|it| it.outcome.is_none())?;
+            (About::Attempt(*attempt), format!("no snapshot was taken: {}", plain::line(reason)))
+        }
         // What follows from these is told by an event of its own.
         EffectResult::WorkSaved { commit: None, .. }
+        | EffectResult::SnapshotTaken { .. }
+        | EffectResult::SnapshotUnchanged { .. }
         | EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::AgentStopped { .. }

@@ -89,6 +89,7 @@ fn subject(event: &Event) -> Subject {
         | Event::CompletionClaimed { attempt, .. }
         | Event::CollectAsked { attempt }
         | Event::SaveAsked { attempt }
+        | Event::SnapshotAsked { attempt }
         | Event::VerifyAsked { attempt, .. }
         | Event::IntegrateAsked { attempt }
         | Event::Abandoned { attempt, .. }
@@ -117,6 +118,9 @@ fn result_subject(result: &EffectResult) -> Subject {
         EffectResult::CheckoutPrepared { attempt, .. }
         | EffectResult::WorkCollected { attempt, .. }
         | EffectResult::WorkSaved { attempt, .. }
+        | EffectResult::SnapshotTaken { attempt, .. }
+        | EffectResult::SnapshotUnchanged { attempt }
+        | EffectResult::SnapshotNotTaken { attempt, .. }
         | EffectResult::Verified { attempt, .. }
         | EffectResult::Integrated { attempt, .. }
         | EffectResult::CheckoutRemoved { attempt }

@@ -5,7 +5,7 @@ use pitcrew_model::{
     Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
     EffectResult, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing, NoteKind,
     PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind, Signal,
-    StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
+    Snapshot, StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -252,6 +252,12 @@ fn for_attempt(
             EffectResult::Integrated { attempt, head: CommitId(format!("merged-{number}")) }
         }
         "fail" => EffectResult::AttemptFailed { attempt, failure: failure(words) },
+        "snapshot" | "unchanged" | "no-snapshot" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::Snapshot { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            snapshot_ended(attempt, verb, words)
+        }
         "removed" | "kept" => {
             let of = |it: &Effect| matches!(it, Effect::RemoveCheckout { attempt: of, .. } if *of == attempt);
             effect = script.effect(of);
@@ -264,6 +270,18 @@ fn for_attempt(
         _ => return None,
     };
     Some(Script::ended(effect, result))
+}
+
+fn snapshot_ended(attempt: AttemptId, verb: &str, words: &str) -> EffectResult {
+    match verb {
+        "snapshot" => {
+            let commit = CommitId(words.into());
+            let snapshot = Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 };
+            EffectResult::SnapshotTaken { attempt, snapshot }
+        }
+        "unchanged" => EffectResult::SnapshotUnchanged { attempt },
+        _ => EffectResult::SnapshotNotTaken { attempt, reason: words.into() },
+    }
 }
 
 fn failure(words: &str) -> Failure {

@@ -94,6 +94,7 @@ pub fn event(event: &Event) -> String {
         | Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::SnapshotAsked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolDecided { .. }
@@ -135,6 +136,10 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::InterruptTurn { worker } => format!("interrupt {worker}"),
         Effect::StopAgent { worker } => format!("stop {worker}"),
         Effect::CollectWork { attempt, .. } => format!("collect work of {attempt}"),
+        Effect::Snapshot { attempt, number, last, .. } => {
+            let after = last.as_ref().map(|it| format!(" after {it}")).unwrap_or_default();
+            format!("snapshot {number} of {attempt}{after}")
+        }
         Effect::SaveWork { attempt, .. } => format!("save work of {attempt}"),
         Effect::Verify { attempt, onto, work, checks, .. } => {
             format!("verify {attempt}: {work} onto {onto}{}", list(checks))

@@ -108,6 +108,7 @@ fn result(order: &Effect) -> EffectResult {
         Effect::AnswerPermission { .. }
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
+        | Effect::Snapshot { .. }
         | Effect::Land { .. }
         | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
     }

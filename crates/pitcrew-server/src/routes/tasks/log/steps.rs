@@ -70,6 +70,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::ActivityNoted { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::SnapshotAsked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }
@@ -111,6 +112,9 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         }
         // Of the plan, told by another line, or after a newer attempt may have begun.
         EffectResult::WorkSaved { commit: None, .. }
+        | EffectResult::SnapshotTaken { .. }
+        | EffectResult::SnapshotUnchanged { .. }
+        | EffectResult::SnapshotNotTaken { .. }
         | EffectResult::PlanPrepared { .. }
         | EffectResult::PlanNotPrepared { .. }
         | EffectResult::BaseChecked { .. }

@@ -1,0 +1,101 @@
+//! Puts a tree into an index while somebody may be writing to it.
+
+use crate::{
+    error::{GitError, GitErrorKind},
+    snapshot::Snapshot,
+};
+
+/// How often a tree is looked at again in which something moved just then.
+const LOOKS_MAX: usize = 8;
+
+impl Snapshot<'_> {
+    /// Puts everything but the given paths into the index; returns the folders that git would not
+    /// look into.
+    ///
+    /// A file that comes and goes under git's eyes is left out: git ends at the first of them.
+    pub(crate) fn add_all(&self, without: &[Vec<u8>]) -> Result<Vec<String>, GitError> {
+        let mut without = without.to_vec();
+        for _ in 1..LOOKS_MAX {
+            match self.try_to_add(&without) {
+                Err(error) => match moved_under(&error) {
+                    Some(Moved::Path(path)) => without.push(path),
+                    Some(Moved::Something) => {}
+                    None => return Err(error),
+                },
+                added => return added,
+            }
+        }
+        self.try_to_add(&without)
+    }
+
+    fn try_to_add(&self, without: &[Vec<u8>]) -> Result<Vec<String>, GitError> {
+        let mut paths = b":/\0".to_vec();
+        for path in without {
+            paths.extend_from_slice(b":(top,exclude,literal)");
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+        let answer = self
+            .call("add")
+            .args(["--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .stdin(paths)
+            .finish(self.cancel)?;
+        match answer.finished.code {
+            Some(0) => Ok(Vec::new()),
+            // Some of it could not be read; everything else is in.
+            Some(1) => Ok(answer
+                .stderr()
+                .lines()
+                .filter_map(|it| it.strip_prefix("error: '"))
+                .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
+                .map(str::to_owned)
+                .collect()),
+            _ => Err(answer.error()),
+        }
+    }
+}
+
+/// What changed while git looked at it.
+#[derive(Debug, PartialEq, Eq)]
+enum Moved {
+    Path(Vec<u8>),
+    Something,
+}
+
+fn moved_under(error: &GitError) -> Option<Moved> {
+    let GitErrorKind::Exit { code: Some(128), stderr } = &error.kind else { return None };
+    stderr.lines().find_map(|line| {
+        let words = line.strip_prefix("fatal: ")?;
+        let gone = words.strip_prefix("unable to stat '").and_then(|it| {
+            it.strip_suffix("': No such file or directory")
+                .or_else(|| it.strip_suffix("': Not a directory"))
+        });
+        match gone {
+            Some(path) => Some(Moved::Path(path.as_bytes().to_vec())),
+            None => (words.contains("unstable object source data")
+                || words.contains("No such file or directory")
+                || words.contains("short read"))
+            .then_some(Moved::Something),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moved(stderr: &str) -> Option<Moved> {
+        let kind = GitErrorKind::Exit { code: Some(128), stderr: stderr.into() };
+        moved_under(&GitError { command: "add", place: "/".into(), kind })
+    }
+
+    #[test]
+    fn only_what_moved_is_looked_at_again() {
+        let gone = "warning: x\nfatal: unable to stat 'a/b c': No such file or directory\n";
+        assert_eq!(moved(gone), Some(Moved::Path(b"a/b c".to_vec())));
+        let unstable = "fatal: confused by unstable object source data for 1234\n";
+        assert_eq!(moved(unstable), Some(Moved::Something));
+        assert_eq!(moved("fatal: not a git repository: '/x'\n"), None);
+        assert_eq!(moved("fatal: unable to write new index file\n"), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! Gathers the small packs of the vault in larger ones. Never forgets an object.
+
+use crate::{Vault, error::VaultError};
+use pitcrew_process::Cancel;
+use std::fs;
+
+/// Every import leaves a pack, and every look-up may ask each of them.
+const PACKS_MAX: usize = 50;
+
+impl Vault {
+    /// Gathers small packs where there are many. Whoever borrows from the vault finds every object
+    /// before and after: git looks again where a pack is gone.
+    pub(crate) fn gather_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
+        if self.packs_count() <= PACKS_MAX {
+            return Ok(());
+        }
+        // Somebody else gathers them already.
+        let Ok(_gathering) = self.gathering.try_lock() else { return Ok(()) };
+        if self.packs_count() > PACKS_MAX {
+            self.repack(cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Puts loose objects and small packs into one pack; large packs stay as they are.
+    pub(crate) fn repack(&self, cancel: &Cancel) -> Result<(), VaultError> {
+        // Snapshots are many refs, each in a file of its own.
+        self.call("pack-refs").arg("--all").done(cancel)?;
+        self.call("repack")
+            .config("core.fsync=all")
+            .args(["-d", "--quiet", "--geometric=2", "--no-write-bitmap-index"])
+            .done(cancel)?;
+        Ok(())
+    }
+
+    fn packs_count(&self) -> usize {
+        let files = fs::read_dir(self.objects().join("pack")).into_iter().flatten().flatten();
+        files.filter(|it| it.path().extension().is_some_and(|it| it == "idx")).count()
+    }
+}

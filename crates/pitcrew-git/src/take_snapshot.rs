@@ -1,0 +1,167 @@
+//! Keeps the state of a checkout while a worker writes to it.
+//!
+//! Most of the time nothing has changed, or little: an index of what was kept last says so quickly.
+//! Neither the agent's index nor its HEAD or tree is touched, and what moves while it is looked at
+//! is kept the next time.
+
+use crate::{
+    Vault,
+    error::{FileError, GitError, VaultError},
+    files::{self, require_free_space},
+    names,
+    records::{self, Durability, KeptRecord},
+    snapshot::{Nested, Snapshot, Source},
+};
+use pitcrew_model::{AttemptId, CommitId, Failure, limits};
+use pitcrew_process::{Cancel, Policy};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+#[derive(Clone, Debug)]
+pub struct TakeSnapshot {
+    pub attempt: AttemptId,
+    pub path: PathBuf,
+    /// What the attempt started from.
+    pub start: CommitId,
+    /// What the size is told against.
+    pub base: CommitId,
+    pub number: u32,
+    /// The last kept state.
+    pub last: Option<CommitId>,
+}
+
+impl Vault {
+    /// Commits everything in the checkout and brings it into the vault; nothing where it is as it
+    /// was kept last.
+    ///
+    /// Ignored files are left out, and those that are too large for any attempt. Asked again for the
+    /// same number, it finds what it made.
+    pub fn take_snapshot(
+        &self,
+        order: &TakeSnapshot,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Option<pitcrew_model::Snapshot>, Failure> {
+        let name = names::snapshot_ref(order.attempt, order.number);
+        let made = match self.resolve(&name, cancel)? {
+            Some(made) => Some(made),
+            None => self.keep_changes(order, &name, policy, cancel)?,
+        };
+        let Some(commit) = made else { return Ok(None) };
+        let counted = self.count_changes(&order.base, &commit, cancel)?;
+        Ok(Some(pitcrew_model::Snapshot {
+            commit,
+            files_count: counted.changes.len() as u64,
+            insertions: counted.insertions,
+            deletions: counted.deletions,
+        }))
+    }
+
+    fn keep_changes(
+        &self,
+        order: &TakeSnapshot,
+        name: &str,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Option<CommitId>, Failure> {
+        if !files::is_folder(&order.path) {
+            let message = format!("`{}` is gone", order.path.display());
+            return Err(Failure::Checkout { message });
+        }
+        let source = Source {
+            attempt: order.attempt,
+            path: &order.path,
+            start: &order.start,
+            message: "Snapshot of a Pitcrew worker",
+            nested: Nested::Flattened,
+        };
+        let mut snapshot = self.look_at(source, policy, cancel)?;
+        let last = self.last_kept(order, cancel)?;
+        snapshot.begin_with(&last.index)?;
+        let head = snapshot.agents_head()?;
+        let is_same_head = head.as_ref().unwrap_or(&order.start) == &last.record.head;
+        let changed = snapshot.changed()?;
+        let (large, changed): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|it| is_large(&order.path, it));
+        if changed.is_empty() && is_same_head {
+            return Ok(None);
+        }
+        require_free_space(&self.layout.vault)?;
+        snapshot.write_tree(&large)?;
+        if snapshot.tree == last.record.tree && is_same_head {
+            self.keep_index(&snapshot)?;
+            return Ok(None);
+        }
+        let record_head = head.clone().unwrap_or_else(|| order.start.clone());
+        snapshot.commit_after(head)?;
+        snapshot.import_anyhow(name)?;
+        let commit = snapshot.commit.clone();
+        self.keep_index(&snapshot)?;
+        let record =
+            KeptRecord { commit: commit.clone(), tree: snapshot.tree.clone(), head: record_head };
+        records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
+        drop(snapshot);
+        self.gather_packs(cancel)?;
+        Ok(Some(commit))
+    }
+
+    /// What the checkout was when it was looked at last.
+    fn last_kept(&self, order: &TakeSnapshot, cancel: &Cancel) -> Result<LastKept, VaultError> {
+        let records = self.records();
+        let last = order.last.as_ref().unwrap_or(&order.start);
+        let record = records::read::<KeptRecord>(&records.kept(order.attempt))?;
+        let kept = records.kept_index(order.attempt);
+        match record.filter(|it| it.commit == *last) {
+            Some(record) if files::is_there(&kept) => Ok(LastKept { record, index: kept }),
+            Some(record) => Ok(LastKept { record, index: records.index(order.attempt) }),
+            None => {
+                let (tree, commit) = (self.tree(last, cancel)?, last.clone());
+                let record = KeptRecord { commit, tree, head: order.start.clone() };
+                if order.last.is_none() {
+                    // Asked for every half minute: the next look need not find it out again.
+                    files::remove_if_there(&kept)?;
+                    records::write(&records.kept(order.attempt), &record, Durability::Process)?;
+                }
+                Ok(LastKept { record, index: records.index(order.attempt) })
+            }
+        }
+    }
+
+    /// The next look begins with what this one found out.
+    fn keep_index(&self, snapshot: &Snapshot<'_>) -> Result<(), FileError> {
+        let kept = self.records().kept_index(snapshot.source.attempt);
+        if !snapshot.is_plain {
+            return files::remove_if_there(&kept);
+        }
+        files::create_folder(&self.records().attempt(snapshot.source.attempt))?;
+        let new = kept.with_extension("new");
+        files::copy_with_times(&snapshot.git_dir().join("index"), &new)?;
+        files::rename(&new, &kept)
+    }
+}
+
+struct LastKept {
+    record: KeptRecord,
+    index: PathBuf,
+}
+
+impl Snapshot<'_> {
+    /// The paths that are not as in the index: changed, new or gone.
+    fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let output = self
+            .call("ls-files")
+            .args(["-z", "--modified", "--others", "--exclude-standard"])
+            .output(self.cancel)?;
+        let paths = output.split(|it| *it == 0).filter(|it| !it.is_empty());
+        Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+}
+
+fn is_large(checkout: &Path, path: &[u8]) -> bool {
+    let path = checkout.join(Path::new(OsStr::from_bytes(path)));
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.len() > limits::BLOB_BYTES_MAX)
+}

@@ -1,0 +1,258 @@
+//! What a worker leaves is kept while it goes on writing, and nothing of its is touched.
+
+use crate::lab::{Lab, attempt, tree_of, write};
+use pitcrew_git::{TakeSnapshot, Vault};
+use pitcrew_model::{AttemptId, CommitId, Failure, PlanBase, Snapshot};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+struct Scene {
+    lab: Lab,
+    vault: Vault,
+    base: PlanBase,
+    path: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let lab = Lab::new();
+        let vault = lab.vault();
+        let base = lab.plan(&vault);
+        let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+        Self { lab, vault, base, path }
+    }
+
+    fn try_to_take(
+        &self,
+        number: u32,
+        last: Option<&Snapshot>,
+    ) -> Result<Option<Snapshot>, Failure> {
+        let order = TakeSnapshot {
+            attempt: AttemptId(1),
+            path: self.path.clone(),
+            start: self.base.start.clone(),
+            base: self.base.start.clone(),
+            number,
+            last: last.map(|it| it.commit.clone()),
+        };
+        self.vault.take_snapshot(&order, &self.lab.policy, &self.lab.cancel)
+    }
+
+    #[track_caller]
+    fn take(&self, number: u32, last: Option<&Snapshot>) -> Option<Snapshot> {
+        self.try_to_take(number, last).expect("a look")
+    }
+
+    fn vault_git(&self, args: &[&str]) -> String {
+        self.lab.vault_git(&self.vault, args)
+    }
+
+    fn text(&self, commit: &CommitId, path: &str) -> String {
+        self.vault_git(&["show", &format!("{commit}:{path}")])
+    }
+
+    fn names(&self, commit: &CommitId) -> String {
+        self.vault_git(&["ls-tree", "-r", "--name-only", &commit.0])
+    }
+}
+
+/// Everything below a folder, `.git` too.
+fn whole(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut all = tree_of(root);
+    all.extend(tree_of(&root.join(".git")));
+    all
+}
+
+#[test]
+fn a_snapshot_holds_what_is_neither_committed_nor_ignored() {
+    let scene = Scene::new();
+    write(&scene.path.join(".gitignore"), "target\n");
+    write(&scene.path.join("core/lib.rs"), "one\ntwo\n");
+    write(&scene.path.join("core/new file.rs"), [0xff, 0, b'\n']);
+    write(&scene.path.join("target/out"), "built\n");
+    fs::remove_file(scene.path.join("README.md")).unwrap();
+    scene.lab.git_in(&scene.path, &["add", "core/lib.rs"]);
+    let before = whole(&scene.path);
+
+    let taken = scene.take(1, None).expect("something changed");
+
+    assert_eq!(whole(&scene.path), before, "the agent's tree, index and HEAD stay as they are");
+    assert_eq!((taken.files_count, taken.deletions), (4, 2));
+    assert_eq!(scene.names(&taken.commit), ".gitignore\napi/lib.rs\ncore/lib.rs\ncore/new file.rs");
+    let name = "refs/pitcrew/snapshots/attempt-1/1";
+    assert_eq!(scene.vault_git(&["rev-parse", name]), taken.commit.0);
+    let parent = scene.vault_git(&["rev-parse", &format!("{name}^")]);
+    assert_eq!(parent, scene.base.start.0, "each stands on its own, on top of the start");
+}
+
+#[test]
+fn an_unchanged_tree_makes_no_snapshot() {
+    let scene = Scene::new();
+    assert_eq!(scene.take(1, None), None);
+    assert_eq!(scene.take(1, None), None);
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    assert_eq!(scene.take(2, Some(&first)), None);
+    // Written again with the same content.
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    assert_eq!(scene.take(2, Some(&first)), None);
+    assert_eq!(scene.take(2, Some(&first)), None);
+    write(&scene.path.join("core/lib.rs"), "two\n");
+    let second = scene.take(2, Some(&first)).expect("something changed");
+    assert_eq!(scene.text(&first.commit, "core/lib.rs"), "one");
+    assert_eq!(scene.text(&second.commit, "core/lib.rs"), "two");
+    // Back to the state of the start, which is not that of the last one.
+    scene.lab.git_in(&scene.path, &["checkout", "--quiet", "."]);
+    let third = scene.take(3, Some(&second)).expect("something changed");
+    assert_eq!((third.files_count, third.insertions, third.deletions), (0, 0, 0));
+    let refs = scene.vault_git(&["for-each-ref", "refs/pitcrew/snapshots"]);
+    assert_eq!(refs.lines().count(), 3);
+}
+
+/// After a crash the same effect comes again, to a tree that went on.
+#[test]
+fn the_same_number_is_the_same_snapshot() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    fs::remove_dir_all(&scene.path).unwrap();
+    assert_eq!(scene.take(1, None), Some(first));
+}
+
+/// What we know of the last look is a note that may be lost.
+#[test]
+fn a_lost_note_costs_time_and_nothing_else() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    let notes = scene.vault.layout().vault.join("pitcrew/attempts/attempt-1");
+    fs::remove_dir_all(&notes).unwrap();
+    assert_eq!(scene.take(2, Some(&first)), None);
+    write(&scene.path.join("core/lib.rs"), "two\n");
+    let second = scene.take(2, Some(&first)).expect("something changed");
+    assert_eq!(scene.text(&second.commit, "core/lib.rs"), "two");
+}
+
+#[test]
+fn commits_of_the_agent_are_kept_as_commits() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    scene.lab.git_in(&scene.path, &["commit", "--quiet", "-am", "my own words"]);
+    let second = scene.take(2, Some(&first)).expect("its HEAD moved");
+    assert_eq!(scene.vault_git(&["log", "-1", "--format=%s", &second.commit.0]), "my own words");
+    assert_eq!(scene.take(3, Some(&second)), None);
+}
+
+#[test]
+fn a_broken_or_missing_git_folder_costs_nothing_but_the_commits() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    fs::remove_dir_all(scene.path.join(".git")).unwrap();
+    let first = scene.take(1, None).expect("something changed");
+    assert_eq!(scene.text(&first.commit, "core/lib.rs"), "one");
+    write(&scene.path.join(".git"), "gitdir: /nowhere\n");
+    assert_eq!(scene.take(2, Some(&first)), None);
+}
+
+#[test]
+fn a_checkout_that_is_gone_is_said_to_be() {
+    let scene = Scene::new();
+    fs::remove_dir_all(&scene.path).unwrap();
+    let error = scene.try_to_take(1, None).expect_err("nothing to look at");
+    assert!(error.to_string().contains("is gone"), "{error}");
+}
+
+#[test]
+fn a_repository_inside_is_kept_with_its_files() {
+    let scene = Scene::new();
+    let nested = scene.path.join("nested");
+    write(&nested.join("file"), "inside\n");
+    scene.lab.git_in(&nested, &["init", "--quiet"]);
+    let first = scene.take(1, None).expect("something changed");
+    assert_eq!(scene.text(&first.commit, "nested/file"), "inside");
+    assert_eq!(scene.take(2, Some(&first)), None);
+    write(&nested.join("file"), "changed\n");
+    let second = scene.take(2, Some(&first)).expect("something changed");
+    assert_eq!(scene.text(&second.commit, "nested/file"), "changed");
+}
+
+/// It would be stored again every half minute.
+#[test]
+fn what_is_too_large_for_any_attempt_is_left_out() {
+    let scene = Scene::new();
+    let large = fs::File::create(scene.path.join("core.dump")).unwrap();
+    large.set_len(21 * 1_024 * 1_024).unwrap();
+    assert_eq!(scene.take(1, None), None);
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    assert!(!scene.names(&first.commit).contains("core.dump"));
+    large.set_len(22 * 1_024 * 1_024).unwrap();
+    assert_eq!(scene.take(2, Some(&first)), None);
+}
+
+/// Once the attempt has ended, its last state is what was kept last.
+#[test]
+fn what_is_kept_is_not_saved_a_second_time() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    let saved = scene.lab.save(&scene.vault, &attempt(1), &scene.path);
+    assert_eq!(saved, Some(first.commit.clone()));
+    write(&scene.path.join("core/lib.rs"), "two\n");
+    let saved = scene.lab.save(&scene.vault, &attempt(1), &scene.path).expect("saved");
+    assert_ne!(saved, first.commit);
+    assert_eq!(scene.text(&saved, "core/lib.rs"), "two");
+}
+
+#[test]
+fn a_tree_that_is_written_to_meanwhile_can_be_kept() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "steady\n");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0_u64;
+            while !stop.load(Ordering::Relaxed) {
+                number += 1;
+                let file = scene.path.join(format!("busy/{}", number % 7));
+                write(&file, format!("{number}\n").repeat(2_000));
+                if number.is_multiple_of(3) {
+                    fs::remove_file(&file).unwrap();
+                }
+            }
+        });
+        let mut last = None;
+        for number in 1..=10 {
+            if let Ok(Some(taken)) = scene.try_to_take(number, last.as_ref()) {
+                last = Some(taken);
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        let last = last.expect("a snapshot of a busy tree");
+        assert_eq!(scene.text(&last.commit, "core/lib.rs"), "steady");
+    });
+    scene.vault_git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// Every look-up may ask every pack.
+#[test]
+fn many_snapshots_do_not_leave_many_packs() {
+    let scene = Scene::new();
+    let mut last = None;
+    for number in 1..=55 {
+        write(&scene.path.join("core/lib.rs"), format!("{number}\n"));
+        last = scene.take(number, last.as_ref());
+    }
+    let packs = fs::read_dir(scene.vault.layout().vault.join("objects/pack")).unwrap();
+    let packs = packs.flatten().filter(|it| it.path().extension().is_some_and(|it| it == "pack"));
+    assert!(packs.count() < 30);
+    let first = scene.vault_git(&["show", "refs/pitcrew/snapshots/attempt-1/1:core/lib.rs"]);
+    assert_eq!(first, "1", "the first one is there as it was");
+    scene.vault_git(&["fsck", "--strict", "--no-dangling"]);
+}

@@ -1,0 +1,253 @@
+//! What a worker leaves is kept while it works, and no turn begins before the last one is kept.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// Uncommitted work is in the vault at most half a minute after it was written.
+#[test]
+fn a_worker_is_snapshotted_every_half_minute_while_its_turn_goes_on() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            tick +29s
+            tick +1s
+            tick +60s
+            snapshot attempt-1 one
+            tick +30s
+            unchanged attempt-1
+            tick +30s
+            no-snapshot attempt-1 no room
+            tick +30s
+        ",
+        &expect![[r#"
+            > snapshots
+            > tick +29s
+              nothing
+            > tick +1s
+              => snapshot 1 of attempt-1
+            > tick +60s
+              nothing
+            > snapshot attempt-1 one
+              nothing
+            > tick +30s
+              => snapshot 2 of attempt-1 after one
+            > unchanged attempt-1
+              nothing
+            > tick +30s
+              => snapshot 2 of attempt-1 after one
+            > no-snapshot attempt-1 no room
+              nothing
+            > tick +30s
+              => snapshot 2 of attempt-1 after one
+        "#]],
+    );
+}
+
+#[test]
+fn the_end_of_a_turn_is_kept_before_the_next_one_begins() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 end_turn
+            snapshot attempt-1 one
+            tick +30s
+            turn worker-1 end_turn
+            snapshot attempt-1 two
+        ",
+        &expect![[r#"
+            > snapshots
+            > turn worker-1 end_turn
+              => snapshot 1 of attempt-1
+            > snapshot attempt-1 one
+              => prompt worker-1 (reminder)
+            > tick +30s
+              => snapshot 2 of attempt-1 after one
+            > turn worker-1 end_turn
+              attempt-1 ended: failed (no completion: two turns ended without it)
+              worker-1 running -> failed (no completion: two turns ended without it)
+              => stop worker-1
+              task-1 running -> pending (no completion: two turns ended without it; again at 30077 ms)
+            > snapshot attempt-1 two
+              nothing
+        "#]],
+    );
+}
+
+#[test]
+fn a_snapshot_that_began_before_the_end_of_the_turn_does_not_stand_for_it() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            tick +30s
+            turn worker-1 end_turn
+            snapshot attempt-1 one
+            no-snapshot attempt-1 no room
+        ",
+        &expect![[r#"
+            > snapshots
+            > tick +30s
+              => snapshot 1 of attempt-1
+            > turn worker-1 end_turn
+              nothing
+            > snapshot attempt-1 one
+              => snapshot 2 of attempt-1 after one
+            > no-snapshot attempt-1 no room
+              => prompt worker-1 (reminder)
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_waits_until_the_end_of_the_turn_is_kept() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ ask attempt-1 which?
+            turn worker-1 end_turn
+            answer request-1 that
+            snapshot attempt-1 one
+        ",
+        &expect![[r#"
+            > snapshots
+            > turn worker-1 end_turn
+              worker-1 running -> waiting_input (it asked a person)
+              => snapshot 1 of attempt-1
+            > answer request-1 that
+              request-1 at_user -> answered (that)
+            > snapshot attempt-1 one
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+        "#]],
+    );
+}
+
+/// The work is taken or saved as a whole right after.
+#[test]
+fn what_is_over_is_not_snapshotted() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a | b attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ complete attempt-1 did it
+            turn worker-1 end_turn
+            exited worker-2 killed
+            ~ saved attempt-2
+            tick +60s
+        ",
+        &expect![[r#"
+            > snapshots
+            > turn worker-1 end_turn
+              => stop worker-1
+            > exited worker-2 killed
+              worker-2 exited: signal 9
+              attempt-2 ended: failed (the agent ended before its turn: signal 9)
+              worker-2 running -> failed (the agent ended before its turn: signal 9)
+              => save work of attempt-2
+              task-2 running -> failed (the agent ended before its turn: signal 9)
+            > tick +60s
+              nothing
+        "#]],
+    );
+}
+
+/// What was lost with the checkout is in the vault.
+#[test]
+fn an_attempt_whose_work_could_not_be_saved_goes_on_from_its_last_snapshot() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +30s
+            ~ snapshot attempt-1 one
+            ~ tick +30s
+            ~ snapshot attempt-1 two
+            ~ exited worker-1 lost
+            fail attempt-1 git the checkout is gone
+            tick +1s
+        ",
+        &expect![[r#"
+            > snapshots
+            > fail attempt-1 git the checkout is gone
+              nothing
+            > tick +1s
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from two, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn the_state_after_the_last_snapshot_comes_first() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +30s
+            ~ snapshot attempt-1 one
+            ~ exited worker-1 lost
+            ~ saved attempt-1
+            tick +1s
+        ",
+        &expect![[r#"
+            > snapshots
+            > tick +1s
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn a_snapshot_under_way_does_not_hold_up_a_cancellation() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +30s
+            cancel task-1
+            no-snapshot attempt-1 the attempt is over
+            stopped worker-1
+            saved attempt-1
+        ",
+        &expect![[r#"
+            > snapshots
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 running -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > no-snapshot attempt-1 the attempt is over
+              nothing
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+        "#]],
+    );
+}

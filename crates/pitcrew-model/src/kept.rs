@@ -1,0 +1,125 @@
+//! The states of a task's work that the vault keeps: what can be restored, by number.
+
+use crate::{AttemptId, CommitId, EffectResult, Timestamp};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// One state that was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// 1 for the first of its task.
+    pub number: u32,
+    pub attempt: AttemptId,
+    pub at: Timestamp,
+    pub kind: KeptKind,
+    pub commit: CommitId,
+    /// Files, insertions and deletions against the base of its attempt, where they were counted.
+    pub size: Option<(u64, u64, u64)>,
+}
+
+/// What a state was kept for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptKind {
+    /// A snapshot, while the attempt went on.
+    Snapshot,
+    /// The end of an attempt that did not succeed.
+    Saved,
+    /// The work that the attempt handed in.
+    Collected,
+}
+
+/// All kept states of one task, in the order of their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptStates(Vec<Kept>);
+
+impl KeptStates {
+    /// Takes in a state that a driver kept. One that the attempt began with, or that is kept
+    /// already, has no number of its own.
+    pub fn take(&mut self, result: &EffectResult, start: &CommitId, at: Timestamp) {
+        let Some((attempt, kind, commit, size)) = kept_by(result) else { return };
+        let is_known =
+            commit == start || self.last_of(attempt).is_some_and(|it| it.commit == *commit);
+        if !is_known {
+            let (number, commit) = (self.next_number(), commit.clone());
+            self.0.push(Kept { number, attempt, at, kind, commit, size });
+        }
+    }
+
+    pub fn next_number(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Kept> {
+        self.0.get(usize::try_from(number).ok()?.checked_sub(1)?)
+    }
+
+    pub fn last(&self) -> Option<&Kept> {
+        self.0.last()
+    }
+
+    pub fn last_of(&self, attempt: AttemptId) -> Option<&Kept> {
+        self.0.iter().rev().find(|it| it.attempt == attempt)
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Kept> {
+        self.0.iter()
+    }
+}
+
+impl EffectResult {
+    /// The attempt of whose work this puts a state into the vault.
+    pub fn keeps_work_of(&self) -> Option<AttemptId> {
+        kept_by(self).map(|it| it.0)
+    }
+}
+
+type Keeping<'a> = (AttemptId, KeptKind, &'a CommitId, Option<(u64, u64, u64)>);
+
+fn kept_by(result: &EffectResult) -> Option<Keeping<'_>> {
+    if let EffectResult::SnapshotTaken { attempt, snapshot: it } = result {
+        let size = (it.files_count, it.insertions, it.deletions);
+        Some((*attempt, KeptKind::Snapshot, &it.commit, Some(size)))
+    } else if let EffectResult::WorkCollected { attempt, work: it } = result {
+        let size = (it.files_count, it.insertions, it.deletions);
+        Some((*attempt, KeptKind::Collected, &it.commit, Some(size)))
+    } else if let EffectResult::WorkSaved { attempt, commit: Some(commit) } = result {
+        Some((*attempt, KeptKind::Saved, commit, None))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Snapshot;
+    use alloc::string::String;
+
+    fn commit(name: &str) -> CommitId {
+        CommitId(String::from(name))
+    }
+
+    fn taken(attempt: u64, name: &str) -> EffectResult {
+        let snapshot =
+            Snapshot { commit: commit(name), files_count: 1, insertions: 2, deletions: 3 };
+        EffectResult::SnapshotTaken { attempt: AttemptId(attempt), snapshot }
+    }
+
+    #[test]
+    fn a_state_that_is_kept_already_has_no_number_of_its_own() {
+        let mut states = KeptStates::default();
+        let saved =
+            |name| EffectResult::WorkSaved { attempt: AttemptId(1), commit: Some(commit(name)) };
+        for result in [taken(1, "start"), taken(1, "a"), saved("a"), taken(2, "a"), saved("b")] {
+            states.take(&result, &commit("start"), Timestamp(5));
+        }
+        let shown: Vec<_> =
+            states.iter().map(|it| (it.number, it.attempt.0, &*it.commit.0)).collect();
+        assert_eq!(shown, [(1, 1, "a"), (2, 2, "a"), (3, 1, "b")]);
+        assert_eq!(states.get(3).map(|it| it.kind), Some(KeptKind::Saved));
+        assert_eq!(states.get(0), None);
+        assert_eq!(states.get(4), None);
+        assert_eq!(states.next_number(), 4);
+    }
+}
