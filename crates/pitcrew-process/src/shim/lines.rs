@@ -76,6 +76,15 @@ impl Lines {
             let reason = format!("a line of {length} bytes, at most {bytes_max}: {shown}");
             return Line::Garbage { reason };
         }
+        // No frame has one, and each would be six bytes in the spool and for whoever reads it.
+        if self
+            .begun
+            .iter()
+            .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\r' | 0x7f))
+        {
+            let shown = shown(&self.begun);
+            return Line::Garbage { reason: format!("control characters: {shown}") };
+        }
         match str::from_utf8(&self.begun) {
             Ok(text) => Line::Text(text),
             Err(_) => Line::Garbage { reason: format!("not UTF-8: {}", shown(&self.begun)) },
@@ -151,8 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_told_without_control_characters() {
-        assert_eq!(cut(&[b"a\xff\x1b\nb\n"]), ["garbage not UTF-8: a\u{fffd}\\u{1b}", "text b"]);
+    fn bytes_that_are_no_text_are_told() {
+        assert_eq!(cut(&[b"a\xff\nb\n"]), ["garbage not UTF-8: a\u{fffd}", "text b"]);
+    }
+
+    #[test]
+    fn control_characters_are_told_without_them() {
+        let told = cut(&[b"a\x1b[m\n\x00\n\tb\x7f\r\n"]);
+        let control = ["garbage control characters: a\\u{1b}[m", "garbage control characters: \\0"];
+        assert_eq!(told, [control[0], control[1], "text \tb\x7f\r"]);
     }
 
     #[test]
