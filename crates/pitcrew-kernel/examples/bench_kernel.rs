@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const SLOTS: usize = 50;
+const SLOTS: usize = 100;
 const MEASURE_AT_LEAST: Duration = Duration::from_millis(500);
 
 fn main() {

@@ -8,6 +8,7 @@ mod chance;
 mod drivers;
 mod invariants;
 mod ending;
+mod crowd;
 
 use dice::Dice;
 use pitcrew_model::{
