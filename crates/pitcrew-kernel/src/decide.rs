@@ -18,6 +18,7 @@ mod land_plan;
 mod collect_garbage;
 mod complete_task;
 mod notify;
+mod once;
 mod apply_settings;
 mod set_agents_max;
 pub(crate) mod attempt_fails;
@@ -76,6 +77,7 @@ fn decide_command(
         Command::Notify { attempt, kind, message } => {
             notify::decide(state, input.at, *attempt, *kind, message)
         }
+        Command::Once { nonce, order } => once::decide(state, input, nonce, order),
     }
 }
 
@@ -85,6 +87,9 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             effect_ended::decide(state, input, *effect, result)
         }
         Signal::AgentExited { worker, exit } => agent_exited::decide(state, input, *worker, exit),
+        Signal::AgentReattached { worker, away_ms } => {
+            agent_exited::reattached(state, *worker, *away_ms)
+        }
         Signal::PermissionAsked { worker, call, tool, options } => {
             permission_asked::decide(state, *worker, call, tool, options)
         }

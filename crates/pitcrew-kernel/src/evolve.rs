@@ -25,7 +25,8 @@ pub fn evolve(state: &mut State, entry: &Entry) {
 }
 
 fn fold(state: &mut State, entry: &Entry) {
-    let at = entry.at;
+    // An effect has the number of the entry that asks for it.
+    let (at, effect) = (entry.at, EffectId(entry.seq.0));
     match &entry.event {
         Event::SettingsApplied { agents_max, agents_live_max } => {
             plan::settings_applied(state, *agents_max, *agents_live_max);
@@ -58,30 +59,32 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::AgentStartAsked { worker } => worker::start_asked(state, *worker),
         Event::TurnOpened { worker, cause } => {
-            worker::turn_opened(state, *worker, cause, EffectId(entry.seq.0), at);
+            worker::turn_opened(state, *worker, cause, effect, at);
         }
         Event::StopAsked { worker } => worker::stop_asked(state, *worker),
         Event::AgentExited { worker, .. } => worker::gone(state, *worker),
+        Event::AgentReattached { worker, away_ms } => worker::reattached(state, *worker, *away_ms),
+        Event::CallTaken { worker, nonce } => worker::call_taken(state, *worker, nonce),
         Event::CompletionClaimed { attempt, claim, summary } => {
             state.attempts.row(*attempt).claim = Some((*claim, summary.clone()));
         }
-        Event::SnapshotAsked { attempt } => {
-            attempt::snapshot_asked(state, *attempt, EffectId(entry.seq.0));
-        }
+        Event::SnapshotAsked { attempt } => attempt::snapshot_asked(state, *attempt, effect),
         Event::VerifyAsked { attempt, onto } => {
-            plan::verify_asked(state, *attempt, onto, EffectId(entry.seq.0));
+            plan::verify_asked(state, *attempt, onto, effect);
         }
-        Event::IntegrateAsked { attempt } => {
-            plan::integrate_asked(state, *attempt, EffectId(entry.seq.0));
-        }
+        Event::IntegrateAsked { attempt } => plan::integrate_asked(state, *attempt, effect),
         Event::RequestOpened { request, plan, worker, kind, .. } => {
             worker::request_opened(state, *request, *plan, *worker, kind);
         }
         Event::RequestMoved { request, from, to, text, .. } => {
             worker::request_moved(state, *request, *from, *to, text.as_deref());
         }
-        Event::ToolAnswered { request, worker, .. } => {
+        Event::ToolDecided { worker, call, .. } => {
+            worker::answer_asked(state, *worker, effect, call);
+        }
+        Event::ToolAnswered { request, worker, call, .. } => {
             worker::call_answered(state, *worker, *request);
+            worker::answer_asked(state, *worker, effect, call);
         }
         Event::LandingMoved { plan, from, to, .. } => plan::landing_moved(state, *plan, *from, *to),
         Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt),
@@ -92,10 +95,7 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
-        Event::InterruptAsked { .. }
-        | Event::CollectAsked { .. }
-        | Event::SaveAsked { .. }
-        | Event::ToolDecided { .. } => {}
+        Event::InterruptAsked { .. } | Event::CollectAsked { .. } | Event::SaveAsked { .. } => {}
     }
 }
 
@@ -125,6 +125,8 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::WorkerMoved { .. }
         | Event::InterruptAsked { .. }
         | Event::AgentExited { .. }
+        | Event::AgentReattached { .. }
+        | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }
@@ -168,6 +170,8 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::AttemptEnded { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }
+        | Event::AgentReattached { .. }
+        | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }

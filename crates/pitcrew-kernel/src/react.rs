@@ -48,6 +48,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::AttemptEnded { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }
+        | Event::AgentReattached { .. }
+        | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }

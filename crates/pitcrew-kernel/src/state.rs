@@ -9,7 +9,7 @@ pub use regions::Regions;
 pub use table::Table;
 
 use alloc::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     string::String,
     sync::Arc,
     vec::Vec,
@@ -158,6 +158,10 @@ pub struct Worker {
     pub noted_at: Timestamp,
     /// What it gets when it has a slot again.
     pub comebacks: VecDeque<Comeback>,
+    /// The calls whose answers are on their way to the agent.
+    pub answering: BTreeMap<EffectId, String>,
+    /// The nonces of its last calls of tools, the newest last.
+    pub calls: VecDeque<String>,
 }
 
 /// What a parked worker goes on with.

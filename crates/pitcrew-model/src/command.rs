@@ -1,7 +1,7 @@
 //! Orders from outside: people and agents.
 
 use crate::{AttemptId, PlanId, PlanSpec, RequestId, TaskId};
-use alloc::{string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,11 @@ pub enum Command {
         attempt: AttemptId,
         kind: NoteKind,
         message: String,
+    },
+    /// A worker's order that is sent again when its answer was lost. The nonce is the worker's own.
+    Once {
+        nonce: String,
+        order: Box<Command>,
     },
 }
 

@@ -110,6 +110,17 @@ pub enum Event {
         worker: WorkerId,
         exit: Exit,
     },
+    /// The agent has worked on while nobody was there. That time is not counted against it.
+    AgentReattached {
+        worker: WorkerId,
+        away_ms: u64,
+    },
+    /// A call of the worker's was taken; its effects are the events that follow. Said again it is
+    /// known by its nonce.
+    CallTaken {
+        worker: WorkerId,
+        nonce: String,
+    },
     ActivityNoted {
         worker: WorkerId,
         note: String,

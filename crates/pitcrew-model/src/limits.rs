@@ -32,6 +32,9 @@ pub const TASKS_PER_PLAN_MAX: usize = 10_000;
 pub const DEPENDENCIES_PER_TASK_MAX: usize = 1_000;
 pub const PROMPT_BYTES_MAX: usize = 256 * 1_024;
 pub const NAME_BYTES_MAX: usize = 200;
+/// Calls of a worker's tools that are known when they come again. A call is repeated at once or
+/// never.
+pub const CALLS_KNOWN_MAX: usize = 32;
 pub const SLUG_BYTES_MAX: usize = 40;
 pub const SUMMARY_BYTES_MAX: usize = 16 * 1_024;
 

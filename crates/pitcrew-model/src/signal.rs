@@ -29,7 +29,10 @@ pub enum Signal {
     EffectEnded { effect: EffectId, result: EffectResult },
     /// The agent's process ended and nobody had asked for it.
     AgentExited { worker: WorkerId, exit: Exit },
-    /// The agent waits for permission, in the middle of a turn. `call` is the driver's name for it.
+    /// The agent has worked on while nobody was there, for so long.
+    AgentReattached { worker: WorkerId, away_ms: u64 },
+    /// The agent waits for permission, in the middle of a turn. `call` is the driver's name for it;
+    /// what the kernel knows already may be told again under the same name.
     PermissionAsked {
         worker: WorkerId,
         call: String,
@@ -160,6 +163,13 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// The end of what it wrote to standard error.
     pub stderr: String,
+}
+
+impl Exit {
+    /// Nobody saw it end: it went down with the machine, or with those who should have watched it.
+    pub fn is_lost(&self) -> bool {
+        self.code.is_none() && self.signal.is_none()
+    }
 }
 
 impl core::fmt::Display for Exit {

@@ -116,6 +116,7 @@ impl Envelope {
             InputBody::Signal(
                 Signal::EffectEnded { .. }
                 | Signal::AgentExited { .. }
+                | Signal::AgentReattached { .. }
                 | Signal::PermissionAsked { .. },
             ) => true,
             InputBody::Signal(Signal::Activity { .. })

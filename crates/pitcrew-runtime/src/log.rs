@@ -89,6 +89,8 @@ fn part(event: &Event) -> String {
         | Event::InterruptAsked { worker }
         | Event::WorkerMoved { worker, .. }
         | Event::AgentExited { worker, .. }
+        | Event::AgentReattached { worker, .. }
+        | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. } => format!("WorkerSession:{worker}"),

@@ -1,4 +1,4 @@
-//! An agent's process ended and nobody had asked for it.
+//! An agent's process ended and nobody had asked for it; or it did not, though nobody was there.
 
 use super::{attempt_fails, effect_ended};
 use crate::{State, state::Process};
@@ -36,4 +36,9 @@ pub fn decide(
     let instead = |event| if matches!(event, Event::StopAsked { .. }) { save() } else { event };
     events.extend(ends.into_iter().map(instead));
     Ok(events)
+}
+
+pub fn reattached(state: &State, worker: WorkerId, away_ms: u64) -> Result<Vec<Event>, Rejection> {
+    let is_alive = state.worker(worker)?.process == Process::Alive;
+    Ok(is_alive.then_some(Event::AgentReattached { worker, away_ms }).into_iter().collect())
 }

@@ -3,7 +3,7 @@
 use crate::{
     State,
     evolve::{Allow, choose},
-    state::Process,
+    state::{Comeback, Process, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -19,6 +19,9 @@ pub fn decide(
     options: &[PermissionOption],
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
+    if is_known(state, it, call) {
+        return Ok(Vec::new());
+    }
     let attempt = &state.attempts[it.attempt];
     let decided = |option| {
         let (call, title) = (call.into(), tool.title.clone());
@@ -49,6 +52,17 @@ pub fn decide(
             Ok(events)
         }
     }
+}
+
+/// It is being decided, or the answer is on its way: whoever comes back to an agent tells again
+/// what the agent waits for.
+fn is_known(state: &State, worker: &Worker, call: &str) -> bool {
+    let asked = |kind: &RequestKind| matches!(kind, RequestKind::ToolUse { call: known, .. } if known == call);
+    let decided =
+        |it: &Comeback| matches!(it, Comeback::Permission { call: known, .. } if known == call);
+    worker.requests.iter().any(|it| asked(&state.requests[*it].kind))
+        || worker.comebacks.iter().any(decided)
+        || worker.answering.values().any(|it| it == call)
 }
 
 /// Reading and thinking need no permission inside the checkout; what the matrix does not name is asked.

@@ -54,6 +54,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         requests: Vec::new(),
         requests_count: 0,
         noted_at: Timestamp(0),
+        answering: alloc::collections::BTreeMap::new(),
+        calls: VecDeque::new(),
         comebacks: VecDeque::new(),
     };
     state.workers.push(opened.worker, row);

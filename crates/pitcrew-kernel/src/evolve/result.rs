@@ -55,8 +55,10 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
             attempt::removal_ended(state, *attempt, Checkout::There);
         }
         EffectResult::AttemptFailed { attempt, .. } => attempt_failed(state, *attempt, effect),
+        EffectResult::PermissionAnswered { worker } => {
+            state.workers.row(*worker).answering.remove(&effect);
+        }
         EffectResult::AgentReady { .. }
-        | EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::Landed { .. }
         | EffectResult::NotLanded { .. } => {}

@@ -4,6 +4,11 @@ use crate::{
     State,
     state::{Comeback, Process, Request, Worker},
 };
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    string::String,
+    vec::Vec,
+};
 use pitcrew_model::{
     EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
     RequestStatus, Timestamp, TurnCause, WorkerId, WorkerStatus, limits,
@@ -13,8 +18,10 @@ use pitcrew_model::{
 pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Worker)) {
     let row = state.workers.row(worker);
     let before = Worker {
-        comebacks: alloc::collections::VecDeque::new(),
-        requests: alloc::vec::Vec::new(),
+        comebacks: VecDeque::new(),
+        requests: Vec::new(),
+        answering: BTreeMap::new(),
+        calls: VecDeque::new(),
         ..*row
     };
     change(row);
@@ -54,6 +61,23 @@ pub fn stop_asked(state: &mut State, worker: WorkerId) {
 
 pub fn gone(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| it.process = Process::Gone);
+}
+
+/// The time that it worked alone is not counted.
+pub fn reattached(state: &mut State, worker: WorkerId, away_ms: u64) {
+    change(state, worker, |it| it.deadline = it.deadline.map(|at| at.plus(away_ms)));
+}
+
+pub fn call_taken(state: &mut State, worker: WorkerId, nonce: &str) {
+    let calls = &mut state.workers.row(worker).calls;
+    if calls.len() == limits::CALLS_KNOWN_MAX {
+        calls.pop_front();
+    }
+    calls.push_back(nonce.into());
+}
+
+pub fn answer_asked(state: &mut State, worker: WorkerId, effect: EffectId, call: &str) {
+    state.workers.row(worker).answering.insert(effect, call.into());
 }
 
 pub fn turn_opened(
@@ -178,7 +202,7 @@ pub enum Allow {
 }
 
 /// The option for a verdict: just this once wherever the agent offers that.
-pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<alloc::string::String> {
+pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<String> {
     let wanted: &[PermissionOptionKind] = match allow {
         Allow::Once => &[PermissionOptionKind::AllowOnce],
         Allow::Yes => &[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],

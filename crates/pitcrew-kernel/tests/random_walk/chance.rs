@@ -81,8 +81,14 @@ fn agent_does(dice: &mut Dice, worker: WorkerId) -> (Actor, InputBody) {
         4..6 => Command::Notify { attempt, kind: NoteKind::Question, message },
         6 => Command::Notify { attempt, kind: NoteKind::Status, message },
         7 => return by_us(Signal::Activity { worker, note: message }),
+        8 if dice.one_in(3) => {
+            return by_us(Signal::AgentReattached { worker, away_ms: dice.below(10_000) });
+        }
         _ => return by_us(permission(dice, worker)),
     };
+    let nonce = format!("{}", dice.below(5));
+    let again = Command::Once { nonce, order: Box::new(command.clone()) };
+    let command = if dice.one_in(3) { again } else { command };
     (Actor::Worker(worker), InputBody::Command(command))
 }
 
@@ -105,7 +111,7 @@ fn permission(dice: &mut Dice, worker: WorkerId) -> Signal {
         option("yes", PermissionOptionKind::AllowOnce),
         option("no", PermissionOptionKind::RejectOnce),
     ];
-    Signal::PermissionAsked { worker, call: format!("call-{}", dice.below(1_000)), tool, options }
+    Signal::PermissionAsked { worker, call: format!("call-{}", dice.below(50)), tool, options }
 }
 
 fn person(world: &World, dice: &mut Dice) -> Command {

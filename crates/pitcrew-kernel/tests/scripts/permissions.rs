@@ -227,3 +227,66 @@ fn requests_are_withdrawn_when_their_worker_ends() {
         "#]],
     );
 }
+
+/// Whoever comes back to an agent tells again what the agent waits for.
+#[test]
+fn a_call_that_is_told_again_is_asked_once() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ slots 1
+            ~ start task-1
+            permit worker-1 execute make
+            permit worker-1 execute make
+            ~ start task-2
+            approve request-1
+            permit worker-1 execute make
+            ~ finish task-2
+            permit worker-1 execute make
+            permit worker-1 edit src/a
+            permit worker-1 edit src/a
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 execute make
+              nothing
+            > approve request-1
+              request-1 at_user -> approved
+            > permit worker-1 execute make
+              nothing
+            > permit worker-1 execute make
+              nothing
+            > permit worker-1 edit src/a
+              => answer worker-1, call edit src/a: yes
+            > permit worker-1 edit src/a
+              nothing
+        "#]],
+    );
+}
+
+/// The answer was given to the agent as far as anybody knows, and the agent still waits: then it is
+/// decided again, and answered again.
+#[test]
+fn a_call_whose_answer_did_not_arrive_is_decided_again() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 edit src/a
+            answered worker-1
+            permit worker-1 edit src/a
+        ",
+        &expect![[r#"
+            > permit worker-1 edit src/a
+              => answer worker-1, call edit src/a: yes
+            > answered worker-1
+              nothing
+            > permit worker-1 edit src/a
+              => answer worker-1, call edit src/a: yes
+        "#]],
+    );
+}

@@ -141,3 +141,34 @@ fn waiting_for_a_person_does_not_count_against_the_time_out() {
         "#]],
     );
 }
+
+/// S1-053: an agent that worked on alone has as much time left as when it was left alone.
+#[test]
+fn the_time_that_nobody_was_there_is_not_counted() {
+    check(
+        "
+            ~ plan demo | a timeout=10s attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +4s
+            reattached worker-1 60000
+            tick +65s
+            tick +1s
+            reattached worker-1 60000
+        ",
+        &expect![[r#"
+            > reattached worker-1 60000
+              worker-1 worked on for 60000 ms
+            > tick +65s
+              nothing
+            > tick +1s
+              attempt-1 ended: timeout (timed out after 10 s)
+              worker-1 running -> killed (timed out after 10 s)
+              => stop worker-1
+              task-1 running -> failed (timed out after 10 s)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > reattached worker-1 60000
+              nothing
+        "#]],
+    );
+}

@@ -401,3 +401,60 @@ fn what_an_agent_does_is_noted() {
         "#]],
     );
 }
+
+/// A bridge that lost the answer asks again: the person is not asked a second time, also where the
+/// first question is answered by then.
+#[test]
+fn a_call_that_comes_again_is_taken_once() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            once n1 ask attempt-1 which?
+            once n1 ask attempt-1 which?
+            answer request-1 this one
+            once n1 ask attempt-1 which?
+            once n2 complete attempt-1 done
+            turn worker-1 end_turn
+            once n2 complete attempt-1 done
+            complete attempt-1 done
+        ",
+        &expect![[r#"
+            > once n1 ask attempt-1 which?
+              worker-1 calls, nonce n1
+              request-1: "which?"
+            > once n1 ask attempt-1 which?
+              nothing
+            > answer request-1 this one
+              request-1 at_user -> answered (this one)
+            > once n1 ask attempt-1 which?
+              nothing
+            > once n2 complete attempt-1 done
+              worker-1 calls, nonce n2
+              attempt-1 claims success: done
+            > turn worker-1 end_turn
+              => stop worker-1
+            > once n2 complete attempt-1 done
+              nothing
+            > complete attempt-1 done
+              rejected: attempt-1 is over: its task went on without it
+        "#]],
+    );
+}
+
+/// A call that led to nothing may be made again.
+#[test]
+fn a_call_that_was_refused_is_not_taken() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            once n1 complete attempt-1 done
+        ",
+        &expect![[r#"
+            > once n1 complete attempt-1 done
+              rejected: attempt-1 is over: its task went on without it
+        "#]],
+    );
+}

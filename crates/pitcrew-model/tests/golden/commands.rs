@@ -37,6 +37,14 @@ fn commands() -> Vec<Command> {
         Command::SetAgentsMax { count: 5 },
         Command::CompleteTask { attempt: ATTEMPT, claim: Claim::Success, summary: "done".into() },
         Command::Notify { attempt: ATTEMPT, kind: NoteKind::Question, message: "Which?".into() },
+        Command::Once {
+            nonce: "a1".into(),
+            order: Box::new(Command::Notify {
+                attempt: ATTEMPT,
+                kind: NoteKind::Status,
+                message: "half".into(),
+            }),
+        },
     ]
 }
 
@@ -64,5 +72,6 @@ golden!(
         SetAgentsMax,
         CompleteTask,
         Notify,
+        Once,
     ]
 );

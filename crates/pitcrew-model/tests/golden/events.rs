@@ -111,6 +111,8 @@ fn worker_events() -> Vec<Event> {
         Event::StopAsked { worker: WORKER },
         Event::InterruptAsked { worker: WORKER },
         Event::AgentExited { worker: WORKER, exit: exit() },
+        Event::AgentReattached { worker: WORKER, away_ms: 1_500 },
+        Event::CallTaken { worker: WORKER, nonce: "a1".into() },
         Event::ActivityNoted { worker: WORKER, note: "reads".into() },
     ]
 }
@@ -168,6 +170,8 @@ golden!(
         StopAsked,
         InterruptAsked,
         AgentExited,
+        AgentReattached,
+        CallTaken,
         ActivityNoted,
         CompletionClaimed,
         CollectAsked,

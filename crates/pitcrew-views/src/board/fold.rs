@@ -79,6 +79,8 @@ impl Board {
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }
+            | Event::AgentReattached { .. }
+            | Event::CallTaken { .. }
             | Event::RemovalAsked { .. }
             | Event::SettingsApplied { .. } => {}
         }

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{Board, inbox, plain, words::duration};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, Entry, Event, Freshness, Reason, RequestId, RequestStatus, TaskStatus,
-    Timestamp, TurnCause, WorkerId, WorkerStatus,
+    Actor, AttemptId, Claim, Entry, Event, Exit, Freshness, Reason, RequestId, RequestKind,
+    RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -37,20 +37,15 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             worker_moved(*worker, *from, *to, reason)?
         }
         Event::TurnOpened { worker, cause } => turn(*worker, cause)?,
-        Event::AgentExited { worker, exit } => {
-            by_us(About::Worker(*worker), format!("its agent ended by itself: {exit}"))
-        }
+        Event::AgentExited { worker, exit } => by_us(About::Worker(*worker), exited(exit)),
+        Event::AgentReattached { worker, away_ms } => worked_on(*worker, *away_ms),
         Event::ActivityNoted { worker, note } => {
             by(Actor::Worker(*worker), About::Worker(*worker), plain::line(note))
         }
         Event::CompletionClaimed { attempt, claim, summary } => {
             claimed(board, *attempt, *claim, summary)
         }
-        Event::RequestOpened { request, worker, kind, .. } => {
-            let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
-            let text = format!("{request}: {}", inbox::title(kind));
-            by(actor, About::Request(*request), text)
-        }
+        Event::RequestOpened { request, worker, kind, .. } => asked(*request, *worker, kind),
         Event::RequestMoved { request, to, text, actor, .. } => {
             let text = decided(*request, *to, text.as_deref());
             by(*actor, About::Request(*request), text)
@@ -80,6 +75,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::IntegrateAsked { .. }
         | Event::ToolAnswered { .. }
         | Event::RemovalAsked { .. }
+        | Event::CallTaken { .. }
         | Event::SettingsApplied { .. } => return None,
     };
     Some(said)
@@ -91,6 +87,23 @@ fn by(actor: Actor, about: About, text: impl Into<String>) -> Said {
 
 fn by_us(about: About, text: impl Into<String>) -> Said {
     by(Actor::Orchestrator, about, text)
+}
+
+fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
+    let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
+    by(actor, About::Request(request), format!("{request}: {}", inbox::title(kind)))
+}
+
+fn worked_on(worker: WorkerId, away_ms: u64) -> Said {
+    let away = duration(away_ms);
+    by_us(About::Worker(worker), format!("its agent worked on while nobody was there, for {away}"))
+}
+
+fn exited(exit: &Exit) -> String {
+    if exit.is_lost() {
+        return "its agent was lost: the machine went down, or nobody came back in time".into();
+    }
+    format!("its agent ended by itself: {exit}")
 }
 
 fn moved(from: &impl Display, to: &impl Display, reason: &str) -> String {

@@ -119,7 +119,7 @@ impl Dice {
     fn plan_or_task_event(&self) -> Event {
         let (plan, task, actor, reason) =
             (self.plan(), self.task(), Actor::Person, self.text.clone());
-        match self.kind / 4 % 12 {
+        match self.kind / 4 % 14 {
             0 => Event::AgentsMaxSet { count: u32::try_from(self.number).unwrap_or(u32::MAX) },
             1 => Event::PlanCreated {
                 plan,
@@ -217,6 +217,8 @@ impl Dice {
                 text: Some(note),
                 actor: Actor::Person,
             },
+            11 => Event::AgentReattached { worker, away_ms: self.ids[0] },
+            12 => Event::CallTaken { worker, nonce: note },
             _ => Event::RemovalAsked { attempt: self.attempt() },
         }
     }

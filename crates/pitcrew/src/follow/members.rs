@@ -100,6 +100,8 @@ fn subject(event: &Event) -> Subject {
         | Event::StopAsked { worker }
         | Event::InterruptAsked { worker }
         | Event::AgentExited { worker, .. }
+        | Event::AgentReattached { worker, .. }
+        | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. } => Subject::Worker(*worker),

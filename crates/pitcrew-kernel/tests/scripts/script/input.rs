@@ -68,6 +68,12 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
 
 fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
     let note = |kind| Command::Notify { attempt: id(subject), kind, message: words.into() };
+    if verb == "once" {
+        let mut words = words.splitn(3, ' ');
+        let mut next = || words.next().unwrap_or_default();
+        let order = of_worker(next(), next(), next())?;
+        return Some(Command::Once { nonce: subject.into(), order: Box::new(order) });
+    }
     Some(match verb {
         "complete" => {
             let (claim, summary) = match words.split_once(' ').unwrap_or((words, "")) {
@@ -91,6 +97,10 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
 fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
     Some(match verb {
         "exited" => Signal::AgentExited { worker: id(subject), exit: exit(words) },
+        "reattached" => Signal::AgentReattached {
+            worker: id(subject),
+            away_ms: words.parse().expect("a number"),
+        },
         "permit" => permission(id(subject), words),
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
         _ => return None,
@@ -208,6 +218,10 @@ fn for_worker(
         }
         "interrupted" => {
             Script::ended(script.effect(interrupt), EffectResult::TurnInterrupted { worker })
+        }
+        "answered" => {
+            let answer = |it: &Effect| matches!(it, Effect::AnswerPermission { worker: of, .. } if *of == worker);
+            Script::ended(script.effect(answer), EffectResult::PermissionAnswered { worker })
         }
         "stopped" => {
             let exit = Exit { code: Some(0), signal: None, stderr: String::new() };

@@ -75,6 +75,10 @@ pub fn event(event: &Event) -> String {
         }
         Event::AgentExited { worker, exit } => format!("{worker} exited: {exit}"),
         Event::ActivityNoted { worker, note } => format!("{worker}: {note}"),
+        Event::AgentReattached { worker, away_ms } => {
+            format!("{worker} worked on for {away_ms} ms")
+        }
+        Event::CallTaken { worker, nonce } => format!("{worker} calls, nonce {nonce}"),
         Event::CompletionClaimed { attempt, claim, summary } => {
             format!("{attempt} claims {}: {summary}", format!("{claim:?}").to_lowercase())
         }

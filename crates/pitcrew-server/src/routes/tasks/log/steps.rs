@@ -64,6 +64,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::AttemptOpened { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentStartAsked { .. }
+        | Event::AgentReattached { .. }
+        | Event::CallTaken { .. }
         | Event::TurnOpened { .. }
         | Event::StopAsked { .. }
         | Event::InterruptAsked { .. }
