@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 pub struct GarbagePreview {
     pub removable: Vec<RemovableCheckout>,
     pub kept: Vec<KeptCheckout>,
+    /// Snapshots that are old enough to be dropped.
+    #[serde(default)]
+    pub droppable: Vec<DroppableSnapshots>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppableSnapshots {
+    pub attempt: AttemptId,
+    pub task: TaskId,
+    pub count: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

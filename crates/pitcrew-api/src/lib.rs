@@ -18,10 +18,10 @@ mod garbage;
 
 pub use auth::{ParseTokenError, Token};
 pub use command::{Accepted, Created, Refused};
-pub use garbage::{GarbagePreview, KeptCheckout, RemovableCheckout};
+pub use garbage::{DroppableSnapshots, GarbagePreview, KeptCheckout, RemovableCheckout};
 pub use health::{API_VERSION, Health, ShuttingDown, Tier, VersionMismatch};
 pub use known::Known;
 pub use problem::{Problem, ProblemCode};
 pub use stream::{EventLine, EventStreamLine, LogFact, LogLine, LogSource, LogStreamLine};
 pub use tool::ToolAnswer;
-pub use work::{Diff, FileStat, PlanReview, TaskDiff, TaskPath};
+pub use work::{Diff, FileStat, PlanReview, SnapshotRow, TaskDiff, TaskPath, TaskSnapshots};

@@ -11,6 +11,7 @@ pub const EVENTS: &str = "/v1/events";
 pub const TASK_LOG: &str = "/v1/tasks/{id}/log";
 pub const TASK_DIFF: &str = "/v1/tasks/{id}/diff";
 pub const TASK_PATH: &str = "/v1/tasks/{id}/path";
+pub const TASK_SNAPSHOTS: &str = "/v1/tasks/{id}/snapshots";
 pub const PLAN_REVIEW: &str = "/v1/plans/{id}/review";
 pub const TOOL: &str = "/v1/tools/{name}";
 pub const SHUTDOWN: &str = "/v1/shutdown";
@@ -66,6 +67,10 @@ pub fn task_diff(task: TaskId) -> String {
 
 pub fn task_path(task: TaskId) -> String {
     TASK_PATH.replace("{id}", &task.to_string())
+}
+
+pub fn task_snapshots(task: TaskId) -> String {
+    TASK_SNAPSHOTS.replace("{id}", &task.to_string())
 }
 
 pub fn plan_review(plan: PlanId) -> String {

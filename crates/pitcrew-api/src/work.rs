@@ -1,6 +1,6 @@
 //! What a task or a plan changed, and where.
 
-use pitcrew_model::{AttemptId, CommitId, PlanId, TaskId};
+use pitcrew_model::{AttemptId, CommitId, KeptKind, PlanId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The answer to `GET /v1/tasks/{id}/diff`: what the newest attempt changed so far.
@@ -49,6 +49,27 @@ pub struct FileStat {
     pub insertions: Option<u64>,
     #[serde(default)]
     pub deletions: Option<u64>,
+}
+
+/// The answer to `GET /v1/tasks/{id}/snapshots`: what can be restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSnapshots {
+    pub task: TaskId,
+    pub snapshots: Vec<SnapshotRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRow {
+    /// 1 for the first of its task.
+    pub number: u32,
+    pub attempt: AttemptId,
+    pub at: Timestamp,
+    pub kind: KeptKind,
+    pub commit: CommitId,
+    /// Against what the task began from.
+    pub files_count: u64,
+    pub insertions: u64,
+    pub deletions: u64,
 }
 
 /// The answer to `GET /v1/tasks/{id}/path`.

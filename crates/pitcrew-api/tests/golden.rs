@@ -2,13 +2,14 @@
 
 use expect_test::{Expect, expect};
 use pitcrew_api::{
-    Accepted, Created, Diff, EventLine, EventStreamLine, FileStat, GarbagePreview, Health,
-    KeptCheckout, Known, LogFact, LogLine, LogSource, LogStreamLine, PlanReview, Problem,
-    ProblemCode, Refused, RemovableCheckout, ShuttingDown, TaskDiff, TaskPath, Tier, ToolAnswer,
+    Accepted, Created, Diff, DroppableSnapshots, EventLine, EventStreamLine, FileStat,
+    GarbagePreview, Health, KeptCheckout, Known, LogFact, LogLine, LogSource, LogStreamLine,
+    PlanReview, Problem, ProblemCode, Refused, RemovableCheckout, ShuttingDown, SnapshotRow,
+    TaskDiff, TaskPath, TaskSnapshots, Tier, ToolAnswer,
 };
 use pitcrew_model::{
-    Actor, AttemptId, Command, CommitId, Entry, Event, Outcome, PlanId, Reason, Rejection,
-    RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict, WorkerId,
+    Actor, AttemptId, Command, CommitId, Entry, Event, KeptKind, Outcome, PlanId, Reason,
+    Rejection, RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict, WorkerId,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -250,6 +251,26 @@ fn tool_answer_v1() {
 }
 
 #[test]
+fn task_snapshots_v1() {
+    check(
+        &TaskSnapshots {
+            task: TaskId(3),
+            snapshots: vec![SnapshotRow {
+                number: 2,
+                attempt: AttemptId(5),
+                at: Timestamp(1_700_000_000_000),
+                kind: KeptKind::Snapshot,
+                commit: CommitId("1".repeat(40)),
+                files_count: 4,
+                insertions: 12,
+                deletions: 3,
+            }],
+        },
+        &expect![[""]],
+    );
+}
+
+#[test]
 fn garbage_preview_v1() {
     check(
         &GarbagePreview {
@@ -263,6 +284,11 @@ fn garbage_preview_v1() {
                 task: TaskId(4),
                 path: "/w/task-4-api".into(),
                 reason: "its task is running".into(),
+            }],
+            droppable: vec![DroppableSnapshots {
+                attempt: AttemptId(7),
+                task: TaskId(3),
+                count: 12,
             }],
         },
         &expect![[

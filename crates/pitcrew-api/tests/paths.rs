@@ -17,6 +17,7 @@ fn every_path_is_this() {
         paths::task_log(task, LogQuery { from: 3, follow: false }),
         paths::task_diff(task),
         paths::task_path(task),
+        paths::task_snapshots(task),
         paths::plan_review(PlanId(2)),
         paths::tool("orchestrator_complete_task").expect("a name"),
         paths::SHUTDOWN.to_owned(),

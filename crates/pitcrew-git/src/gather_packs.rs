@@ -1,13 +1,29 @@
 //! Gathers the small packs of the vault in larger ones. Never forgets an object.
 
 use crate::{Vault, error::VaultError};
+use pitcrew_model::Failure;
 use pitcrew_process::Cancel;
 use std::fs;
 
 /// Every import leaves a pack, and every look-up may ask each of them.
 const PACKS_MAX: usize = 50;
 
+/// Fewer loose objects than this are not worth a pack.
+const LOOSE_MAX: usize = 2_000;
+
 impl Vault {
+    /// Gathers what is in many files, where it is in very many. Answers how many loose objects went
+    /// into a pack.
+    pub fn tidy(&self, cancel: &Cancel) -> Result<u64, Failure> {
+        let loose = self.loose_count();
+        if loose <= LOOSE_MAX && self.packs_count() <= PACKS_MAX {
+            return Ok(0);
+        }
+        let _gathering = self.gathering.lock().expect("no holder of the lock panics");
+        self.repack(cancel)?;
+        Ok(loose.saturating_sub(self.loose_count()) as u64)
+    }
+
     /// Gathers small packs where there are many. Whoever borrows from the vault finds every object
     /// before and after: git looks again where a pack is gone.
     pub(crate) fn gather_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
@@ -31,6 +47,15 @@ impl Vault {
             .args(["-d", "--quiet", "--geometric=2", "--no-write-bitmap-index"])
             .done(cancel)?;
         Ok(())
+    }
+
+    fn loose_count(&self) -> usize {
+        let is_fan = |it: &str| it.len() == 2 && it.bytes().all(|it| it.is_ascii_hexdigit());
+        let folders = fs::read_dir(self.objects()).into_iter().flatten().flatten();
+        folders
+            .filter(|it| it.file_name().to_str().is_some_and(is_fan))
+            .map(|it| fs::read_dir(it.path()).into_iter().flatten().count())
+            .sum()
     }
 
     fn packs_count(&self) -> usize {

@@ -39,6 +39,7 @@ mod check_base;
 mod integrate;
 mod user_branch;
 mod land;
+mod restore;
 mod remove_checkout;
 mod diff;
 
@@ -53,6 +54,7 @@ pub use prepare_checkout::{Checkout, PrepareCheckout};
 pub use prepare_plan::PreparePlan;
 pub use remove_checkout::Removal;
 pub use repository::{DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository};
+pub use restore::RestoreWork;
 pub use save::SaveWork;
 pub use take_snapshot::TakeSnapshot;
 pub use vault::Vault;

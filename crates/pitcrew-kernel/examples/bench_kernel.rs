@@ -138,6 +138,9 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
             EffectResult::NotLanded { plan, failure }
         }
         Effect::Snapshot { attempt, .. } => EffectResult::SnapshotUnchanged { attempt },
+        effect @ (Effect::Restore { .. } | Effect::DropSnapshots { .. } | Effect::TidyVault) => {
+            panic!("nobody asked for {effect:?}")
+        }
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },
     }
 }

@@ -14,6 +14,7 @@ mod accept_task;
 mod cancel;
 mod pause;
 mod abandon;
+mod restore_task;
 mod land_plan;
 mod collect_garbage;
 mod complete_task;
@@ -63,10 +64,13 @@ fn decide_command(
         Command::ResumePlan { plan } => pause::resume(state, input.actor, *plan),
         Command::AbandonTask { task } => abandon::task(state, input.actor, *task),
         Command::AbandonPlan { plan } => abandon::plan(state, input.actor, *plan),
+        Command::RestoreTask { task, number } => {
+            restore_task::decide(state, input.actor, *task, *number)
+        }
         Command::LandPlan { plan, approval } => {
             land_plan::decide(state, input.actor, *plan, *approval)
         }
-        Command::CollectGarbage => Ok(collect_garbage::decide(state)),
+        Command::CollectGarbage => Ok(collect_garbage::decide(state, input.at)),
         Command::ApplySettings { agents_max, agents_live_max } => {
             Ok(apply_settings::decide(state, *agents_max, *agents_live_max))
         }

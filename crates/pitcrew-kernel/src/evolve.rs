@@ -86,16 +86,23 @@ fn fold(state: &mut State, entry: &Entry) {
             worker::call_answered(state, *worker, *request);
             worker::answer_asked(state, *worker, effect, call);
         }
-        Event::LandingMoved { plan, from, to, .. } => plan::landing_moved(state, *plan, *from, *to),
-        Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt),
+        Event::LandingMoved { plan, from, to, .. } => {
+            plan::landing_moved(state, *plan, *from, *to, at);
+        }
+        Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt, at),
         Event::RemovalAsked { attempt } => attempt::removal_asked(state, *attempt),
         Event::EffectEnded { effect, result } => {
             assert!(state.effects.remove(effect), "{effect} ended twice: the journal is corrupt");
             result::ended(state, *effect, result, at);
         }
+        Event::DropAsked { attempt } => state.attempts.row(*attempt).dropping = Some(effect),
+        Event::TidyAsked => state.tidying = Some(effect),
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
-        Event::InterruptAsked { .. } | Event::CollectAsked { .. } | Event::SaveAsked { .. } => {}
+        Event::InterruptAsked { .. }
+        | Event::CollectAsked { .. }
+        | Event::SaveAsked { .. }
+        | Event::RestoreAsked { .. } => {}
     }
 }
 
@@ -136,6 +143,9 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::LandingMoved { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -157,6 +167,9 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::IntegrateAsked { .. }
         | Event::ToolDecided { .. }
         | Event::ToolAnswered { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked
         | Event::RemovalAsked { .. } => true,
         Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
         Event::SettingsApplied { .. }

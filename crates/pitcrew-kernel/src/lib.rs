@@ -18,6 +18,6 @@ mod step;
 pub use decide::decide;
 pub use evolve::evolve;
 pub use react::react;
-pub use settle::{next_due, removable, settle};
+pub use settle::{droppable, next_due, removable, settle};
 pub use state::{Attempt, Comeback, Plan, Process, Request, State, Task, Worker};
 pub use step::{Step, step};

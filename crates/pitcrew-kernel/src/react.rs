@@ -6,8 +6,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Backend, CommitId, Effect, Event, LandingStatus, PlanId, TaskStatus, WorkerId, Zone,
-    text,
+    AttemptId, Backend, CommitId, Effect, Event, LandingStatus, PlanId, TaskId, TaskStatus,
+    WorkerId, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -32,6 +32,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
             Effect::AnswerPermission { worker: *worker, call: call.clone(), option: option.clone() }
         }
         Event::LandingMoved { plan, to: LandingStatus::Merging, .. } => land(state, *plan),
+        Event::RestoreAsked { task, number, .. } => restore(state, *task, *number),
+        Event::DropAsked { attempt } => Effect::DropSnapshots { attempt: *attempt },
+        Event::TidyAsked => Effect::TidyVault,
         Event::RemovalAsked { attempt } => {
             let path = state.attempts[*attempt].path.clone();
             let path = path.expect("a checkout that is there has a path");
@@ -137,6 +140,18 @@ fn snapshot(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
+fn restore(state: &State, task: TaskId, number: u32) -> Effect {
+    let it = &state.tasks[task];
+    let kept = it.kept.get(number).expect("what is restored is kept");
+    Effect::Restore {
+        task,
+        slug: text::slug(&it.spec.key),
+        number,
+        commit: kept.commit.clone(),
+        base: state.attempts[kept.attempt].base.clone(),
+    }
+}
+
 fn save_work(state: &State, attempt: AttemptId) -> Effect {
     let (it, task, plan) = rows(state, attempt);
     Effect::SaveWork {
@@ -190,7 +205,7 @@ fn land(state: &State, plan: PlanId) -> Effect {
 
 /// The checks of what was completed: those of failed tasks cannot be asked of the result.
 fn landing_checks(state: &State, plan: &Plan) -> Vec<String> {
-    let completed = |it: &&pitcrew_model::TaskId| state.tasks[**it].status == TaskStatus::Completed;
+    let completed = |it: &&TaskId| state.tasks[**it].status == TaskStatus::Completed;
     let mut seen = BTreeSet::new();
     let tasks = plan.tasks.iter().filter(completed);
     let checks = tasks.flat_map(|it| &state.tasks[*it].spec.checks);

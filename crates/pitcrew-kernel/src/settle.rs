@@ -11,7 +11,7 @@ use crate::{
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
     Actor, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId, TaskStatus,
-    Timestamp, WorkerStatus,
+    Timestamp, WorkerStatus, limits,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -46,6 +46,20 @@ pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
         it.checkout == Checkout::There
             && it.put_away
             && state.tasks[it.task].status == TaskStatus::Completed
+    })
+}
+
+/// Attempts whose snapshots may go: their work has landed or was abandoned, long ago.
+pub fn droppable(state: &State, now: Timestamp) -> impl Iterator<Item = &Attempt> {
+    let is_old = move |at: &Timestamp| now.since(*at) >= limits::SNAPSHOTS_KEPT_MS;
+    state.attempts.iter().filter(move |it| {
+        let task = &state.tasks[it.task];
+        let landed = state.plans[task.plan].cleaned_at;
+        let landed = landed.filter(|_| task.status == TaskStatus::Completed);
+        let is_over = !it.is_open() && it.put_away && it.dropping.is_none();
+        is_over
+            && landed.or(it.abandoned_at).as_ref().is_some_and(is_old)
+            && task.kept.droppable_count(it.id) > 0
     })
 }
 

@@ -35,6 +35,8 @@ pub struct State {
     pub requests: Table<RequestId, Request>,
     /// Effects that were asked for and have not ended.
     pub effects: BTreeSet<EffectId>,
+    /// The effect that now tidies the vault.
+    pub tidying: Option<EffectId>,
     /// What the standing rules have to look at. Derived from the rest.
     pub agenda: Agenda,
 }
@@ -65,6 +67,8 @@ pub struct Plan {
     /// The effect that now verifies or integrates.
     pub merging: Option<EffectId>,
     pub landing: LandingStatus,
+    /// When it was landed and its checkouts were removed.
+    pub cleaned_at: Option<Timestamp>,
     /// What waits for a person on behalf of the plan itself.
     pub request: Option<RequestId>,
     /// Checkouts that are being removed after the landing.
@@ -121,6 +125,10 @@ pub struct Attempt {
     pub snapshot: Option<EffectId>,
     /// When the next one is wanted, if its worker still works then.
     pub snapshot_due: Option<Timestamp>,
+    /// When a person gave up what it left.
+    pub abandoned_at: Option<Timestamp>,
+    /// The effect that now drops its snapshots.
+    pub dropping: Option<EffectId>,
     pub outcome: Option<Outcome>,
     pub failure: Option<Failure>,
     /// Its process is gone and its work is saved, or there is none to save.
@@ -201,6 +209,7 @@ impl Default for State {
             workers: Table::default(),
             requests: Table::default(),
             effects: BTreeSet::new(),
+            tidying: None,
             agenda: Agenda::default(),
         }
     }

@@ -49,11 +49,17 @@ pub enum Command {
     AbandonPlan {
         plan: PlanId,
     },
+    /// Brings a kept state of a task's work back as a branch of the user's repository.
+    RestoreTask {
+        task: TaskId,
+        /// Absent: the last one.
+        number: Option<u32>,
+    },
     LandPlan {
         plan: PlanId,
         approval: Approval,
     },
-    /// Removes the checkouts that nobody needs any more.
+    /// Removes the checkouts that nobody needs any more, drops old snapshots, tidies the vault.
     CollectGarbage,
     /// What the settings say, at every start of the orchestrator.
     ApplySettings {

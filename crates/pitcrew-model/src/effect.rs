@@ -118,6 +118,21 @@ pub enum Effect {
         /// Run once more on the result where the base has moved since.
         checks: Vec<String>,
     },
+    /// Puts a commit of the vault at a branch of the user's repository. Touches nothing else of it.
+    Restore {
+        task: TaskId,
+        slug: String,
+        number: u32,
+        commit: CommitId,
+        /// What its size is told against.
+        base: CommitId,
+    },
+    /// Forgets the snapshots of an attempt but the last one.
+    DropSnapshots {
+        attempt: AttemptId,
+    },
+    /// Gathers what the vault has in many files. Forgets nothing.
+    TidyVault,
     /// Removes a checkout whose work is saved and that no process uses.
     RemoveCheckout {
         attempt: AttemptId,

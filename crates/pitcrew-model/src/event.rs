@@ -189,6 +189,16 @@ pub enum Event {
     RemovalAsked {
         attempt: AttemptId,
     },
+    RestoreAsked {
+        task: TaskId,
+        number: u32,
+        actor: Actor,
+    },
+    /// The snapshots of the attempt are not needed any more. Its last state stays.
+    DropAsked {
+        attempt: AttemptId,
+    },
+    TidyAsked,
     EffectEnded {
         effect: EffectId,
         result: EffectResult,

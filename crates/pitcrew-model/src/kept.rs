@@ -15,6 +15,8 @@ pub struct Kept {
     pub commit: CommitId,
     /// Files, insertions and deletions against the base of its attempt, where they were counted.
     pub size: Option<(u64, u64, u64)>,
+    /// The vault may not have it any more.
+    pub dropped: bool,
 }
 
 /// What a state was kept for.
@@ -42,7 +44,7 @@ impl KeptStates {
             commit == start || self.last_of(attempt).is_some_and(|it| it.commit == *commit);
         if !is_known {
             let (number, commit) = (self.next_number(), commit.clone());
-            self.0.push(Kept { number, attempt, at, kind, commit, size });
+            self.0.push(Kept { number, attempt, at, kind, commit, size, dropped: false });
         }
     }
 
@@ -60,6 +62,20 @@ impl KeptStates {
 
     pub fn last_of(&self, attempt: AttemptId) -> Option<&Kept> {
         self.0.iter().rev().find(|it| it.attempt == attempt)
+    }
+
+    /// All snapshots of an attempt but the last one are gone. What it was at its end stays.
+    pub fn drop_snapshots(&mut self, attempt: AttemptId) {
+        let of = |it: &&mut Kept| it.attempt == attempt && it.kind == KeptKind::Snapshot;
+        for it in self.0.iter_mut().filter(of).rev().skip(1) {
+            it.dropped = true;
+        }
+    }
+
+    /// How many snapshots of the attempt could be dropped.
+    pub fn droppable_count(&self, attempt: AttemptId) -> u32 {
+        let of = |it: &&Kept| it.attempt == attempt && it.kind == KeptKind::Snapshot && !it.dropped;
+        u32::try_from(self.0.iter().filter(of).skip(1).count()).unwrap_or(u32::MAX)
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Kept> {
@@ -121,5 +137,21 @@ mod tests {
         assert_eq!(states.get(0), None);
         assert_eq!(states.get(4), None);
         assert_eq!(states.next_number(), 4);
+    }
+
+    #[test]
+    fn the_last_snapshot_of_an_attempt_is_never_dropped() {
+        let mut states = KeptStates::default();
+        for result in [taken(1, "a"), taken(1, "b"), taken(2, "c"), taken(1, "d")] {
+            states.take(&result, &commit("start"), Timestamp(5));
+        }
+        assert_eq!(
+            (states.droppable_count(AttemptId(1)), states.droppable_count(AttemptId(2))),
+            (2, 0)
+        );
+        states.drop_snapshots(AttemptId(1));
+        let dropped: Vec<_> = states.iter().map(|it| it.dropped).collect();
+        assert_eq!(dropped, [true, true, false, false]);
+        assert_eq!(states.droppable_count(AttemptId(1)), 0);
     }
 }

@@ -18,6 +18,9 @@ pub const BACKOFF_MS_MAX: u64 = 5_000;
 /// Two snapshots of a worker that is at work are at most this far apart.
 pub const SNAPSHOT_MS_MAX: u64 = 30 * 1_000;
 
+/// The snapshots of work that has landed or was abandoned are kept for this long.
+pub const SNAPSHOTS_KEPT_MS: u64 = 14 * 24 * 60 * 60 * 1_000;
+
 pub const TASK_TIMEOUT_MS_DEFAULT: u64 = 60 * 60 * 1_000;
 pub const TASK_TIMEOUT_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const SETUP_TIMEOUT_MS: u64 = 10 * 60 * 1_000;

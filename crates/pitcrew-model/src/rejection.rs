@@ -78,10 +78,25 @@ pub enum Rejection {
         "{task} is {status}; only a task that has ended without being completed can be abandoned"
     )]
     NotAbandonable { task: TaskId, status: TaskStatus },
+    #[error("nothing of {task} is kept yet: it has changed nothing so far")]
+    NothingKept { task: TaskId },
+    #[error("{task} has no snapshot {number}: there {}; `pitcrew restore {task} --list` shows them", range(*count))]
+    NoSuchSnapshot { task: TaskId, number: u32, count: u32 },
+    #[error(
+        "snapshot {number} of {task} is not kept any more; `pitcrew restore {task} --list` shows what is"
+    )]
+    SnapshotDropped { task: TaskId, number: u32 },
     #[error("max_agents must be between 1 and {max}", max = limits::AGENTS_MAX)]
     AgentsMaxRange { count: u32 },
     #[error("the journal could not be written: {message}. Nothing was changed")]
     JournalFull { message: String },
     #[error("the orchestrator is shutting down; run the command again")]
     ShuttingDown,
+}
+
+fn range(count: u32) -> String {
+    match count {
+        1 => "is only number 1".into(),
+        count => alloc::format!("are 1 to {count}"),
+    }
 }

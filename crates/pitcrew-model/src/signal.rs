@@ -2,7 +2,7 @@
 
 use crate::{
     Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, PermissionOption,
-    PlanBase, PlanId, Snapshot, Timestamp, ToolUse, Usage, Work, WorkerId,
+    PlanBase, PlanId, Snapshot, TaskId, Timestamp, ToolUse, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,31 @@ pub enum EffectResult {
     },
     CheckoutKept {
         attempt: AttemptId,
+        reason: String,
+    },
+    Restored {
+        task: TaskId,
+        number: u32,
+        branch: String,
+        snapshot: Snapshot,
+    },
+    NotRestored {
+        task: TaskId,
+        number: u32,
+        failure: Failure,
+    },
+    SnapshotsDropped {
+        attempt: AttemptId,
+    },
+    SnapshotsNotDropped {
+        attempt: AttemptId,
+        reason: String,
+    },
+    VaultTidied {
+        /// Loose objects that were put into a pack; 0 where there were too few to matter.
+        packed_count: u64,
+    },
+    VaultNotTidied {
         reason: String,
     },
     /// The attempt's step failed.

@@ -179,6 +179,9 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
         | Effect::Snapshot { .. }
+        | Effect::Restore { .. }
+        | Effect::DropSnapshots { .. }
+        | Effect::TidyVault
         | Effect::Land { .. }
         | Effect::RemoveCheckout { .. }) => panic!("nobody asked for {other:?}"),
     };

@@ -143,6 +143,9 @@ async fn work(
         | Effect::PrepareCheckout { .. }
         | Effect::CollectWork { .. }
         | Effect::Snapshot { .. }
+        | Effect::Restore { .. }
+        | Effect::DropSnapshots { .. }
+        | Effect::TidyVault
         | Effect::SaveWork { .. }
         | Effect::Verify { .. }
         | Effect::Integrate { .. }

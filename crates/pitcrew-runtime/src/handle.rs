@@ -1,6 +1,9 @@
 //! The way in: cheap to clone, the channel stays private.
 
-use crate::published::{Published, Views};
+use crate::{
+    clock,
+    published::{Published, Views},
+};
 use pitcrew_kernel::State;
 use pitcrew_model::{
     Actor, AttemptId, Command, Entry, Input, InputBody, Rejection, Seq, Signal, Timestamp,
@@ -35,6 +38,15 @@ pub struct Accepted {
     /// The last entry that the command caused; of a command that changed nothing, the one before.
     pub seq: Seq,
     pub entries: Vec<Entry>,
+}
+
+/// What nobody needs any more.
+#[derive(Clone, Debug, Default)]
+pub struct Garbage {
+    /// Attempts whose checkouts may go.
+    pub removable: Vec<AttemptId>,
+    /// Attempts whose snapshots may be dropped, and how many.
+    pub droppable: Vec<(AttemptId, u32)>,
 }
 
 /// Talks to the writer.
@@ -72,12 +84,14 @@ impl Handle {
         self.inputs.send(Message::Input(Envelope { actor, body, reply })).await.ok();
     }
 
-    /// The checkouts that `CollectGarbage` would have removed now. None when we are shutting down.
-    pub async fn removable(&self) -> Vec<AttemptId> {
+    /// What `CollectGarbage` would do now. Nothing when we are shutting down.
+    pub async fn garbage(&self) -> Garbage {
         let (sender, answer) = oneshot::channel();
         let look = |state: &State| {
             let removable = pitcrew_kernel::removable(state).map(|it| it.id).collect();
-            sender.send(removable).ok();
+            let droppable = pitcrew_kernel::droppable(state, clock::now())
+                .map(|it| (it.id, state.tasks[it.task].kept.droppable_count(it.id)));
+            sender.send(Garbage { removable, droppable: droppable.collect() }).ok();
         };
         self.inputs.send(Message::Look(Box::new(look))).await.ok();
         answer.await.unwrap_or_default()

@@ -23,7 +23,7 @@ pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
 
 pub use clock::now;
-pub use handle::{Accepted, Handle};
+pub use handle::{Accepted, Garbage, Handle};
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;

@@ -109,6 +109,9 @@ fn part(event: &Event) -> String {
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
         | Event::SnapshotAsked { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }

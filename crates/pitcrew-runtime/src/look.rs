@@ -3,7 +3,7 @@
 use crate::Orchestrator;
 use pitcrew_acp::{Transcript, TranscriptError};
 use pitcrew_git::{DiffStat, LiveCheckout, VaultError};
-use pitcrew_model::{AttemptId, CommitId, Entry, PlanId, Seq};
+use pitcrew_model::{AttemptId, CommitId, Entry, Kept, PlanId, Seq, TaskId};
 use pitcrew_store::ReadError;
 use std::{path::Path, sync::PoisonError};
 
@@ -50,6 +50,24 @@ impl Orchestrator {
         let checkout = LiveCheckout { attempt, path: path.into(), start };
         let now = self.vault.save_live(&checkout, &self.policy, &self.looks)?;
         Ok(Changed { to: None, ..self.changes(base, now)? })
+    }
+
+    /// What of a task's work can be restored, with its size.
+    pub fn kept_states(&self, task: TaskId) -> Result<Vec<Kept>, LookError> {
+        let mut states: Vec<(Kept, Option<CommitId>)> = {
+            let views = self.handle().views();
+            let kept = views.board.kept(task).ok_or(LookError::Nothing)?;
+            let base = |it: &Kept| views.board.attempt(it.attempt).map(|it| it.base.clone());
+            kept.iter().map(|it| (it.clone(), base(it))).collect()
+        };
+        // The end of an attempt is saved without being counted.
+        for (kept, base) in &mut states {
+            if let (None, Some(base), false) = (&kept.size, base, kept.dropped) {
+                let stat = self.vault.diff_stat(base, &kept.commit, &self.looks)?;
+                kept.size = Some((stat.files_count, stat.insertions, stat.deletions));
+            }
+        }
+        Ok(states.into_iter().map(|it| it.0).collect())
     }
 
     /// What a plan has integrated so far.

@@ -37,6 +37,7 @@ pub fn router(doors: Arc<Doors>) -> Router {
         .route(paths::TASK_LOG, get(tasks::log))
         .route(paths::TASK_DIFF, get(tasks::diff))
         .route(paths::TASK_PATH, get(tasks::path))
+        .route(paths::TASK_SNAPSHOTS, get(tasks::snapshots))
         .route(paths::PLAN_REVIEW, get(plans::review))
         .route(paths::TOOL, post(tools::call).layer(DefaultBodyLimit::max(TOOL_BODY_BYTES_MAX)))
         .route(paths::GARBAGE, get(garbage::preview))

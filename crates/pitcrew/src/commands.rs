@@ -20,6 +20,7 @@ mod resume;
 mod cancel;
 mod abandon;
 mod land;
+mod restore;
 mod gc;
 mod serve;
 mod stop;
@@ -78,6 +79,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Cancel(args) => wait_for(cancel::run(args, output)),
         Commands::Abandon(args) => wait_for(abandon::run(args, output)),
         Commands::Land(args) => wait_for(land::run(args, output)),
+        Commands::Restore(args) => wait_for(restore::run(args, output)),
         Commands::Gc(args) => wait_for(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
         Commands::Stop(args) => wait_for(stop::run(args, output)),

@@ -24,4 +24,4 @@ pub use log::{LogText, log_event};
 pub use style::Style;
 pub use summary::{SummaryExtras, summary};
 pub use table::{Align, Table};
-pub use words::{cut_to_width, joined, plural};
+pub use words::{cut_to_width, duration, joined, plural};

@@ -117,6 +117,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::Cycle { .. }
         | Rejection::NoAgent { .. }
         | Rejection::BadTask { .. }
+        | Rejection::NoSuchSnapshot { .. }
         | Rejection::AgentsMaxRange { .. } => Exit::Usage,
         Rejection::JournalFull { .. } => Exit::Failure,
         Rejection::ShuttingDown => Exit::Unreachable,
@@ -137,6 +138,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotYours { .. }
         | Rejection::AttemptOver { .. }
         | Rejection::TooManyRequests { .. }
+        | Rejection::NothingKept { .. }
+        | Rejection::SnapshotDropped { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,
     }
 }

@@ -1,9 +1,16 @@
-//! Checkouts that nobody needs any more go.
+//! Checkouts that nobody needs any more go, and so do old snapshots. The vault is tidied.
 
-use crate::{State, removable};
+use crate::{State, droppable, removable};
 use alloc::vec::Vec;
-use pitcrew_model::Event;
+use pitcrew_model::{Event, Timestamp};
 
-pub fn decide(state: &State) -> Vec<Event> {
-    removable(state).map(|it| Event::RemovalAsked { attempt: it.id }).collect()
+pub fn decide(state: &State, now: Timestamp) -> Vec<Event> {
+    let mut events: Vec<Event> =
+        removable(state).map(|it| Event::RemovalAsked { attempt: it.id }).collect();
+    events.extend(droppable(state, now).map(|it| Event::DropAsked { attempt: it.id }));
+    // One that is under way does for this one too.
+    if state.tidying.is_none() {
+        events.push(Event::TidyAsked);
+    }
+    events
 }

@@ -61,6 +61,12 @@ pub fn decide(
         | EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::WorkSaved { .. }
+        | EffectResult::Restored { .. }
+        | EffectResult::NotRestored { .. }
+        | EffectResult::SnapshotsDropped { .. }
+        | EffectResult::SnapshotsNotDropped { .. }
+        | EffectResult::VaultTidied { .. }
+        | EffectResult::VaultNotTidied { .. }
         | EffectResult::CheckoutRemoved { .. }
         | EffectResult::CheckoutKept { .. } => {}
     }

@@ -33,6 +33,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         step: None,
         snapshot: None,
         snapshot_due: None,
+        abandoned_at: None,
+        dropping: None,
         outcome: None,
         failure: None,
         put_away: false,
@@ -109,8 +111,10 @@ pub fn snapshot_ended(state: &mut State, attempt: AttemptId, effect: EffectId, a
     super::worker::change(state, worker, |_| {});
 }
 
-pub fn abandoned(state: &mut State, attempt: AttemptId) {
-    state.attempts.row(attempt).checkout = Checkout::Abandoned;
+pub fn abandoned(state: &mut State, attempt: AttemptId, at: Timestamp) {
+    let row = state.attempts.row(attempt);
+    row.checkout = Checkout::Abandoned;
+    row.abandoned_at = Some(at);
 }
 
 pub fn removal_asked(state: &mut State, attempt: AttemptId) {

@@ -10,8 +10,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, TurnCause,
-    WorkerStatus,
+    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, Timestamp,
+    TurnCause, WorkerStatus,
 };
 
 pub fn created(
@@ -38,6 +38,7 @@ pub fn created(
         merge_queue: VecDeque::new(),
         merging: None,
         landing: LandingStatus::None,
+        cleaned_at: None,
         request: None,
         removals_count: 0,
     };
@@ -100,9 +101,16 @@ pub fn integrate_asked(state: &mut State, attempt: AttemptId, effect: EffectId) 
     state.refresh_plan(plan);
 }
 
-pub fn landing_moved(state: &mut State, plan: PlanId, from: LandingStatus, to: LandingStatus) {
+pub fn landing_moved(
+    state: &mut State,
+    plan: PlanId,
+    from: LandingStatus,
+    to: LandingStatus,
+    at: Timestamp,
+) {
     let row = state.plans.row(plan);
     assert_eq!(row.landing, from, "the landing of {plan} moved from where it was not");
     row.landing = to;
+    row.cleaned_at = (to == LandingStatus::Cleaned).then_some(at);
     state.refresh_plan(plan);
 }

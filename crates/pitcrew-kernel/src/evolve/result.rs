@@ -58,7 +58,20 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::PermissionAnswered { worker } => {
             state.workers.row(*worker).answering.remove(&effect);
         }
-        EffectResult::AgentReady { .. }
+        EffectResult::SnapshotsDropped { attempt } => {
+            state.attempts.row(*attempt).dropping = None;
+            let task = state.attempts[*attempt].task;
+            state.tasks.row(task).kept.drop_snapshots(*attempt);
+        }
+        EffectResult::SnapshotsNotDropped { attempt, .. } => {
+            state.attempts.row(*attempt).dropping = None;
+        }
+        EffectResult::VaultTidied { .. } | EffectResult::VaultNotTidied { .. } => {
+            state.tidying = None;
+        }
+        EffectResult::Restored { .. }
+        | EffectResult::NotRestored { .. }
+        | EffectResult::AgentReady { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::Landed { .. }
         | EffectResult::NotLanded { .. } => {}

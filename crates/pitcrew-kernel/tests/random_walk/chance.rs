@@ -147,7 +147,11 @@ fn person(world: &World, dice: &mut Dice) -> Command {
         34 => Command::AbandonTask { task },
         35 => Command::AbandonPlan { plan },
         36 | 37 => Command::LandPlan { plan, approval },
-        38 => Command::CollectGarbage,
+        38 if dice.one_in(2) => Command::CollectGarbage,
+        38 => {
+            let number = if dice.one_in(2) { None } else { u32::try_from(dice.below(5)).ok() };
+            Command::RestoreTask { task, number }
+        }
         _ => Command::SetAgentsMax { count: u32::try_from(dice.below(6)).expect("small") },
     }
 }

@@ -71,6 +71,14 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
                 Snapshot { commit: commit(id), files_count: 1, insertions: 1, deletions: 0 };
             EffectResult::SnapshotTaken { attempt: *attempt, snapshot }
         }
+        Effect::Restore { task, number, commit, .. } => {
+            let commit = commit.clone();
+            let snapshot = Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 };
+            let (task, number, branch) = (*task, *number, "branch".into());
+            EffectResult::Restored { task, number, branch, snapshot }
+        }
+        Effect::DropSnapshots { attempt } => EffectResult::SnapshotsDropped { attempt: *attempt },
+        Effect::TidyVault => EffectResult::VaultTidied { packed_count: 1 },
         Effect::SaveWork { attempt, .. } => {
             EffectResult::WorkSaved { attempt: *attempt, commit: Some(commit(id)) }
         }
@@ -128,6 +136,14 @@ pub fn any(dice: &mut Dice, faults_one_in: u64, id: EffectId, effect: &Effect) -
             usage: Usage::default(),
             last_words: String::new(),
         },
+        Effect::Restore { task, number, .. } => {
+            let (task, number, failure) = (*task, *number, failure(dice));
+            EffectResult::NotRestored { task, number, failure }
+        }
+        Effect::DropSnapshots { attempt } => {
+            EffectResult::SnapshotsNotDropped { attempt: *attempt, reason: "no room".into() }
+        }
+        Effect::TidyVault => EffectResult::VaultNotTidied { reason: "no room".into() },
         Effect::Snapshot { attempt, .. } if dice.one_in(2) => {
             EffectResult::SnapshotUnchanged { attempt: *attempt }
         }

@@ -3,8 +3,8 @@
 use crate::world::World;
 use pitcrew_kernel::{Attempt, Comeback, Process, State, Task, Worker, next_due};
 use pitcrew_model::{
-    AttemptId, Effect, Entry, Event, Input, Outcome, Overlap, PlanStatus, RequestKind,
-    RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerStatus, overlap,
+    AttemptId, Effect, Entry, Event, Input, LandingStatus, Outcome, Overlap, PlanStatus,
+    RequestKind, RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerStatus, overlap,
 };
 
 pub fn slots_used(state: &State) -> u32 {
@@ -35,6 +35,13 @@ pub fn check_entry(world: &World, entry: &Entry, effect: Option<&Effect>) {
             assert_eq!(status, TaskStatus::Completed, "{task} started before {dependency}");
         }
         check_start(state, *attempt);
+    }
+    if let Event::DropAsked { attempt } = &entry.event {
+        let it = &state.attempts[*attempt];
+        let task = &state.tasks[it.task];
+        let landed = task.status == TaskStatus::Completed
+            && state.plans[task.plan].landing == LandingStatus::Cleaned;
+        assert!(it.put_away && (landed || it.abandoned_at.is_some()), "{attempt} is dropped");
     }
     if let Event::RemovalAsked { attempt } = &entry.event {
         let it = &state.attempts[*attempt];

@@ -223,6 +223,7 @@ fn a_checkout_that_is_in_use_is_kept() {
               plan-1 landing merged -> cleaned (1 checkouts could not be removed; see `pitcrew gc`)
             > gc
               => remove checkout attempt-1
+              => tidy the vault
             > removed attempt-1
               nothing
             > gc
@@ -253,7 +254,7 @@ fn abandoned_work_may_be_removed() {
             > abandon task-1
               rejected: task-1 is still being put away after its last attempt; try again in a moment
             > gc
-              nothing
+              => tidy the vault
             > abandon task-1
               attempt-1 abandoned
               => remove checkout attempt-1
@@ -316,6 +317,7 @@ fn a_plan_is_abandoned_without_what_is_completed() {
               => remove checkout attempt-2
             > gc
               => remove checkout attempt-1
+              => tidy the vault
         "#]],
     );
 }

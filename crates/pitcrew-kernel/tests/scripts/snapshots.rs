@@ -251,3 +251,118 @@ fn a_snapshot_under_way_does_not_hold_up_a_cancellation() {
         "#]],
     );
 }
+
+#[test]
+fn every_kept_state_can_be_restored_by_its_number() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a attempts=2
+            ~ prepared plan-1
+            restore task-2
+            restore task-1
+            ~ start task-1
+            ~ tick +30s
+            ~ snapshot attempt-1 one
+            ~ tick +30s
+            ~ snapshot attempt-1 two
+            restore task-1 1
+            ~ exited worker-1 killed
+            ~ saved attempt-1
+            ~ tick +1s
+            ~ start task-1
+            ~ cancel task-1
+            ~ stopped worker-2
+            ~ saved attempt-2
+            restore task-1
+            restore task-1 3
+            restore task-1 5
+            ~ abandon task-1
+            restore task-1 2
+        ",
+        &expect![[r#"
+            > snapshots
+            > restore task-2
+              rejected: there is no task-2; `pitcrew status --all` lists the tasks
+            > restore task-1
+              rejected: nothing of task-1 is kept yet: it has changed nothing so far
+            > restore task-1 1
+              => restore task-1 #1: one
+            > restore task-1
+              => restore task-1 #4: saved-2
+            > restore task-1 3
+              => restore task-1 #3: saved-1
+            > restore task-1 5
+              rejected: task-1 has no snapshot 5: there are 1 to 4; `pitcrew restore task-1 --list` shows them
+            > restore task-1 2
+              => restore task-1 #2: two
+        "#]],
+    );
+}
+
+/// Never while somebody may still want it, and never the last state.
+#[test]
+fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a | b attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ tick +30s
+            ~ snapshot attempt-1 one
+            ~ snapshot attempt-2 two
+            ~ tick +30s
+            ~ snapshot attempt-1 three
+            ~ snapshot attempt-2 four
+            ~ finish task-1
+            ~ collected attempt-1
+            ~ verified attempt-1
+            ~ integrated attempt-1
+            ~ exited worker-2 killed
+            ~ saved attempt-2
+            ~ land plan-1
+            ~ landed plan-1
+            ~ removed attempt-1
+            ~ gc
+            tick +1209599s
+            gc
+            tick +1s
+            gc
+            dropped attempt-1
+            restore task-1 1
+            restore task-1 2
+            abandon task-2
+            gc
+            tick +1209600s
+            gc
+        ",
+        &expect![[r#"
+            > snapshots
+            > tick +1209599s
+              nothing
+            > gc
+              nothing
+            > tick +1s
+              nothing
+            > gc
+              => drop snapshots of attempt-1
+            > dropped attempt-1
+              nothing
+            > restore task-1 1
+              rejected: snapshot 1 of task-1 is not kept any more; `pitcrew restore task-1 --list` shows what is
+            > restore task-1 2
+              => restore task-1 #2: three
+            > abandon task-2
+              attempt-2 abandoned
+              => remove checkout attempt-2
+            > gc
+              nothing
+            > tick +1209600s
+              nothing
+            > gc
+              => drop snapshots of attempt-2
+        "#]],
+    );
+}

@@ -103,6 +103,15 @@ fn attempt_effects() -> Vec<Effect> {
             expected_files: vec![path("src/api/mod.rs")],
         },
         Effect::Integrate { attempt: ATTEMPT, plan: PLAN, onto: commit("a"), merged: commit("b") },
+        Effect::Restore {
+            task: TASK,
+            slug: "add-the-api".into(),
+            number: 3,
+            commit: commit("a"),
+            base: commit("b"),
+        },
+        Effect::DropSnapshots { attempt: ATTEMPT },
+        Effect::TidyVault,
         Effect::RemoveCheckout { attempt: ATTEMPT, path: "/checkouts/task-392".into() },
     ]
 }
@@ -127,6 +136,9 @@ golden!(
         Verify,
         Integrate,
         Land,
+        Restore,
+        DropSnapshots,
+        TidyVault,
         RemoveCheckout,
     ]
 );

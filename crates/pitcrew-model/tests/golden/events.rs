@@ -91,6 +91,9 @@ fn attempt_events() -> Vec<Event> {
         Event::IntegrateAsked { attempt: ATTEMPT },
         Event::Abandoned { attempt: ATTEMPT, actor: Actor::Person },
         Event::RemovalAsked { attempt: ATTEMPT },
+        Event::RestoreAsked { task: TASK, number: 3, actor: Actor::Person },
+        Event::DropAsked { attempt: ATTEMPT },
+        Event::TidyAsked,
         Event::EffectEnded {
             effect: EffectId(99),
             result: EffectResult::CheckoutRemoved { attempt: ATTEMPT },
@@ -186,6 +189,9 @@ golden!(
         LandingMoved,
         Abandoned,
         RemovalAsked,
+        RestoreAsked,
+        DropAsked,
+        TidyAsked,
         EffectEnded,
     ]
 );

@@ -2,7 +2,7 @@
 
 use crate::{
     golden,
-    values::{ATTEMPT, PLAN, WORKER, check_result, commit, exit, strings},
+    values::{ATTEMPT, PLAN, TASK, WORKER, check_result, commit, exit, strings},
 };
 use pitcrew_model::{
     CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, Snapshot,
@@ -80,6 +80,17 @@ fn attempt_results() -> Vec<EffectResult> {
             snapshot: Snapshot { commit: commit("f"), files_count: 1, insertions: 2, deletions: 3 },
         },
         EffectResult::SnapshotUnchanged { attempt: ATTEMPT },
+        EffectResult::Restored {
+            task: TASK,
+            number: 3,
+            branch: "pitcrew/restore/task-392-add-the-api-3".into(),
+            snapshot: Snapshot { commit: commit("f"), files_count: 1, insertions: 2, deletions: 3 },
+        },
+        EffectResult::NotRestored { task: TASK, number: 3, failure: Failure::Interrupted },
+        EffectResult::SnapshotsDropped { attempt: ATTEMPT },
+        EffectResult::SnapshotsNotDropped { attempt: ATTEMPT, reason: "no room".into() },
+        EffectResult::VaultTidied { packed_count: 5_000 },
+        EffectResult::VaultNotTidied { reason: "no room".into() },
         EffectResult::SnapshotNotTaken { attempt: ATTEMPT, reason: "no room".into() },
         EffectResult::Verified {
             attempt: ATTEMPT,
@@ -112,6 +123,12 @@ golden!(
         WorkSaved,
         SnapshotTaken,
         SnapshotUnchanged,
+        Restored,
+        NotRestored,
+        SnapshotsDropped,
+        SnapshotsNotDropped,
+        VaultTidied,
+        VaultNotTidied,
         SnapshotNotTaken,
         Verified,
         Integrated,

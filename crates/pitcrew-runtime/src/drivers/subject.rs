@@ -2,7 +2,8 @@
 
 use crate::turnstile::Scope;
 use pitcrew_model::{
-    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, Usage, WorkerId, text,
+    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, TaskId, Usage, WorkerId,
+    text,
 };
 
 /// How a process ended whose end nobody saw.
@@ -18,6 +19,9 @@ pub enum Subject {
     Landing(PlanId),
     Removing(AttemptId),
     Snapshotting(AttemptId),
+    Restoring(TaskId, u32),
+    Dropping(AttemptId),
+    Tidying,
     Starting(AttemptId, WorkerId),
     Prompting(WorkerId),
     Answering(WorkerId),
@@ -37,6 +41,9 @@ impl Subject {
             Effect::Land { plan, .. } => Self::Landing(*plan),
             Effect::RemoveCheckout { attempt, .. } => Self::Removing(*attempt),
             Effect::Snapshot { attempt, .. } => Self::Snapshotting(*attempt),
+            Effect::Restore { task, number, .. } => Self::Restoring(*task, *number),
+            Effect::DropSnapshots { attempt } => Self::Dropping(*attempt),
+            Effect::TidyVault => Self::Tidying,
             Effect::StartAgent { attempt, worker, .. } => Self::Starting(*attempt, *worker),
             Effect::Prompt { worker, .. } => Self::Prompting(*worker),
             Effect::AnswerPermission { worker, .. } => Self::Answering(*worker),
@@ -61,6 +68,9 @@ impl Subject {
             }
             Self::Landing(_)
             | Self::Removing(_)
+            | Self::Restoring(..)
+            | Self::Dropping(_)
+            | Self::Tidying
             | Self::Prompting(_)
             | Self::Answering(_)
             | Self::Interrupting(_)
@@ -89,6 +99,9 @@ impl Subject {
             | Self::Landing(_)
             | Self::Removing(_)
             | Self::Snapshotting(_)
+            | Self::Restoring(..)
+            | Self::Dropping(_)
+            | Self::Tidying
             | Self::Working(_)
             | Self::Keeping(_) => self.failed_with(Failure::Git { message }),
         }
@@ -102,6 +115,11 @@ impl Subject {
             Self::Removing(attempt) => {
                 EffectResult::CheckoutKept { attempt, reason: failure.to_string() }
             }
+            Self::Restoring(task, number) => EffectResult::NotRestored { task, number, failure },
+            Self::Dropping(attempt) => {
+                EffectResult::SnapshotsNotDropped { attempt, reason: failure.to_string() }
+            }
+            Self::Tidying => EffectResult::VaultNotTidied { reason: failure.to_string() },
             Self::Snapshotting(attempt) => {
                 let reason = failure.to_string();
                 let reason = text::cut(&reason, REASON_BYTES_MAX).into();

@@ -2,8 +2,8 @@
 
 use super::subject::Subject;
 use pitcrew_git::{
-    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, SaveWork,
-    TakeSnapshot, Vault, Verify,
+    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, RestoreWork,
+    SaveWork, TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{Effect, EffectResult, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -71,6 +71,16 @@ impl VaultDriver {
                 EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
             }
             effect @ Effect::CollectWork { .. } => self.collect(effect, cancel)?,
+            Effect::Restore { task, slug, number, commit, base } => {
+                let order = RestoreWork { task, slug, number, commit, base };
+                let (branch, snapshot) = vault.restore(&order, cancel)?;
+                EffectResult::Restored { task, number, branch, snapshot }
+            }
+            Effect::DropSnapshots { attempt } => {
+                vault.drop_snapshots(attempt, cancel)?;
+                EffectResult::SnapshotsDropped { attempt }
+            }
+            Effect::TidyVault => EffectResult::VaultTidied { packed_count: vault.tidy(cancel)? },
             effect @ Effect::Snapshot { .. } => self.snapshot(effect, cancel)?,
             Effect::SaveWork { attempt, plan, task, number, slug, path } => {
                 let name = AttemptName { attempt, plan, task, slug, number };

@@ -114,7 +114,7 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
     let tries = bench.disk.tries();
     bench.handle.tick().await;
     // The answer comes after the tick.
-    bench.handle.removable().await;
+    bench.handle.garbage().await;
     assert_eq!(bench.disk.tries(), tries + 1);
     bench.disk.free();
     bench.handle.tick().await;

@@ -119,7 +119,7 @@ async fn a_stop_kills_what_runs_and_leaves_it_open() {
     assert!(test_kill_process(pid).is_err(), "it went first");
     let refused = handle.command(Actor::Person, Command::CollectGarbage).await.unwrap_err();
     assert_eq!(refused, Rejection::ShuttingDown);
-    assert_eq!(handle.removable().await, []);
+    assert_eq!(handle.garbage().await.removable, []);
     orchestrator.stop().await;
 
     // The journal is free at once, and the check runs again.
@@ -176,7 +176,7 @@ async fn a_check_of_a_plan_that_is_over_is_not_run_again() {
 
     let next = start(dir.path()).unwrap();
     // Answered by a writer that knows what is open.
-    next.handle().removable().await;
+    next.handle().garbage().await;
     until("rest", || (!next.handle().is_busy()).then_some(())).await;
     next.stop().await;
 }

@@ -5,16 +5,23 @@ use crate::{
     serve::{Doors, now},
 };
 use axum::{Json, extract::State};
-use pitcrew_api::{GarbagePreview, KeptCheckout, RemovableCheckout};
+use pitcrew_api::{DroppableSnapshots, GarbagePreview, KeptCheckout, RemovableCheckout};
+use pitcrew_model::AttemptId;
+use pitcrew_runtime::Garbage;
 use pitcrew_views::{Attempt, Scope, TaskView};
 use std::sync::Arc;
 
 pub async fn preview(_: Person, State(doors): State<Arc<Doors>>) -> Json<GarbagePreview> {
     let handle = doors.orchestrator.handle();
-    let removable = handle.removable().await;
+    let Garbage { removable, droppable } = handle.garbage().await;
     let board = handle.views().board.view(now(), Scope::All);
-    let mut preview = GarbagePreview { removable: Vec::new(), kept: Vec::new() };
+    let mut preview =
+        GarbagePreview { removable: Vec::new(), kept: Vec::new(), droppable: Vec::new() };
     for task in &board.tasks {
+        let of_task = |it: &&(AttemptId, u32)| task.attempts.iter().any(|its| its.id == it.0);
+        preview.droppable.extend(droppable.iter().filter(of_task).map(|(attempt, count)| {
+            DroppableSnapshots { attempt: *attempt, task: task.id, count: *count }
+        }));
         for attempt in task.attempts.iter().filter(|it| it.removed_at.is_none()) {
             let Some(path) = attempt.path.clone() else { continue };
             let (attempt_id, task_id) = (attempt.id, task.id);

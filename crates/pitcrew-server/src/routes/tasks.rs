@@ -10,8 +10,8 @@ use crate::{
     streams::stream,
 };
 use axum::{Json, extract::State, response::Response};
-use pitcrew_api::{ProblemCode, TaskDiff, TaskPath, paths::LogQuery};
-use pitcrew_model::TaskId;
+use pitcrew_api::{ProblemCode, SnapshotRow, TaskDiff, TaskPath, TaskSnapshots, paths::LogQuery};
+use pitcrew_model::{Kept, TaskId};
 use pitcrew_views::TaskView;
 use std::sync::Arc;
 
@@ -40,6 +40,21 @@ pub async fn diff(
     };
     let changed = super::look(move || doors.orchestrator.attempt_changes(attempt)).await?;
     Ok(Json(TaskDiff { task: task.id, attempt, diff: super::diff(changed) }))
+}
+
+pub async fn snapshots(
+    _: Person,
+    State(doors): State<Arc<Doors>>,
+    Named(id): Named<TaskId>,
+) -> Result<Json<TaskSnapshots>, Failed> {
+    let task = find(&doors, id)?.id;
+    let kept = super::look(move || doors.orchestrator.kept_states(task)).await?;
+    let snapshots = kept.into_iter().filter(|it| !it.dropped).map(|it| {
+        let (files_count, insertions, deletions) = it.size.unwrap_or_default();
+        let Kept { number, attempt, at, kind, commit, .. } = it;
+        SnapshotRow { number, attempt, at, kind, commit, files_count, insertions, deletions }
+    });
+    Ok(Json(TaskSnapshots { task, snapshots: snapshots.collect() }))
 }
 
 pub async fn log(

@@ -76,6 +76,9 @@ impl Board {
             Event::PlanOpened { .. }
             | Event::StopAsked { .. }
             | Event::SnapshotAsked { .. }
+            | Event::RestoreAsked { .. }
+            | Event::DropAsked { .. }
+            | Event::TidyAsked
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }

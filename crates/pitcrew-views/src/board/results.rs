@@ -2,7 +2,7 @@
 
 use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
 use crate::plain;
-use pitcrew_model::{CheckResult, EffectResult, Timestamp, Usage, Work};
+use pitcrew_model::{AttemptId, CheckResult, EffectResult, Timestamp, Usage, Work};
 
 impl Board {
     pub(super) fn fold_result(&mut self, result: &EffectResult, at: Timestamp) {
@@ -66,11 +66,17 @@ impl Board {
             | EffectResult::SnapshotUnchanged { attempt } => {
                 self.edit_attempt(*attempt, |it| it.unkept = None);
             }
+            EffectResult::SnapshotsDropped { attempt } => self.drop_snapshots(*attempt),
             // What follows from these is told by an event of its own.
             EffectResult::PlanNotPrepared { .. }
             | EffectResult::PermissionAnswered { .. }
             | EffectResult::TurnInterrupted { .. }
             | EffectResult::Verified { .. }
+            | EffectResult::Restored { .. }
+            | EffectResult::NotRestored { .. }
+            | EffectResult::SnapshotsNotDropped { .. }
+            | EffectResult::VaultTidied { .. }
+            | EffectResult::VaultNotTidied { .. }
             | EffectResult::AttemptFailed { .. } => {}
         }
     }
@@ -86,6 +92,14 @@ impl Board {
         let before = task.kept.next_number();
         task.kept.take(result, &attempt.start, at);
         attempt.kept_count += u64::from(task.kept.next_number() - before);
+    }
+
+    fn drop_snapshots(&mut self, attempt: AttemptId) {
+        let Some(attempt) = self.attempts.get_mut(&attempt) else { return };
+        let Some(task) = self.tasks.get_mut(&attempt.task) else { return };
+        task.kept.drop_snapshots(attempt.id);
+        let left = task.kept.iter().filter(|it| it.attempt == attempt.id && !it.dropped);
+        attempt.kept_count = left.count() as u64;
     }
 }
 

@@ -71,6 +71,9 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
         | Event::SnapshotAsked { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolAnswered { .. }

@@ -44,6 +44,26 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         EffectResult::CheckoutKept { attempt, reason } => {
             (About::Attempt(*attempt), format!("checkout kept: {}", plain::line(reason)))
         }
+        EffectResult::Restored { task, number, branch, .. } => {
+            let branch = plain::line(branch);
+            (About::Task(*task), format!("snapshot {number} restored as {branch}"))
+        }
+        EffectResult::NotRestored { task, number, failure } => {
+            let text = format!("snapshot {number} was not restored: {}", one_line(failure));
+            (About::Task(*task), text)
+        }
+        EffectResult::SnapshotsDropped { attempt } => {
+            (About::Attempt(*attempt), "old snapshots dropped".to_owned())
+        }
+        EffectResult::SnapshotsNotDropped { attempt, reason } => {
+            (About::Attempt(*attempt), format!("snapshots not dropped: {}", plain::line(reason)))
+        }
+        EffectResult::VaultTidied { packed_count } if *packed_count > 0 => {
+            (About::Workspace, format!("the vault is tidied: {packed_count} objects packed"))
+        }
+        EffectResult::VaultNotTidied { reason } => {
+            (About::Workspace, format!("the vault was not tidied: {}", plain::line(reason)))
+        }
         // One that its attempt did not wait for any more is nobody's loss.
         EffectResult::SnapshotNotTaken { attempt, reason } => {
             board.attempt(*attempt).filter(|it| it.outcome.is_none())?;
@@ -53,6 +73,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
         | EffectResult::SnapshotUnchanged { .. }
+        | EffectResult::VaultTidied { .. }
         | EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::AgentStopped { .. }

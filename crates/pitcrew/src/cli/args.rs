@@ -112,6 +112,11 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew land plan-1\n  pitcrew land plan-1 --yes\n\nYour branch is moved only where your checkout of it is clean."
     )]
     Land(LandArgs),
+    /// Bring back what a task had done at some moment, as a branch
+    #[command(
+        after_help = "Examples:\n  pitcrew restore task-3 --list\n  pitcrew restore task-3           # the last state that was kept\n  pitcrew restore task-3 --at 2\n\nYour checkout, index and HEAD stay as they are. Nobody has checked what comes back: look at it first."
+    )]
+    Restore(RestoreArgs),
     /// Remove checkouts that nobody needs any more
     #[command(after_help = "Examples:\n  pitcrew gc --dry-run\n  pitcrew gc")]
     Gc(GcArgs),
@@ -340,6 +345,20 @@ pub struct LandArgs {
     /// Merge without being asked
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// The task: its id or its key
+    pub task: String,
+    /// The number of the snapshot; without it, the last one
+    #[arg(long, value_name = "N", conflicts_with = "list")]
+    pub at: Option<u32>,
+    /// Only show what there is
+    #[arg(long)]
+    pub list: bool,
     #[command(flatten)]
     pub output: Json,
 }

@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path"]),
     ("Decide", &["inbox", "approve", "deny", "answer"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon"]),
-    ("Finish", &["land", "gc"]),
+    ("Finish", &["land", "restore", "gc"]),
     ("Serve", &["serve", "stop", "doctor", "config", "completions"]),
 ];
 

@@ -32,7 +32,8 @@ pub async fn run(args: GcArgs, output: Output) -> Done {
     let (removed, kept) = sorted(preview.removable, &ends);
     if args.output.json {
         let kept: Vec<&KeptCheckout> = kept.iter().chain(&preview.kept).collect();
-        output.json(&json!({ "removed": removed, "kept": kept }))?;
+        let dropped = &preview.droppable;
+        output.json(&json!({ "removed": removed, "kept": kept, "dropped": dropped }))?;
         return Ok(Exit::Success);
     }
     for checkout in &removed {
@@ -40,6 +41,10 @@ pub async fn run(args: GcArgs, output: Output) -> Done {
     }
     for checkout in &kept {
         output.line(&format!("kept     {}: {}", checkout.path, plain::line(&checkout.reason)))?;
+    }
+    for it in &preview.droppable {
+        let snapshots = plural(it.count.into(), "snapshot");
+        output.line(&format!("dropping {snapshots} of {} ({})", it.task, it.attempt))?;
     }
     output.note(&format!("{} removed", plural(removed.len() as u64, "checkout")));
     Ok(Exit::Success)
@@ -74,6 +79,10 @@ fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
     for checkout in &preview.kept {
         let reason = plain::line(&checkout.reason);
         output.line(&format!("would keep    {}: {reason}", checkout.path))?;
+    }
+    for it in &preview.droppable {
+        let snapshots = plural(it.count.into(), "snapshot");
+        output.line(&format!("would drop    {snapshots} of {} ({})", it.task, it.attempt))?;
     }
     if preview.removable.is_empty() && preview.kept.is_empty() {
         output.line("there is no checkout")?;

@@ -73,7 +73,9 @@ impl Members {
 
 fn subject(event: &Event) -> Subject {
     match event {
-        Event::SettingsApplied { .. } | Event::AgentsMaxSet { .. } => Subject::Workspace,
+        Event::SettingsApplied { .. } | Event::AgentsMaxSet { .. } | Event::TidyAsked => {
+            Subject::Workspace
+        }
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
         | Event::PlanMoved { plan, .. }
@@ -84,6 +86,7 @@ fn subject(event: &Event) -> Subject {
         Event::TaskMoved { task, .. }
         | Event::TaskDeployed { task, .. }
         | Event::RetryGranted { task, .. }
+        | Event::RestoreAsked { task, .. }
         | Event::AttemptOpened { task, .. } => Subject::Task(*task),
         Event::AttemptEnded { attempt, .. }
         | Event::CompletionClaimed { attempt, .. }
@@ -93,6 +96,7 @@ fn subject(event: &Event) -> Subject {
         | Event::VerifyAsked { attempt, .. }
         | Event::IntegrateAsked { attempt }
         | Event::Abandoned { attempt, .. }
+        | Event::DropAsked { attempt }
         | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
         Event::WorkerMoved { worker, .. }
         | Event::AgentStartAsked { worker }
@@ -117,7 +121,15 @@ fn result_subject(result: &EffectResult) -> Subject {
         | EffectResult::BaseChecked { plan, .. }
         | EffectResult::Landed { plan, .. }
         | EffectResult::NotLanded { plan, .. } => Subject::Plan(*plan),
+        EffectResult::Restored { task, .. } | EffectResult::NotRestored { task, .. } => {
+            Subject::Task(*task)
+        }
+        EffectResult::VaultTidied { .. } | EffectResult::VaultNotTidied { .. } => {
+            Subject::Workspace
+        }
         EffectResult::CheckoutPrepared { attempt, .. }
+        | EffectResult::SnapshotsDropped { attempt }
+        | EffectResult::SnapshotsNotDropped { attempt, .. }
         | EffectResult::WorkCollected { attempt, .. }
         | EffectResult::WorkSaved { attempt, .. }
         | EffectResult::SnapshotTaken { attempt, .. }

@@ -9,4 +9,5 @@ mod decide;
 mod steer;
 mod finish;
 mod recover;
+mod restore;
 mod terminal;

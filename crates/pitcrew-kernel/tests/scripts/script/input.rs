@@ -56,6 +56,7 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
             let approval = if words == "ask" { Approval::Ask } else { Approval::Given };
             Command::LandPlan { plan: id(subject), approval }
         }
+        "restore" => Command::RestoreTask { task: id(subject), number: words.parse().ok() },
         "gc" => Command::CollectGarbage,
         "settings" => Command::ApplySettings {
             agents_max: subject.parse().expect("a number"),
@@ -266,6 +267,12 @@ fn for_attempt(
             EffectResult::Integrated { attempt, head: CommitId(format!("merged-{number}")) }
         }
         "fail" => EffectResult::AttemptFailed { attempt, failure: failure(words) },
+        "dropped" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::DropSnapshots { attempt: of } if *of == attempt);
+            effect = script.effect(of);
+            EffectResult::SnapshotsDropped { attempt }
+        }
         "snapshot" | "unchanged" | "no-snapshot" => {
             let of =
                 |it: &Effect| matches!(it, Effect::Snapshot { attempt: of, .. } if *of == attempt);

@@ -99,6 +99,9 @@ pub fn event(event: &Event) -> String {
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
         | Event::SnapshotAsked { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::ToolDecided { .. }
@@ -144,6 +147,11 @@ fn effect(effect: &Effect, event: &Event) -> String {
             let after = last.as_ref().map(|it| format!(" after {it}")).unwrap_or_default();
             format!("snapshot {number} of {attempt}{after}")
         }
+        Effect::Restore { task, number, commit, .. } => {
+            format!("restore {task} #{number}: {commit}")
+        }
+        Effect::DropSnapshots { attempt } => format!("drop snapshots of {attempt}"),
+        Effect::TidyVault => "tidy the vault".into(),
         Effect::SaveWork { attempt, .. } => format!("save work of {attempt}"),
         Effect::Verify { attempt, onto, work, checks, .. } => {
             format!("verify {attempt}: {work} onto {onto}{}", list(checks))

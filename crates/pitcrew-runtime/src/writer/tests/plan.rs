@@ -109,6 +109,9 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
         | Effect::Snapshot { .. }
+        | Effect::Restore { .. }
+        | Effect::DropSnapshots { .. }
+        | Effect::TidyVault
         | Effect::Land { .. }
         | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
     }

@@ -81,7 +81,10 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::ToolAnswered { .. }
         | Event::LandingMoved { .. }
         | Event::Abandoned { .. }
-        | Event::RemovalAsked { .. } => Vec::new(),
+        | Event::RemovalAsked { .. }
+        | Event::RestoreAsked { .. }
+        | Event::DropAsked { .. }
+        | Event::TidyAsked => Vec::new(),
     }
 }
 
@@ -128,7 +131,13 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::Landed { .. }
         | EffectResult::NotLanded { .. }
         | EffectResult::CheckoutRemoved { .. }
-        | EffectResult::CheckoutKept { .. } => Vec::new(),
+        | EffectResult::CheckoutKept { .. }
+        | EffectResult::Restored { .. }
+        | EffectResult::NotRestored { .. }
+        | EffectResult::SnapshotsDropped { .. }
+        | EffectResult::SnapshotsNotDropped { .. }
+        | EffectResult::VaultTidied { .. }
+        | EffectResult::VaultNotTidied { .. } => Vec::new(),
     }
 }
 

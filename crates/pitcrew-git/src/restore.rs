@@ -1,0 +1,73 @@
+//! Brings a commit of the vault back as a branch of the user's repository, and drops what nobody
+//! will bring back any more.
+
+use crate::{Vault, names};
+use pitcrew_model::{AttemptId, CommitId, Failure, Snapshot, TaskId};
+use pitcrew_process::Cancel;
+
+#[derive(Clone, Debug)]
+pub struct RestoreWork {
+    pub task: TaskId,
+    pub slug: String,
+    pub number: u32,
+    pub commit: CommitId,
+    /// What its size is told against.
+    pub base: CommitId,
+}
+
+impl Vault {
+    /// Puts the commit at a branch of its own and tells the branch and the size of the work.
+    ///
+    /// Index, HEAD and working tree stay as they are, and so does every branch that is there. The
+    /// same order finds the branch that it made.
+    pub fn restore(
+        &self,
+        order: &RestoreWork,
+        cancel: &Cancel,
+    ) -> Result<(String, Snapshot), Failure> {
+        let RestoreWork { task, slug, number, commit, base } = order;
+        if self.resolve(&commit.0, cancel)?.is_none() {
+            let message = format!("{} is not in the vault any more", commit.short());
+            return Err(Failure::Git { message });
+        }
+        let counted = self.count_changes(base, commit, cancel)?;
+        let _exchange = self.exchange.lock().expect("no holder of the lock panics");
+        let exchange = format!("refs/pitcrew/restore/{task}-{number}");
+        // Nobody has judged it: what is malformed does not go to the user.
+        self.user
+            .call("fetch")
+            .config("protocol.version=2")
+            .config("transfer.fsckObjects=true")
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--update-shallow"])
+            .arg(&self.layout.vault)
+            .arg(format!("+{commit}:{exchange}"))
+            .done(cancel)?;
+        let wanted = format!("pitcrew/restore/{task}-{slug}-{number}");
+        let branch = self.set_side_branch(&wanted, commit, cancel)?;
+        self.user.call("update-ref").args(["-d", &exchange]).done(cancel)?;
+        let snapshot = Snapshot {
+            commit: commit.clone(),
+            files_count: counted.changes.len() as u64,
+            insertions: counted.insertions,
+            deletions: counted.deletions,
+        };
+        Ok((branch, snapshot))
+    }
+
+    /// Forgets the snapshots of an attempt but the last one.
+    pub fn drop_snapshots(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), Failure> {
+        let refs = names::snapshot_refs(attempt);
+        let names = self.call("for-each-ref").args(["--format=%(refname)", &refs]).line(cancel)?;
+        let number = |name: &&str| name.rsplit('/').next().and_then(|it| it.parse::<u32>().ok());
+        let mut names: Vec<&str> = names.lines().filter(|it| number(it).is_some()).collect();
+        names.sort_by_key(number);
+        names.pop();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let orders: String = names.iter().map(|it| format!("delete {it}\n")).collect();
+        self.call("update-ref").arg("--stdin").stdin(orders).done(cancel)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Brings a kept state of a task's work back as a branch, or lists what is kept.
+
+use super::Done;
+use crate::{
+    cli::RestoreArgs,
+    client::{Client, Next},
+    exit::Exit,
+    ids,
+    output::Output,
+    render::{Align, Table, duration, plural},
+    report::Report,
+};
+use pitcrew_api::{EventStreamLine, SnapshotRow, TaskSnapshots, paths};
+use pitcrew_model::{
+    Command, EffectResult, Event, Failure, KeptKind, Seq, Snapshot, TaskId, Timestamp,
+};
+use pitcrew_views::plain;
+use serde_json::json;
+
+pub async fn run(args: RestoreArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let task = ids::task(&client, &args.task).await?;
+    // Before the order: an end that comes right after it is not missed.
+    let board = client.board(paths::BoardQuery::default()).await?;
+    let kept: TaskSnapshots = client.get(&paths::task_snapshots(task)).await?;
+    if args.list {
+        return list(&kept, board.at, args.output.json, output);
+    }
+    let number = args.at.or(kept.snapshots.last().map(|it| it.number));
+    client.command(&Command::RestoreTask { task, number }).await?;
+    let Some(number) = number else {
+        return Err(Report::new(
+            Exit::Failure,
+            format!("the first snapshot of {task} came just now"),
+        )
+        .help("run the command again"));
+    };
+    let end = tokio::select! {
+        end = wait(&client, task, number, board.seq) => end?,
+        _ = tokio::signal::ctrl_c() => {
+            output.note(&format!("left; it goes on: git branch --list 'pitcrew/restore/{task}-*'"));
+            return Ok(Exit::Interrupted);
+        }
+    };
+    let row = kept.snapshots.iter().find(|it| it.number == number);
+    match end {
+        End::Restored(branch, snapshot) if args.output.json => {
+            let attempt = row.map(|it| it.attempt);
+            let at = row.map(|it| it.at);
+            output.json(&json!({
+                "task": task, "number": number, "attempt": attempt, "at": at,
+                "branch": branch, "snapshot": snapshot,
+            }))?;
+            Ok(Exit::Success)
+        }
+        End::Restored(branch, snapshot) => {
+            let what = row.map(|it| described(it, board.at)).unwrap_or_default();
+            let branch = plain::line(&branch);
+            let commit = snapshot.commit.short();
+            output.line(&format!("snapshot {number} of {task} is at {branch} ({commit})"))?;
+            output.note(&format!("{what}; {}", size(&snapshot)));
+            output.note(&format!("look: git log -p -1 {branch}; take it over: git merge {branch}"));
+            Ok(Exit::Success)
+        }
+        End::NotRestored(failure) => {
+            let message = format!("snapshot {number} of {task} was not restored");
+            Err(Report::new(Exit::Failure, message)
+                .because(failure.to_string())
+                .help("nothing was changed in your repository; run the command again"))
+        }
+    }
+}
+
+fn described(row: &SnapshotRow, now: Timestamp) -> String {
+    let kind = match row.kind {
+        KeptKind::Snapshot => "taken while it worked",
+        KeptKind::Saved => "its last state",
+        KeptKind::Collected => "what it handed in",
+    };
+    format!("{}, {kind}, {} ago", row.attempt, duration(now.since(row.at)))
+}
+
+fn size(snapshot: &Snapshot) -> String {
+    let files = plural(snapshot.files_count, "file");
+    format!("{files}, +{} -{}", snapshot.insertions, snapshot.deletions)
+}
+
+fn list(kept: &TaskSnapshots, now: Timestamp, json: bool, output: Output) -> Done {
+    if json {
+        output.json(kept)?;
+        return Ok(Exit::Success);
+    }
+    if kept.snapshots.is_empty() {
+        output.line(&format!("nothing of {} is kept yet", kept.task))?;
+    }
+    let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Left]);
+    for it in &kept.snapshots {
+        let lines = format!("+{} -{}", it.insertions, it.deletions);
+        let files = plural(it.files_count, "file");
+        table.row([it.number.to_string(), described(it, now), files, lines]);
+    }
+    for line in table.lines("") {
+        output.line(&line)?;
+    }
+    Ok(Exit::Success)
+}
+
+enum End {
+    Restored(String, Snapshot),
+    NotRestored(Failure),
+}
+
+/// Waits until the branch is there, or is known not to come.
+async fn wait(client: &Client, wanted: TaskId, at: u32, mut after: Seq) -> Result<End, Report> {
+    loop {
+        let query = paths::EventsQuery { after, follow: true };
+        let mut lines = client.stream(&paths::events(query)).await?;
+        while let Next::Line(line) = lines.next().await {
+            let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
+            after = line.seq;
+            let Some(Event::EffectEnded { result, .. }) = line.entry.known().map(|it| &it.event)
+            else {
+                continue;
+            };
+            if let EffectResult::Restored { task, number, branch, snapshot } = result
+                && (*task, *number) == (wanted, at)
+            {
+                return Ok(End::Restored(branch.clone(), snapshot.clone()));
+            }
+            if let EffectResult::NotRestored { task, number, failure } = result
+                && (*task, *number) == (wanted, at)
+            {
+                return Ok(End::NotRestored(failure.clone()));
+            }
+        }
+    }
+}
