@@ -36,4 +36,4 @@ pub use policy::{Policy, Tier};
 pub use run::{
     Finished, Run, RunError, RunErrorKind, Streams, run_confined, run_observed, run_trusted, shell,
 };
-pub use shim::{ShimSpec, SpoolReader, SpoolRecord, shim_main};
+pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};

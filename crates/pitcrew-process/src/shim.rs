@@ -83,6 +83,12 @@ pub(crate) fn read_spec(dir: &Path) -> io::Result<ShimSpec> {
         .map_err(|error| io::Error::other(format!("bad spec.json: {error}")))
 }
 
+/// Removes what an agent that has ended was started with: its environment holds secrets.
+pub fn forget_spec(dir: &Path) {
+    // Where it cannot be removed, nobody but its owner can read it.
+    std::fs::remove_file(spec_path(dir)).ok();
+}
+
 /// The body of `pitcrew shim DIR`.
 ///
 /// Tells on standard output in one line whether it listens and the agent runs. Does not return

@@ -86,6 +86,11 @@ impl Drivers {
             self.agents.announce(*worker, *attempt);
         } else if let Effect::Prompt { worker, .. } = &effect {
             self.agents.announce_turn(*worker, id);
+        } else if let Effect::CollectWork { attempt, .. } | Effect::SaveWork { attempt, .. } =
+            &effect
+        {
+            // Work is put away after its agent has ended.
+            self.agents.forget_secrets(*attempt);
         }
         let (scope, cancel) = (Subject::of(&effect).may_be_cut_with(), Cancel::default());
         running.begin(id, scope, cancel.clone(), self.carry_out(id, effect, cancel));

@@ -11,6 +11,7 @@ mod published;
 mod handle;
 mod turnstile;
 mod clock;
+mod redact;
 mod log;
 mod tokens;
 mod drivers;

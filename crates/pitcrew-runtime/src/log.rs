@@ -1,6 +1,6 @@
 //! The log file of an orchestrator: one line for everything that became durable, and for its own troubles.
 
-use crate::clock;
+use crate::{clock, redact::Redactor};
 use pitcrew_model::{Entry, Event, Timestamp};
 use pitcrew_views::{Board, words::stamp};
 use std::{
@@ -16,20 +16,21 @@ const SUFFIX: &str = ".log";
 /// Log files that are kept.
 const FILES_MAX: usize = 50;
 
-/// The one sink of log lines.
+/// The one sink of log lines. No secret that we know passes it.
 pub struct Log {
     file: Mutex<File>,
+    redactor: Redactor,
 }
 
 impl Log {
     /// Opens `orchestrator-YYYY-MM-DDTHH-mm-ss.log` in a folder, and removes the oldest there.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub fn open(folder: &Path, redactor: Redactor) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let name = format!("{PREFIX}{}{SUFFIX}", stamp(clock::now()).replace(':', "-"));
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).mode(0o600).open(folder.join(name))?;
         forget_oldest(folder)?;
-        Ok(Self { file: Mutex::new(file) })
+        Ok(Self { file: Mutex::new(file), redactor })
     }
 
     /// Writes what became durable, under the name of the part it belongs to.
@@ -48,7 +49,7 @@ impl Log {
 
     fn write(&self, at: Timestamp, part: &str, text: &str) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = text.replace(char::is_control, " ");
+        let text = self.redactor.redact(text).replace(char::is_control, " ");
         // A log that cannot be written must not stop the work.
         writeln!(file, "{} [{part}] {text}", stamp(at)).ok();
     }
@@ -135,8 +136,9 @@ mod tests {
             fs::write(dir.path().join(name), "old").unwrap();
         }
         fs::write(dir.path().join("notes.txt"), "mine").unwrap();
-        let log = Log::open(dir.path()).unwrap();
-        log.line("Orchestrator", "one\nline\u{1b}[2J");
+        let secret = ("MY_TOKEN".to_owned(), "a-secret".to_owned());
+        let log = Log::open(dir.path(), Redactor::new([secret], &[])).unwrap();
+        log.line("Orchestrator", "one\nline\u{1b}[2J a-secret");
         let mut names: Vec<String> = fs::read_dir(dir.path())
             .unwrap()
             .map(|it| it.unwrap().file_name().into_string().unwrap())
@@ -150,6 +152,6 @@ mod tests {
             newest.chars().map(|it| if it.is_ascii_digit() { '0' } else { it }).collect();
         assert_eq!(shape, "orchestrator-0000-00-00T00-00-00.log");
         let text = fs::read_to_string(dir.path().join(newest)).unwrap();
-        assert!(text.ends_with(" [Orchestrator] one line [2J\n"), "{text:?}");
+        assert!(text.ends_with(" [Orchestrator] one line [2J [redacted]\n"), "{text:?}");
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     drivers::{AgentSetup, Drivers, VaultDriver},
     log::Log,
     published::Published,
+    redact::Redactor,
     reissue::Reissue,
     turnstile::Turnstile,
 };
@@ -16,6 +17,7 @@ use pitcrew_model::limits;
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
+    ffi::OsString,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -99,7 +101,7 @@ impl Orchestrator {
         // The journal is ours alone, so whoever started what still runs here is dead.
         let owner = setup.dirs.state.display().to_string();
         end_left_behind(&owner);
-        let log = Arc::new(Log::open(&setup.dirs.logs())?);
+        let log = Arc::new(Log::open(&setup.dirs.logs(), redactor(&setup))?);
         let reader = Mutex::new(journal.reader()?);
         let mut views = Views::default();
         let mut reissue = Reissue::new(journal.open_effects()?);
@@ -206,6 +208,15 @@ fn spawn_writer<J: Journal + 'static>(
     };
     thread::Builder::new().name("writer".into()).spawn(run)?;
     Ok(writer_ended)
+}
+
+/// Knows what our environment, the settings of the backends and our own tokens hold.
+fn redactor(setup: &Setup) -> Redactor {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let backends = setup.settings.backends.values().flat_map(|it| it.env.clone());
+    Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &[setup.tokens.person()])
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {

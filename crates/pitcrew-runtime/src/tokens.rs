@@ -15,6 +15,11 @@ impl Tokens {
         Self { person }
     }
 
+    /// The person's own, so that it can be kept out of what is written.
+    pub(crate) fn person(&self) -> &str {
+        &self.person
+    }
+
     pub fn is_person(&self, token: &str) -> bool {
         same(token, &self.person)
     }

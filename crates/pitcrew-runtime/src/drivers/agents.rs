@@ -183,6 +183,11 @@ impl Agents {
         end_shim(&self.setup.dirs.attempt(attempt), STOP_GRACE, LEFT_OVER_MAX).await;
     }
 
+    /// What an agent was started with holds its token and its keys; nobody needs it any more.
+    pub fn forget_secrets(&self, attempt: AttemptId) {
+        pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
+    }
+
     /// A start that broke leaves nothing that others could wait for.
     pub fn lose(&self, subject: Subject) {
         if let Subject::Starting(_, worker) = subject {

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     Handle, Views,
     full_disk::{Disk, DiskJournal},
+    redact::Redactor,
 };
 use pitcrew_model::{
     Actor, Approval, Command, CommitId, CreatePlan, EffectResult, Input, InputBody, Origin,
@@ -30,7 +31,7 @@ impl Bench {
         let disk = Disk::default();
         let writer = Writer::open(DiskJournal::on(&disk), |_| {}).unwrap();
         let published = Arc::new(Published::new(Views::default(), Seq(0)));
-        let log = Arc::new(Log::open(dir.path()).unwrap());
+        let log = Arc::new(Log::open(dir.path(), Redactor::new([], &[])).unwrap());
         let handle = Handle { inputs, published: published.clone() };
         let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
         Self {

@@ -123,6 +123,41 @@ checks = "echo looked; grep -q the-word core/new.txt"
     sandbox.pitcrew(&["logs", "plan-1"]).expect(0).says("plan-1 by mistakes, 20").says("  +0:0");
 }
 
+/// What the orchestrator knows to be secret is in no log, and what an agent was given is forgotten.
+#[test]
+fn secrets_reach_no_log_and_outlive_no_attempt() {
+    let mut sandbox = sandbox();
+    sandbox.set("DEPLOY_TOKEN", "very-secret-value");
+    let plan = sandbox.plan(
+        r#"
+name = "talks"
+[[task]]
+id = "talks"
+region = "core"
+command = "echo 1 > core/new.txt"
+checks = "echo very-secret-value https://me:word@host 'Authorization: Bearer abc'; false"
+max_attempts = 1
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
+    let folder = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).stdout;
+    let folder = folder.lines().find_map(|it| it.strip_prefix("journal ")).expect("its place");
+    let folder = std::path::Path::new(folder.trim());
+    let entries = |name: &str| std::fs::read_dir(folder.join(name)).expect("a folder").flatten();
+    let logs = entries("logs").map(|it| std::fs::read_to_string(it.path()).expect("a log"));
+    let logs = logs.collect::<String>();
+    assert!(logs.contains("[redacted]"), "{logs}");
+    let token = std::fs::read_to_string(folder.join("token")).expect("a token");
+    for secret in ["very-secret-value", "me:word", "Bearer abc", token.trim()] {
+        assert!(!logs.contains(secret), "{secret} in {logs}");
+    }
+    pitcrew_testkit::eventually("what the agents were started with is gone", || {
+        let left = entries("attempts").filter(|it| it.path().join("spec.json").exists());
+        (left.count() == 0).then_some(())
+    });
+    assert!(entries("attempts").any(|it| it.path().join("spool.ndjson").exists()));
+}
+
 #[test]
 fn a_task_that_has_not_started_has_a_log_that_says_so() {
     let sandbox = sandbox();
