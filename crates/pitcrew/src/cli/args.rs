@@ -345,6 +345,9 @@ pub struct LandArgs {
     /// Merge without being asked
     #[arg(long, short)]
     pub yes: bool,
+    /// Print the events of the landing: how the demo goes on after those of the run
+    #[arg(long, hide = true, conflicts_with = "json")]
+    pub events: bool,
     #[command(flatten)]
     pub output: Json,
 }

@@ -112,7 +112,8 @@ impl Demo {
         if ran != Exit::Success {
             return Ok(ran);
         }
-        let landed = self.pitcrew(output, &["land", "plan-1", "--yes"], json)?;
+        let events: &[&str] = if self.json { &["--events"] } else { &[] };
+        let landed = self.pitcrew(output, &["land", "plan-1", "--yes"], events)?;
         if landed != Exit::Success || self.json {
             return Ok(landed);
         }

@@ -1,6 +1,6 @@
 //! Reviews what a plan has done and merges it.
 
-use super::Done;
+use super::{Done, logs::print_events};
 use crate::{
     ask::{Person, Verdict},
     cli::LandArgs,
@@ -25,7 +25,7 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
         return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
             .help("`pitcrew status --all` lists the plans"));
     };
-    if !args.output.json && summary.totals.completed_count > 0 {
+    if !args.output.json && !args.events && summary.totals.completed_count > 0 {
         let review: PlanReview = client.get(&paths::plan_review(plan)).await?;
         show_review(&summary, &review, output);
     }
@@ -61,7 +61,24 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
             return Ok(Exit::Interrupted);
         }
     };
-    tell(&landed, args.output.json, output)
+    let form = match (args.events, args.output.json) {
+        (true, _) => {
+            print_events(&client, output, plan, board.seq).await?;
+            Form::Events
+        }
+        (false, true) => Form::Json,
+        (false, false) => Form::Text,
+    };
+    tell(&landed, form, output)
+}
+
+/// How the end of a landing is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    /// The events have told of it.
+    Events,
 }
 
 fn branch(board: &BoardView, plan: PlanId) -> String {
@@ -113,11 +130,13 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
         .ok_or_else(|| Report::new(Exit::Failure, format!("{plan} is gone from the board")))
 }
 
-fn tell(plan: &PlanView, json: bool, output: Output) -> Done {
+fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
     let landing = &plan.landing;
     let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
-    if json {
+    if form == Form::Json {
         output.json(&json!({ "plan": plan.id, "status": landing.status, "landing": landing }))?;
+    }
+    if form != Form::Text {
         return Ok(if landed { Exit::Success } else { Exit::NotLanded });
     }
     let Some(result) = landing.result.as_ref().filter(|_| landed) else {

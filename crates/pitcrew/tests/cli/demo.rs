@@ -28,6 +28,10 @@ fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
 fn the_demo_as_events_shows_order_and_retry() {
     let sandbox = nowhere();
     let events = sandbox.pitcrew(&["demo", "--json"]).expect(0).json_lines();
+    let is_event =
+        |it: &Value| it["line"] == "event" && it["plan"].is_string() | it["text"].is_null();
+    assert!(events.iter().all(is_event), "every line has the same form");
+    assert!(events.is_sorted_by(|a, b| a["seq"].as_u64() < b["seq"].as_u64()), "in order, once");
     let event = |it: &Value| it["entry"]["event"].clone();
     let place = |wanted: &dyn Fn(&Value) -> bool| {
         events.iter().position(|it| wanted(&event(it))).expect("it happened")
@@ -40,6 +44,8 @@ fn the_demo_as_events_shows_order_and_retry() {
     let failed = |it: &Value| it["type"] == "attempt_ended" && it["outcome"] == "failed";
     assert_eq!(events.iter().filter(|it| failed(&event(it))).count(), 1);
     assert_eq!(event(&events[place(&failed)])["failure"]["kind"], "checks");
+    let merged = |it: &Value| it["type"] == "landing_moved" && it["to"] == "merged";
+    assert!(place(&merged) > place(&moved("task-9", "completed")));
 }
 
 #[test]
