@@ -97,6 +97,6 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
         Signal::PermissionAsked { worker, call, tool, options } => {
             permission_asked::decide(state, *worker, call, tool, options)
         }
-        Signal::Activity { worker, note } => notify::activity(state, *worker, note),
+        Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
     }
 }

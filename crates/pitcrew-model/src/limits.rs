@@ -59,6 +59,8 @@ pub const FRAME_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 pub const GARBAGE_LINES_MAX: u32 = 100;
 /// Two notes of activity of the same worker are at least this far apart.
 pub const ACTIVITY_MS_MIN: u64 = 250;
+/// What an agent does is stored at most this often; in between it is only shown.
+pub const HEARTBEAT_MS_MIN: u64 = 5 * 1_000;
 
 pub const BLOB_BYTES_MAX: u64 = 20 * 1_024 * 1_024;
 pub const FILES_PER_ATTEMPT_MAX: usize = 20_000;
@@ -68,5 +70,6 @@ pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
 const _: () = assert!(AGENTS_MAX_DEFAULT <= AGENTS_LIVE_MAX_DEFAULT);
 const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
+const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);
 const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);
 const _: () = assert!(FILES_LISTED_MAX < FILES_PER_ATTEMPT_MAX);

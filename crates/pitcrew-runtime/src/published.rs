@@ -1,6 +1,6 @@
 //! What everybody may look at: the views, as of the last durable entry.
 
-use pitcrew_model::{Entry, Seq};
+use pitcrew_model::{Entry, Seq, Timestamp, WorkerId};
 use pitcrew_views::{Board, Inbox};
 use std::sync::{
     PoisonError, RwLock, RwLockReadGuard,
@@ -48,6 +48,12 @@ impl Published {
             }
         }
         self.last.send_replace(last.seq);
+    }
+
+    /// Shows what a worker does right now to whoever looks. Stored only where the kernel says so.
+    pub fn show_activity(&self, worker: WorkerId, note: &str, at: Timestamp) {
+        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
+        views.board.show_activity(worker, note, at);
     }
 
     /// Whether an effect is open or something is due.

@@ -23,13 +23,15 @@ use pitcrew_model::{Command, Rejection};
 use pitcrew_views::{BoardView, InboxView};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::{Duration, Instant};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Requests are tried again so often when the orchestrator goes away before it has taken them.
 const TRIES_MAX: usize = 3;
 /// How long the work of an attempt that just ended may take to be put away.
 const SAVING_TIME_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What takes longer is not seen at a glance.
+const GLANCE_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// An orchestrator that answers.
 pub struct Client {
@@ -67,6 +69,14 @@ impl Client {
 
     pub async fn board(&self, query: paths::BoardQuery) -> Result<BoardView, Report> {
         self.get(&paths::board(query)).await
+    }
+
+    /// The board where it can be had at once. Starts nothing and waits for nobody: it is looked at
+    /// again soon.
+    pub async fn glance(&self, query: paths::BoardQuery) -> Option<BoardView> {
+        let (socket, path) = (self.workspace.dirs.socket(), paths::board(query));
+        let asked = call(&socket, &self.token, Method::GET, &path, Vec::new());
+        read(&timeout(GLANCE_TIME_MAX, asked).await.ok()?.ok()?).ok()
     }
 
     pub async fn inbox(&self) -> Result<InboxView, Report> {

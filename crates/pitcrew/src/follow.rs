@@ -23,8 +23,10 @@ use tokio::time::{Instant, sleep_until};
 
 /// Events that come together are shown together.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often the times of a live display move on.
+/// How often a live display shows what agents do, and its times move on.
 const TICK: Duration = Duration::from_secs(1);
+/// Looking at the board may take one part in this many of the time.
+const LOOK_SHARE: u32 = 20;
 /// The orchestrator may go away so often without anything having happened in between.
 const BREAKS_MAX: usize = 5;
 
@@ -125,8 +127,11 @@ impl Follower<'_> {
                     self.show.refresh(person).await?;
                 }
                 () = sleep_until(self.next_tick), if self.show.draws() => {
-                    self.next_tick = Instant::now() + TICK;
-                    self.show.redraw();
+                    let began = Instant::now();
+                    self.show.glance().await;
+                    // A large board is looked at less often.
+                    let pause = TICK.max(began.elapsed() * LOOK_SHARE);
+                    self.next_tick = Instant::now() + pause;
                 }
                 heard = person.answer() => match heard {
                     Heard::Line(line) => self.show.answered(&line, person).await?,

@@ -50,9 +50,16 @@ pub fn decide(
     }
 }
 
-pub fn activity(state: &State, worker: WorkerId, message: &str) -> Result<Vec<Event>, Rejection> {
+/// What an agent does is a sign of life in the journal now and then; whoever watches is shown all of
+/// it without that.
+pub fn activity(
+    state: &State,
+    at: Timestamp,
+    worker: WorkerId,
+    message: &str,
+) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
-    if it.process != Process::Alive {
+    if it.process != Process::Alive || at.since(it.noted_at) < limits::HEARTBEAT_MS_MIN {
         return Ok(Vec::new());
     }
     Ok(vec![note(worker, message)])

@@ -379,10 +379,15 @@ fn what_an_agent_does_is_noted() {
             ~ plan demo | a
             ~ prepared plan-1
             ~ start task-1
+            ~ tick +5s
             does worker-1 reads src/lib.rs
             tell attempt-1 too early
             ~ tick +1s
             tell attempt-1 half way
+            ~ tick +4s
+            does worker-1 reads src/main.rs
+            ~ tick +1s
+            does worker-1 reads src/main.rs
             ~ exited worker-1
             does worker-1 reads src/lib.rs
             tell attempt-1 half way
@@ -394,6 +399,10 @@ fn what_an_agent_does_is_noted() {
               nothing
             > tell attempt-1 half way
               worker-1: half way
+            > does worker-1 reads src/main.rs
+              nothing
+            > does worker-1 reads src/main.rs
+              worker-1: reads src/main.rs
             > does worker-1 reads src/lib.rs
               nothing
             > tell attempt-1 half way

@@ -65,8 +65,7 @@ impl Board {
                 self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
             }
             Event::ActivityNoted { worker, note } => {
-                let activity = Activity { note: plain::line(note), at };
-                self.edit_worker(*worker, |it| it.activity = Some(activity));
+                self.show_activity(*worker, note, at);
             }
             Event::RequestOpened { request, plan, task, worker, .. } => {
                 self.open_request(*request, Asked { plan: *plan, task: *task, worker: *worker });
@@ -87,6 +86,12 @@ impl Board {
             | Event::RemovalAsked { .. }
             | Event::SettingsApplied { .. } => {}
         }
+    }
+
+    /// What a worker does right now. No event: nothing follows from it, and it is gone with us.
+    pub fn show_activity(&mut self, worker: WorkerId, note: &str, at: Timestamp) {
+        let activity = Activity { note: plain::line(note), at };
+        self.edit_worker(worker, |it| it.activity = Some(activity));
     }
 
     fn create_plan(&mut self, plan: PlanId, head: &PlanHead, status: PlanStatus, at: Timestamp) {

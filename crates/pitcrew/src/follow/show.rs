@@ -83,7 +83,13 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
-    pub fn redraw(&mut self) {
+    /// Shows what agents do now: most of that is in no event.
+    pub async fn glance(&mut self) {
+        let board = self.client.glance(self.query()).await;
+        if let (Some(board), Some(seen)) = (board, &mut self.seen) {
+            seen.board = board;
+            seen.looked_at = Instant::now();
+        }
         self.draw(&[]);
     }
 
@@ -140,12 +146,16 @@ impl<'a> Show<'a> {
     }
 
     async fn look(&mut self) -> Result<(), Report> {
-        let plan = if let [plan] = self.plans[..] { Some(plan) } else { None };
-        let board = self.client.board(BoardQuery { all: false, plan }).await?;
+        let board = self.client.board(self.query()).await?;
         let mut waiting = self.client.inbox().await?.open;
         waiting.retain(|it| self.plans.contains(&it.plan));
         self.seen = Some(Seen { board, waiting, looked_at: Instant::now() });
         Ok(())
+    }
+
+    fn query(&self) -> BoardQuery {
+        let plan = if let [plan] = self.plans[..] { Some(plan) } else { None };
+        BoardQuery { all: false, plan }
     }
 
     fn tell(&mut self) {

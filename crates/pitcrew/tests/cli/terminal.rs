@@ -43,6 +43,26 @@ fn the_live_display_shows_who_works_where() {
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
 }
 
+/// What an agent does is seen while it does it, although the journal hears of it only now
+/// and then.
+#[test]
+fn what_an_agent_does_is_shown_without_being_stored() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let steps: String = (1..=6).map(|it| format!("run echo step-{it}\n")).collect();
+    let plan = sandbox.plan(&format!(
+        "name = \"steps\"\n[[task]]\nid = \"steps\"\nregion = \"core\"\nscript = \"\"\"\n{steps}run until [ -e '{}' ]; do sleep 0.02; done\nrun echo 1 > core/new.txt\ncomplete done\n\"\"\"\n",
+        gate.display()
+    ));
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("until [ -e ");
+    open_gate(&sandbox);
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+    let events = sandbox.pitcrew(&["logs", "plan-1", "--json"]).expect(0).json_lines();
+    let notes = events.iter().filter(|it| it["entry"]["event"]["type"] == "activity_noted");
+    assert!(notes.count() < 4, "{events:#?}");
+}
+
 #[test]
 fn an_interrupt_at_the_terminal_pauses() {
     let sandbox = sandbox();

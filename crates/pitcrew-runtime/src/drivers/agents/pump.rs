@@ -1,7 +1,7 @@
 //! Passes on what an agent wants and does, until it is gone.
 
 use super::Agents;
-use crate::Handle;
+use crate::{Handle, clock};
 use pitcrew_acp::{Event, SessionEvents};
 use pitcrew_model::{Signal, WorkerId};
 use std::sync::{Weak, atomic::Ordering};
@@ -17,7 +17,10 @@ pub async fn run(
             Event::Permission { call, tool, options } => {
                 Signal::PermissionAsked { worker, call, tool, options }
             }
-            Event::Activity { note } => Signal::Activity { worker, note },
+            Event::Activity { note } => {
+                handle.published.show_activity(worker, &note, clock::now());
+                Signal::Activity { worker, note }
+            }
             Event::Exited(_) if is_stopping(&agents, worker) => break,
             Event::Exited(exit) => Signal::AgentExited { worker, exit },
         };
