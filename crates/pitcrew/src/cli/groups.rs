@@ -61,6 +61,57 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The words of a line of shell up to what is no argument any more.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for character in line.chars() {
+            match (quote, character) {
+                (Some(open), it) if open == it => quote = None,
+                (None, '"' | '\'') => {
+                    quote = Some(character);
+                    word.get_or_insert_default();
+                }
+                (None, '#' | '|' | '>' | '&' | ';') if word.is_none() => break,
+                (None, ' ') => words.extend(word.take()),
+                (Some(_) | None, it) => word.get_or_insert_default().push(it),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    /// S0-134: what the documents tell people to type is what can be typed, and nothing in them is
+    /// ticked off instead of tested.
+    #[test]
+    fn every_command_in_the_documents_can_be_typed() {
+        let documents = [
+            ("README.md", include_str!("../../../../README.md")),
+            ("docs/cli.md", include_str!("../../../../docs/cli.md")),
+            ("docs/plan-file.md", include_str!("../../../../docs/plan-file.md")),
+            ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
+        ];
+        let mut lines_count = 0;
+        for (name, document) in documents {
+            assert!(!document.contains("- [x]") && !document.contains("- [ ]"), "{name}");
+            let blocks = document.split("```sh\n").skip(1).filter_map(|it| it.split("```").next());
+            for line in blocks.flat_map(str::lines).filter(|it| it.starts_with("pitcrew ")) {
+                lines_count += 1;
+                if let Err(error) = command().try_get_matches_from(words(line)) {
+                    panic!("{name}: `{line}`: {error}");
+                }
+            }
+            let known = command();
+            for inline in document.split("`pitcrew ").skip(1) {
+                let word = inline.split(['`', ' ', '\n']).next().unwrap_or_default();
+                let is_known = word.starts_with("--")
+                    || word == "COMMAND"
+                    || known.find_subcommand(word).is_some();
+                assert!(is_known, "{name}: `pitcrew {word}`");
+            }
+        }
+        assert!(lines_count > 40, "{lines_count} commands were found");
+    }
+
     #[test]
     fn the_documentation_has_a_section_for_every_command() {
         let document = include_str!("../../../../docs/cli.md");

@@ -19,6 +19,32 @@ fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");
 }
 
+/// S0-123: who follows a plan over the socket is told of every step after the approval, by the same
+/// stream as everybody else.
+#[test]
+fn an_approved_plan_reports_every_task_to_whoever_follows() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan]).expect(3);
+    sandbox.pitcrew(&["approve", "plan-1"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
+    let lines = sandbox.pitcrew(&["logs", "plan-1", "--json", "--follow"]).expect(0).json_lines();
+    let place = |kind: &str, task: &str, to: &str| {
+        let found = lines.iter().position(|it| {
+            let event = &it["entry"]["event"];
+            event["type"] == kind && event["to"] == to && (task.is_empty() || event["task"] == task)
+        });
+        found.unwrap_or_else(|| panic!("no {kind} {task} {to} in {lines:#?}"))
+    };
+    let mut steps = vec![place("request_moved", "", "approved"), place("plan_moved", "", "active")];
+    for task in ["task-1", "task-2"] {
+        let states = ["queued", "starting", "running", "verifying", "integrating", "completed"];
+        steps.extend(states.map(|it| place("task_moved", task, it)));
+    }
+    steps.push(place("plan_moved", "", "completed"));
+    assert!(steps.is_sorted(), "{steps:?}");
+}
+
 /// S0-057: a plan that is refused is cancelled, and nothing of it runs.
 #[test]
 fn a_plan_that_is_denied_never_runs() {

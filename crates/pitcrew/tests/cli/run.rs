@@ -147,6 +147,9 @@ max_attempts = 1
     let logs = entries("logs").map(|it| std::fs::read_to_string(it.path()).expect("a log"));
     let logs = logs.collect::<String>();
     assert!(logs.contains("[redacted]"), "{logs}");
+    for part in ["[Orchestrator] ", "[Orchestrator:deploy] ", "[WorkerSession:worker-1] "] {
+        assert!(logs.contains(part), "{part} in {logs}");
+    }
     let token = std::fs::read_to_string(folder.join("token")).expect("a token");
     for secret in ["very-secret-value", "me:word", "Bearer abc", token.trim()] {
         assert!(!logs.contains(secret), "{secret} in {logs}");
