@@ -2,6 +2,8 @@
 
 mod named;
 mod border;
+mod other;
+mod ours;
 
 use crate::{
     frame::values_count,
@@ -10,7 +12,7 @@ use crate::{
 };
 use border::inside;
 use named::Named;
-use pitcrew_model::{ToolUse, text};
+use pitcrew_model::{ORCHESTRATOR_TOOL_KIND, ToolUse, text};
 use std::{
     collections::{BTreeSet, VecDeque},
     path::Path,
@@ -89,7 +91,7 @@ pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
     let command = named.commands.join("\n");
     ToolUse {
         title: plain::one_line(&call.title, TITLE_BYTES_MAX),
-        kind: kind(call.kind).into(),
+        kind: kind(call, &named).into(),
         paths,
         outside,
         command: (!command.is_empty()).then(|| shown(&command, COMMAND_BYTES_MAX)),
@@ -122,8 +124,11 @@ fn shown(text: &str, bytes_max: usize) -> String {
     format!("{}{mark}", text::cut(&spelled, bytes_max - mark.len()))
 }
 
-fn kind(kind: ToolKind) -> &'static str {
-    match kind {
+fn kind(call: &ToolCall, named: &Named) -> &'static str {
+    if ours::is_ours(call, &named.commands) {
+        return ORCHESTRATOR_TOOL_KIND;
+    }
+    match call.kind {
         ToolKind::Read => "read",
         ToolKind::Edit => "edit",
         ToolKind::Delete => "delete",
@@ -134,8 +139,13 @@ fn kind(kind: ToolKind) -> &'static str {
         ToolKind::Fetch => "fetch",
         ToolKind::SwitchMode => "switch_mode",
         // Also the kinds that the library may add.
-        ToolKind::Other | _ => "other",
+        ToolKind::Other | _ => other::kind(&call.title),
     }
+}
+
+/// What all the vendors' spellings of a name have in common: `filePath`, `file_path`, `file-path`.
+fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]

@@ -106,5 +106,7 @@ mod tests {
             assert_eq!(canonical_name(tool.name), Some(tool.name));
             assert_eq!(tool.input["type"], "object", "{}", tool.name);
         }
+        let names: Vec<&str> = tools().iter().map(|it| it.name).collect();
+        assert_eq!(names, pitcrew_model::ORCHESTRATOR_TOOLS, "no person is asked about these");
     }
 }

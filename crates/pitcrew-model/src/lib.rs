@@ -35,7 +35,8 @@ pub use id::{
 pub use kept::{Kept, KeptKind, KeptStates};
 pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
 pub use permission::{
-    Action, Actor, PermissionOption, PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
+    Action, Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption,
+    PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
 };
 pub use plan::{
     AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, Overlap, PlanHead, PlanSpec,

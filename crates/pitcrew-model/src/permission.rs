@@ -85,11 +85,17 @@ pub enum RequestKind {
     },
 }
 
+/// The tools that the orchestrator gives to its workers.
+pub const ORCHESTRATOR_TOOLS: &[&str] = &["orchestrator_complete_task", "a2a_notify_orchestrator"];
+/// The `kind` of their calls, and of commands that do nothing but such a call.
+pub const ORCHESTRATOR_TOOL_KIND: &str = "orchestrator";
+
 /// A tool call as the agent describes it. Untrusted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub title: String,
-    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other.
+    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other; or ours
+    /// for our own tools.
     pub kind: String,
     /// Paths inside the checkout, relative to its root.
     pub paths: Vec<String>,

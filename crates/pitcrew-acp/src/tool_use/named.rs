@@ -2,6 +2,7 @@
 //!
 //! Never judges what it finds. What it had to leave out, it says.
 
+use super::letters;
 use pitcrew_model::text;
 use serde_json::{Map, Value};
 use std::{
@@ -141,11 +142,6 @@ impl Write for Beginning {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// A key as all the vendors' spellings of it: `filePath`, `file_path`, `file-path`.
-fn letters(key: &str) -> String {
-    key.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect()
 }
 
 fn is_command_key(key: &str) -> bool {

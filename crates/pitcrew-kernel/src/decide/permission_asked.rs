@@ -7,8 +7,8 @@ use crate::{
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
-    Action, Event, PermissionOption, Rejection, RequestKind, Rule, ToolUse, WorkerId, WorkerStatus,
-    builtin_rule, limits,
+    Action, Event, ORCHESTRATOR_TOOL_KIND, PermissionOption, Rejection, RequestKind, Rule, ToolUse,
+    WorkerId, WorkerStatus, builtin_rule, limits,
 };
 
 pub fn decide(
@@ -65,11 +65,13 @@ fn is_known(state: &State, worker: &Worker, call: &str) -> bool {
         || worker.answering.values().any(|it| it == call)
 }
 
-/// Reading and thinking need no permission inside the checkout; what the matrix does not name is asked.
+/// Reading and thinking need no permission inside the checkout, nor does talking to us; what the
+/// matrix does not name is asked.
 fn rule(tool: &ToolUse) -> Rule {
+    let ours = tool.kind == ORCHESTRATOR_TOOL_KIND;
     let harmless = matches!(tool.kind.as_str(), "read" | "search" | "think");
     let changes = matches!(tool.kind.as_str(), "edit" | "delete" | "move");
-    if harmless && tool.outside.is_empty() && tool.command.is_none() {
+    if ours || harmless && tool.outside.is_empty() && tool.command.is_none() {
         return Rule::AutoApprove;
     }
     if !changes {

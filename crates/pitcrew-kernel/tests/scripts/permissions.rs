@@ -15,6 +15,7 @@ fn the_matrix_decides_what_it_knows() {
             permit worker-1 edit src/a /etc/passwd
             permit worker-1 read src/a
             permit worker-1 read /etc/passwd
+            permit worker-1 orchestrator
             permit worker-1 fetch
         ",
         &expect![[r#"
@@ -29,6 +30,8 @@ fn the_matrix_decides_what_it_knows() {
             > permit worker-1 read /etc/passwd
               request-1: may it read /etc/passwd?
               worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 orchestrator
+              => answer worker-1, call orchestrator: yes
             > permit worker-1 fetch
               request-2: may it fetch?
         "#]],
