@@ -1,10 +1,11 @@
-//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `bench` and `model`.
+//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `bench`, `agents` and `model`.
 //!
 //! One file per command. It depends on nothing but the standard library, so that it is built in
 //! a moment on a fresh machine. Never part of the product.
 
 mod program;
 mod tidy;
+mod agents;
 mod test;
 mod ci;
 mod bench;
@@ -21,6 +22,8 @@ usage: cargo xtask COMMAND
   tidy    the rules of this repository that the compiler does not know
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
           measure; all when none is named; --write puts the tables into docs/benchmarks.md
+  agents  install [NAME]... [--all]
+          install the real agents that tests run; those of the tests when none is named
   model   [--port PORT]
           start the scripted model, to try real agents by hand";
 
@@ -49,6 +52,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
         ("bench", names) => bench::run(names),
+        ("agents", arguments) => agents::run(arguments),
         ("model", arguments) => model::run(arguments),
         ("test" | "ci" | "tidy", [unknown, ..]) => {
             Err(Failure(format!("`{command}` takes no arguments, and got `{unknown}`\n\n{USAGE}")))

@@ -3,7 +3,10 @@
 //! A test that cannot run on this machine appends `name: reason` as one line to the file that
 //! `PITCREW_TEST_SKIPPED` names, and returns. With `CI=true` a single such line fails the run.
 
-use crate::program::{Failure, read, run_cargo};
+use crate::{
+    agents,
+    program::{Failure, read, run_cargo},
+};
 use std::{fs, path::Path};
 
 /// `git merge-tree --merge-base`, with which a plan is landed, came with this version.
@@ -11,6 +14,7 @@ const GIT_VERSION_MIN: (u32, u32) = (2, 41);
 
 pub fn run() -> Result<(), Failure> {
     check_tools()?;
+    agents::install_for_tests();
     let skipped = std::env::temp_dir().join(format!("pitcrew-skipped-{}", std::process::id()));
     fs::write(&skipped, "")
         .map_err(|error| Failure(format!("cannot write `{}`: {error}", skipped.display())))?;

@@ -14,11 +14,15 @@ mod terminal;
 mod sandbox;
 mod corpus;
 mod memory;
+mod agents;
+mod offline;
 pub mod model;
 
+pub use agents::RealAgent;
 pub use corpus::{Corpus, Sample, cases};
 pub use finished::Finished;
 pub use memory::memory_peak;
+pub use offline::{can_be_offline, is_offline, offline};
 pub use process::Process;
 pub use running::Running;
 pub use sandbox::Sandbox;

@@ -1,0 +1,54 @@
+//! A network with nothing in it but this machine's loopback.
+
+use std::process::{Command, Stdio};
+
+/// Set in the process that has such a network.
+const MARKER: &str = "PITCREW_TEST_OFFLINE";
+
+/// Gives up the rights over the network, gets an empty one, and brings its loopback up.
+const ENTER: &[&str] = &["--user", "--map-current-user", "--keep-caps", "--net", "sh", "-c"];
+const BEGIN: &str = "ip link set lo up && exec \"$@\"";
+
+/// Whether this process is in an empty network.
+pub fn is_offline() -> bool {
+    std::env::var_os(MARKER).is_some()
+}
+
+/// Whether this machine lets us make an empty network; the error is its reason.
+pub fn can_be_offline() -> Result<(), String> {
+    if is_offline() {
+        return Ok(());
+    }
+    let output = entering(&["true"]).output().map_err(|it| format!("unshare: {it}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if output.status.success() { Ok(()) } else { Err(complaint) }
+}
+
+/// Runs the body of a test in a process that has no network but its own loopback; where the machine
+/// does not allow it, here.
+///
+/// `test` is the path of the test, by which the new process finds it.
+#[track_caller]
+pub fn offline(test: &str, body: impl FnOnce()) {
+    if is_offline() || can_be_offline().is_err() {
+        return body();
+    }
+    let program = std::env::current_exe().expect("a test is a program");
+    let program = program.to_str().expect("its path is UTF-8");
+    let output = entering(&[program, "--exact", test, "--nocapture", "--test-threads=1"])
+        .env(MARKER, "1")
+        .output()
+        .expect("it could be started a moment ago");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let ran = stdout.contains("test result: ok. 1 passed");
+    assert!(output.status.success() && ran, "offline {test}:\n{stdout}\n{stderr}");
+    eprint!("{stderr}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+fn entering(command: &[&str]) -> Command {
+    let mut unshare = Command::new("unshare");
+    unshare.args(ENTER).arg(BEGIN).arg("sh").args(command).stdin(Stdio::null());
+    unshare
+}

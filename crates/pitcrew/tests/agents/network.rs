@@ -1,0 +1,28 @@
+//! That the tests beside this one prove something: where they run, nothing can leave.
+
+use crate::support::skipped;
+use pitcrew_testkit::{can_be_offline, is_offline, offline};
+use std::{
+    fs,
+    net::{Ipv4Addr, TcpListener, TcpStream},
+};
+
+#[test]
+fn the_network_of_the_agents_ends_at_this_machine() {
+    let test = "network::the_network_of_the_agents_ends_at_this_machine";
+    if let Err(reason) = can_be_offline() {
+        return skipped(test, &format!("an empty network cannot be made: {reason}"));
+    }
+    offline(test, || {
+        assert!(is_offline());
+        let devices = fs::read_to_string("/proc/self/net/dev").expect("a list");
+        let names: Vec<&str> =
+            devices.lines().filter_map(|it| Some(it.split_once(':')?.0.trim())).collect();
+        assert_eq!(names, ["lo"]);
+        // An address that is reserved for examples: nobody is there, and no way leads to it.
+        let error = TcpStream::connect((Ipv4Addr::new(192, 0, 2, 1), 80)).expect_err("no way");
+        assert_eq!(error.kind(), std::io::ErrorKind::NetworkUnreachable);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        TcpStream::connect(listener.local_addr().expect("an address")).expect("loopback works");
+    });
+}

@@ -1,0 +1,72 @@
+//! Models that fail, and agents that are told to stop.
+
+use crate::support::with_crew;
+use pitcrew_model::TaskStatus;
+use pitcrew_testkit::eventually;
+
+fn plan(agent: &str, steps: &str) -> String {
+    format!(
+        r#"
+name = "trouble"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "{agent}"
+region = "core"
+prompt = '''
+@write core/half.txt half
+{steps}
+'''
+"#
+    )
+}
+
+/// Some agents end their turn as if nothing had happened, others answer with an error. Neither is success.
+fn fails_with_its_model(test: &str, agent: &str) {
+    with_crew(test, &[agent], |crew| {
+        let plan = crew.sandbox.plan(&plan(agent, "@fail 400 the model is out of order"));
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).says("0 of 1 completed");
+        let failure = crew.failure("task");
+        let said = crew.conversation("task");
+        assert!(said.contains("the model is out of order"), "{failure:?}: {said}");
+    });
+}
+
+#[test]
+fn a_model_error_behind_goose_is_not_success() {
+    fails_with_its_model("trouble::a_model_error_behind_goose_is_not_success", "goose");
+}
+
+#[test]
+fn a_model_error_behind_claude_is_not_success() {
+    fails_with_its_model("trouble::a_model_error_behind_claude_is_not_success", "claude");
+}
+
+/// S0-007: whether the agent cares or not, its task is cancelled, and the sandbox proves that nothing of it is left.
+fn is_cancelled(test: &str, agent: &str) {
+    with_crew(test, &[agent], |crew| {
+        let plan = crew.sandbox.plan(&plan(agent, "@sleep 10m\n@complete far too late"));
+        let running = crew.sandbox.start(&["run", &plan, "--yes"]);
+        eventually("the model is asked for what it never says", || {
+            let calls = crew.model.calls();
+            let is_second =
+                |it: &serde_json::Value| it["messages"].to_string().contains("half.txt");
+            let hangs = calls.iter().filter(|it| is_second(&it.1) && !it.1["tools"].is_null());
+            (hangs.count() >= 2).then_some(())
+        });
+        crew.sandbox.pitcrew(&["cancel", "task"]).expect(0);
+        running.wait().expect(5);
+        assert_eq!(crew.task("task").status, TaskStatus::Cancelled);
+    });
+}
+
+#[test]
+fn goose_is_cancelled_while_its_model_thinks() {
+    is_cancelled("trouble::goose_is_cancelled_while_its_model_thinks", "goose");
+}
+
+#[test]
+fn claude_is_cancelled_while_its_model_thinks() {
+    is_cancelled("trouble::claude_is_cancelled_while_its_model_thinks", "claude");
+}
