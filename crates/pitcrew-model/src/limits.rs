@@ -53,8 +53,8 @@ pub const REFUSALS_LISTED_MAX: usize = 50;
 /// Questions and requests for permission of one worker.
 pub const REQUESTS_PER_WORKER_MAX: u32 = 100;
 
-/// One protocol frame of an agent.
-pub const FRAME_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+/// One protocol frame of an agent. While one is read there are several copies of it.
+pub const FRAME_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// Lines of an agent that are no protocol before it is given up.
 pub const GARBAGE_LINES_MAX: u32 = 100;
 /// Two notes of activity of the same worker are at least this far apart.

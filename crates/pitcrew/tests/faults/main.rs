@@ -3,11 +3,15 @@
 mod support;
 mod programs;
 mod protocol;
+mod rogues;
+mod floods;
+mod crowd;
 mod trees;
 mod people;
 mod crash;
 mod conflicts;
 mod repositories;
+mod git_faults;
 mod limits;
 mod input;
 mod state_dir;

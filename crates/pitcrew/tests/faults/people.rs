@@ -97,3 +97,33 @@ fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
     assert_eq!(attempts.len(), 1);
     assert!(attempts[0].turns_count <= 5, "{attempts:?}");
 }
+
+/// S2-028, S4-070: what was asked, answered, told and decided is the same after a kill.
+#[test]
+fn questions_answers_and_notes_outlive_a_kill() {
+    let sandbox = sandbox();
+    let note = r#"pitcrew tool a2a_notify_orchestrator --json '{"kind": "progress", "message": "half of it is done"}'"#;
+    let steps = format!(
+        "run {note}\nask Tabs or spaces?\nwhen \"spaces, of course\" write core/a.txt <<END\na\nEND\ncomplete it"
+    );
+    let plan = sandbox.plan(&beside_a_sibling(&script(&steps)));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let request = await_request(&sandbox);
+    sandbox.pitcrew(&["answer", &request.id.to_string(), "spaces, of course"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
+    let told = || {
+        let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
+        (inbox, events(&sandbox, "plan-1"))
+    };
+    let before = told();
+    let answer = &before.0["closed"][0];
+    assert_eq!(
+        (&answer["title"], &answer["text"]),
+        (&"Tabs or spaces?".into(), &"spaces, of course".into())
+    );
+    let noted =
+        |it: &pitcrew_model::Entry| format!("{:?}", it.event).contains("half of it is done");
+    assert!(before.1.iter().any(noted), "{:?}", before.1);
+    sandbox.kill_orchestrator();
+    assert_eq!(told(), before);
+}

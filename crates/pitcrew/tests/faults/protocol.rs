@@ -27,7 +27,7 @@ fn a_few_lines_of_chatter_before_the_protocol_are_forgiven() {
 #[test]
 fn a_line_that_is_too_long_for_the_protocol_is_forgiven() {
     let sandbox = sandbox();
-    let flood = format!("head -c 17000000 /dev/zero; echo; exec '{BINARY}' agent");
+    let flood = format!("head -c 17000000 /dev/zero | tr '\\\\0' x; echo; exec '{BINARY}' agent");
     backend(&sandbox, "flood", &["sh", "-c", &flood]);
     let prompt = "```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```";
     completes_beside_a_sibling(

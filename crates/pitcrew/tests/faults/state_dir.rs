@@ -7,7 +7,6 @@ use std::{
     io::{Seek, SeekFrom, Write},
     os::unix::net::UnixListener,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 const SMALL: &str = "name = \"small\"\n[[task]]\nid = \"a\"\nregion = \"core\"\ncommand = \"echo a > core/a.txt\"\n";
@@ -134,34 +133,6 @@ fn a_vault_that_is_gone_is_told() {
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
     sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
 }
-
-/// This test in a name space of its own, where `mount` was done at `dir` before.
-#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
-fn in_a_namespace(mount: &str, dir: &Path) -> Command {
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
-    command.arg(format!("{mount} && exec \"$@\"")).arg(dir);
-    command
-}
-
-/// Runs `test` again where `mount` was done; whether that is possible here.
-fn runs_mounted(test: &str, mount: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut probe = in_a_namespace(mount, folder.path());
-    probe.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
-    if !probe.status().is_ok_and(|it| it.success()) {
-        return skipped(test, "a file system cannot be mounted in a name space here");
-    }
-    let mut again = in_a_namespace(mount, folder.path());
-    again.arg(std::env::current_exe().expect("we run")).args(["--exact", test, "--nocapture"]);
-    let output = again.env(MOUNTED, folder.path()).output().expect("it can be started");
-    let told = String::from_utf8_lossy(&output.stdout);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}{complaint}");
-}
-
-/// Names the mounted folder to the test that was started again.
-const MOUNTED: &str = "PITCREW_TEST_MOUNTED";
 
 /// A sandbox whose state is in the mounted folder.
 fn with_state_in(folder: &Path) -> Sandbox {

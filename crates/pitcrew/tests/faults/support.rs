@@ -8,6 +8,7 @@ use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
@@ -44,6 +45,53 @@ region = "core"
 {task}
 "#
     )
+}
+
+/// Adds the backend `rogue`, whose agents do what their prompts name; the file that their daemons
+/// hold open.
+pub fn rogue(sandbox: &Sandbox) -> PathBuf {
+    let program = sandbox.root().join("rogue.py");
+    fs::write(&program, include_str!("agents/rogue.py")).expect("a file");
+    let held = sandbox.root().join("held");
+    let path = |it: &Path| it.display().to_string();
+    backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "200000000"]);
+    held
+}
+
+/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
+#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+fn python() -> String {
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", "import sys; print(sys.executable)"]).output();
+    let output = output.expect("python3 is there");
+    String::from_utf8(output.stdout).expect("a path").trim().to_owned()
+}
+
+/// A task of the rogue's, named after its fault.
+pub fn rogue_task(fault: &str, region: &str, more: &str) -> String {
+    format!(
+        "[[task]]\nid = \"{fault}\"\nregion = \"{region}\"\nagent = \"rogue\"\nprompt = \"fault:{fault} {region}\"\n{more}"
+    )
+}
+
+/// No process of any agent is there any more, whatever it did to hide.
+#[track_caller]
+pub fn nothing_is_left(sandbox: &Sandbox, held: &Path) {
+    let root = sandbox.root().display().to_string();
+    eventually("nothing is left of the agents", || {
+        let left = Process::naming(&root);
+        let left = left.iter().filter(|it| !it.1.contains(" serve "));
+        (left.count() == 0 && holders(held).is_empty()).then_some(())
+    });
+}
+
+/// The processes that have a file open.
+pub fn holders(file: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let holds = |process: &PathBuf| {
+        entries(&process.join("fd")).any(|it| fs::read_link(it.path()).is_ok_and(|it| it == file))
+    };
+    entries(Path::new("/proc")).map(|it| it.path()).filter(holds).collect()
 }
 
 /// The `script` of a task.
@@ -172,6 +220,34 @@ pub fn picture_of_the_user(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
     }
     picture
 }
+
+/// This test in a name space of its own, where `mount` was done at `dir` before.
+#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+fn in_a_namespace(mount: &str, dir: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+    command.arg(format!("{mount} && exec \"$@\"")).arg(dir);
+    command
+}
+
+/// Runs `test` again where `mount` was done; whether that is possible here.
+pub fn runs_mounted(test: &str, mount: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut probe = in_a_namespace(mount, folder.path());
+    probe.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+    if !probe.status().is_ok_and(|it| it.success()) {
+        return skipped(test, "a file system cannot be mounted in a name space here");
+    }
+    let mut again = in_a_namespace(mount, folder.path());
+    again.arg(std::env::current_exe().expect("we run")).args(["--exact", test, "--nocapture"]);
+    let output = again.env(MOUNTED, folder.path()).output().expect("it can be started");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{complaint}");
+}
+
+/// Names the mounted folder to the test that was started again.
+pub const MOUNTED: &str = "PITCREW_TEST_MOUNTED";
 
 /// Says that a test cannot run here.
 pub fn skipped(name: &str, reason: &str) {

@@ -1,0 +1,136 @@
+//! Agents that make too much of something: output, processes, files.
+
+use crate::support::*;
+use pitcrew_model::{Failure, RefusalKind, TaskStatus};
+use pitcrew_testkit::{Finished, Process, Sandbox, eventually};
+use std::{collections::BTreeMap, fs, path::PathBuf, thread};
+
+/// What an orchestrator or a shim may need more because of an agent.
+const GROWTH_KIB_MAX: u64 = 64 * 1_024;
+
+/// The most memory in KiB that each process of ours had, by its number, and what it is for.
+type Peaks = BTreeMap<i32, (String, u64)>;
+
+/// Runs the plan, and keeps what it sees of our orchestrator and our shims meanwhile.
+fn run(sandbox: &Sandbox, plan: &str) -> (Finished, Peaks) {
+    let root = sandbox.root().display().to_string();
+    let mut peaks = Peaks::new();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| sandbox.pitcrew(&["run", plan, "--yes"]));
+        eventually("the plan has ended", || {
+            for (process, name) in Process::naming(&root) {
+                let mut words = name.split_whitespace();
+                let role = words.nth(1).filter(|_| name.starts_with(BINARY)).unwrap_or_default();
+                if let Some(peak) = peak_kib(process).filter(|_| ["serve", "shim"].contains(&role))
+                {
+                    peaks.insert(process.pid, (role.to_owned(), peak));
+                }
+            }
+            running.is_finished().then_some(())
+        });
+        (running.join().expect("it does not panic"), peaks)
+    })
+}
+
+fn peak_kib(process: Process) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.pid)).ok()?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+fn largest(peaks: &Peaks, role: &str) -> u64 {
+    peaks.values().filter(|it| it.0 == role).map(|it| it.1).max().unwrap_or_default()
+}
+
+const HONEST: &str =
+    "[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"date +%s%N > ui/done.txt\"\n";
+
+/// S0-018: the sibling completes, and our processes need hardly more than without the fault; why
+/// the agent failed, if it did.
+#[track_caller]
+fn stays_small(fault: &str) -> Option<Failure> {
+    let sandbox = sandbox();
+    let held = rogue(&sandbox);
+    let (_, calm) = run(&sandbox, &sandbox.plan(&format!("name = \"calm\"\n{HONEST}")));
+    sandbox.pitcrew(&["stop"]).expect(0);
+    let task = rogue_task(fault, "core", "max_attempts = 1\n");
+    let plan = sandbox.plan(&format!("name = \"flood\"\n{HONEST}{task}"));
+    let (_, flooded) = run(&sandbox, &plan);
+    for role in ["serve", "shim"] {
+        let (calm, flooded) = (largest(&calm, role), largest(&flooded, role));
+        assert!(calm > 0 && flooded > 0, "{role} was seen");
+        let growth = flooded.saturating_sub(calm);
+        assert!(growth < GROWTH_KIB_MAX, "{role} grew by {growth} KiB to {flooded} KiB");
+    }
+    nothing_is_left(&sandbox, &held);
+    let board = board(&sandbox);
+    let siblings = board.tasks.iter().filter(|it| it.key == "sibling");
+    assert!(siblings.clone().all(|it| it.status == TaskStatus::Completed), "{board:?}");
+    task_of(&board, fault).newest_attempt().and_then(|it| it.failure.clone())
+}
+
+/// It is given up long before its end.
+#[test]
+fn a_line_of_a_gigabyte_takes_no_memory() {
+    let failure = stays_small("says_one_endless_line");
+    assert!(matches!(failure, Some(Failure::Protocol { .. })), "{failure:?}");
+}
+
+#[test]
+fn the_longest_lines_that_are_allowed_take_little_memory() {
+    assert_eq!(stays_small("says_the_longest_lines"), None);
+}
+
+#[test]
+fn a_flood_of_frames_takes_no_memory() {
+    assert_eq!(stays_small("floods"), None);
+}
+
+/// S0-132: processes that make the next one and end, all the time, end with their agent.
+#[test]
+fn processes_that_never_stay_the_same_end_with_their_agent() {
+    let sandbox = sandbox();
+    let held = rogue(&sandbox);
+    let task = "agent = \"rogue\"\nprompt = \"fault:breeds core\"";
+    completes_beside_a_sibling(&sandbox, task);
+    nothing_is_left(&sandbox, &held);
+}
+
+#[test]
+fn work_of_a_hundred_thousand_files_is_refused_and_nobody_else_waits() {
+    let sandbox = sandbox();
+    rogue(&sandbox);
+    let task = "agent = \"rogue\"\nprompt = \"fault:writes_many_files core\"";
+    let failure = failure_beside_a_sibling(&sandbox, task);
+    let Failure::Gate { refusals, .. } = &failure else { panic!("{failure:?}") };
+    assert_eq!(refusals[0].kind, RefusalKind::TooMany, "{failure}");
+}
+
+/// The checkouts are on a disk of their own, which one agent fills to the last byte: its work is
+/// taken all the same, the next one is told what is missing, and with room again life goes on.
+#[test]
+fn an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good() {
+    let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
+        return runs_mounted(
+            "floods::an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good",
+            "mount -t tmpfs -o size=300m none \"$0\"",
+        );
+    };
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_WORKTREES", &folder.display().to_string());
+    let held = rogue(&sandbox);
+    let filler = rogue_task("fills_the_disk", "core", "");
+    let after =
+        HONEST.replace("region", "max_attempts = 1\ndepends_on = \"fills_the_disk\"\nregion");
+    let plan = sandbox.plan(&format!("name = \"full\"\n{filler}{after}"));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(4).says("1 of 2 completed");
+    nothing_is_left(&sandbox, &held);
+    let board = board(&sandbox);
+    assert_eq!(task_of(&board, "fills_the_disk").status, TaskStatus::Completed);
+    let failure = task_of(&board, "sibling").newest_attempt().and_then(|it| it.failure.clone());
+    assert!(matches!(failure, Some(Failure::DiskLow { .. })), "{failure:?}");
+    let checkout = sandbox.pitcrew(&["path", "fills_the_disk"]).expect(0).stdout;
+    fs::remove_dir_all(PathBuf::from(checkout.trim()).join("core")).expect("it is there");
+    sandbox.pitcrew(&["retry", "sibling"]).expect(0);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
+}

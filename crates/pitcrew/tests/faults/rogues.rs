@@ -1,0 +1,102 @@
+//! Agents that speak the protocol and go wrong in the middle of their turn, each in its own way.
+
+use crate::support::*;
+use pitcrew_model::{Entry, Event, TaskId, TaskStatus};
+use pitcrew_testkit::Sandbox;
+use pitcrew_views::TaskView;
+use std::fmt::Write;
+
+/// What each does wrong, and what its task has to become.
+const FAULTS: &[(&str, &str)] = &[
+    ("exits", "the agent ended before its turn: exit code 0"),
+    ("dies_in_the_middle_of_a_frame", "the agent ended before its turn: signal 9"),
+    ("ignores_signals", "timed out"),
+    ("says_what_is_no_text", "completed"),
+    ("says_nothing_but_noise", "more than 100 lines are no protocol frames"),
+    ("nests_deeply", "completed"),
+    ("counts_too_far", "completed"),
+    ("answers_what_nobody_asked", "completed"),
+    ("answers_under_a_wrong_number", "timed out"),
+    ("asks_twice_under_one_number", "completed"),
+    ("answers_twice", "completed"),
+    ("closes_its_input", "completed"),
+    ("closes_its_output", "timed out"),
+    ("leaves_its_folder", "completed"),
+    ("deletes_its_tree", "is gone"),
+    ("deletes_its_git_folder", "completed"),
+    ("leaves_its_git_locked", "completed"),
+    ("leaves_a_daemon", "completed"),
+    ("writes_more_than_it_may", "the agent ended before its turn: signal 25"),
+];
+const HONEST_COUNT: usize = 6;
+
+fn plan() -> String {
+    let mut plan = "name = \"rogues\"\nmax_attempts = 1\n".to_owned();
+    for (number, (fault, expected)) in FAULTS.iter().enumerate() {
+        let timeout = if *expected == "timed out" { "timeout = \"2s\"\n" } else { "" };
+        plan += &rogue_task(fault, &format!("r{number}"), timeout);
+    }
+    for number in 1..=HONEST_COUNT {
+        writeln!(
+            plan,
+            "[[task]]\nid = \"honest-{number}\"\nregion = \"h{number}\"\ncommand = \"mkdir h{number} && echo 1 > h{number}/a.txt\""
+        )
+        .expect("text takes text");
+    }
+    plan
+}
+
+/// What became of a task, in a line.
+fn told(task: &TaskView) -> String {
+    match task.newest_attempt().and_then(|it| it.failure.as_ref()) {
+        Some(failure) => failure.to_string(),
+        None => task.status.to_string(),
+    }
+}
+
+/// The statuses that a task went through.
+fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
+    let step = |it: &Entry| match &it.event {
+        Event::TaskMoved { task, to, .. } if *task == of => Some(*to),
+        _ => None,
+    };
+    events.iter().filter_map(step).collect()
+}
+
+/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, its task has one outcome with
+/// its reason in the journal, the others do not notice, and nothing of it stays.
+#[test]
+fn each_agent_that_goes_wrong_costs_its_own_task_only() {
+    let sandbox = sandbox();
+    let held = rogue(&sandbox);
+    let ended = sandbox.pitcrew(&["run", &sandbox.plan(&plan()), "--yes"]).expect(4);
+    let completed = FAULTS.iter().filter(|it| it.1 == "completed").count() + HONEST_COUNT;
+    let all = FAULTS.len() + HONEST_COUNT;
+    let ended = ended.says(&format!("{completed} of {all} completed"));
+    nothing_is_left(&sandbox, &held);
+    let board = board(&sandbox);
+    let mut wrong = String::new();
+    for (fault, expected) in FAULTS {
+        let told = told(task_of(&board, fault));
+        if !told.contains(expected) {
+            writeln!(wrong, "{fault}: `{told}` instead of `{expected}`").expect("text takes text");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}{ended}");
+    let events = events(&sandbox, "plan-1");
+    for task in &board.tasks {
+        let way = way(&events, task.id);
+        let ends = way.iter().filter(|it| it.has_ended()).count();
+        assert_eq!((task.attempts.len(), ends), (1, 1), "{}: {way:?}", task.key);
+        assert_eq!(way.last(), Some(&task.status), "{}", task.key);
+        assert!(task.attempts[0].outcome.is_some(), "{}", task.key);
+    }
+    assert_eq!(integrations(&events).len(), completed);
+    goes_on(&sandbox);
+}
+
+/// The orchestrator takes the next plan as if nothing had been.
+fn goes_on(sandbox: &Sandbox) {
+    let next = sandbox.plan("name = \"next\"\n[[task]]\nid = \"a\"\nregion = \"next\"\ncommand = \"mkdir next && echo 1 > next/a.txt\"\n");
+    sandbox.pitcrew(&["run", &next, "--yes"]).expect(0);
+}
