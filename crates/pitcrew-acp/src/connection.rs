@@ -4,6 +4,7 @@
 //! the beginning knows as much as if it had never been away. Everything that callers wait for is a
 //! map entry under one short lock; nobody waits while holding it.
 
+mod pace;
 mod reader;
 mod incoming;
 mod sent;
@@ -38,6 +39,8 @@ pub(crate) struct Connection {
     state: Mutex<State>,
     /// Rings when there is a new note of activity.
     pub activity: Notify,
+    /// Rings when its end is wanted: what it has said is to be heard without a pause then.
+    hurry: Notify,
     exit: watch::Sender<Option<Exit>>,
 }
 
@@ -88,6 +91,7 @@ impl Connection {
             root,
             state: Mutex::default(),
             activity: Notify::new(),
+            hurry: Notify::new(),
             exit: watch::Sender::new(None),
         }
     }
@@ -237,6 +241,7 @@ impl Connection {
 
     /// Ends the agent's process tree and waits until it is gone.
     pub async fn stop(&self, grace: Duration) -> Exit {
+        self.hurry.notify_one();
         self.shim.stop(grace).await.ok();
         self.exited().await
     }

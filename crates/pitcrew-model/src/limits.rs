@@ -55,6 +55,10 @@ pub const REQUESTS_PER_WORKER_MAX: u32 = 100;
 
 /// One protocol frame of an agent. While one is read there are several copies of it.
 pub const FRAME_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// What an agent may say in a second, once it has said as much as it may at once. The rest waits in
+/// its pipe: whoever floods slows down itself, and nobody else.
+pub const AGENT_BYTES_PER_S_MAX: u64 = 16 * 1_024 * 1_024;
+pub const AGENT_BYTES_AT_ONCE_MAX: u64 = 8 * 1_024 * 1_024;
 /// Lines of an agent that are no protocol before it is given up.
 pub const GARBAGE_LINES_MAX: u32 = 100;
 /// Two notes of activity of the same worker are at least this far apart.
@@ -73,3 +77,4 @@ const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX <
 const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);
 const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);
 const _: () = assert!(FILES_LISTED_MAX < FILES_PER_ATTEMPT_MAX);
+const _: () = assert!(FRAME_BYTES_MAX as u64 <= AGENT_BYTES_AT_ONCE_MAX);

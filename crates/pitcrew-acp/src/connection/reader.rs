@@ -1,11 +1,14 @@
 //! Reads what passes between us and the agent, and answers what only needs an answer.
 
-use super::{Connection, incoming::Wanted, lost};
+use super::{Connection, incoming::Wanted, lost, pace::Pace};
 use crate::{events::Permission, frame::number};
 use pitcrew_model::limits;
 use pitcrew_process::{ShimEvent, ShimEvents};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 
 /// What the agent waited for when all that passed before we came was read, by the number of the
 /// answer.
@@ -63,12 +66,14 @@ pub(crate) async fn read(
         connection.give(number, wanted, &permissions).await;
     }
     connection.end_if_broken().await;
+    let mut pace = Some(Pace::new(Instant::now()));
     loop {
         match events.next().await {
             Some(ShimEvent::Frame { offset, line }) => {
                 if let Some(wanted) = connection.take_line(offset, &line) {
                     connection.give(number::answer(offset), wanted, &permissions).await;
                 }
+                connection.keep(&mut pace, line.len()).await;
             }
             Some(ShimEvent::Sent { id, line, .. }) => {
                 connection.take_sent(id, &line);
@@ -94,6 +99,17 @@ impl Connection {
         }
     }
 
+    /// Waits until more may be heard, or until all is to be heard at once.
+    async fn keep(&self, pace: &mut Option<Pace>, bytes: usize) {
+        let until = pace.as_mut().and_then(|it| it.take(Instant::now(), bytes));
+        if let Some(until) = until {
+            tokio::select! {
+                () = sleep_until(until) => {}
+                () = self.hurry.notified() => *pace = None,
+            }
+        }
+    }
+
     /// Ends the process of an agent of which nothing more is expected.
     async fn end_if_broken(&self) {
         let is_new = {
@@ -101,6 +117,7 @@ impl Connection {
             state.broken.is_some() && !std::mem::replace(&mut state.ending, true)
         };
         if is_new {
+            self.hurry.notify_one();
             self.shim.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await.ok();
         }
     }
