@@ -24,10 +24,25 @@ enum Bench {
     Plan,
     /// The demo: time and memory of its processes.
     Demo,
+    /// From the start of the orchestrator to its first answer, with a long journal.
+    Restart,
+    /// How long agents wait for answers while another one floods.
+    Flood,
+    /// Many agents at the same time.
+    Crowd,
 }
 
 impl Bench {
-    const ALL: &[Self] = &[Self::Start, Self::Journal, Self::Kernel, Self::Plan, Self::Demo];
+    const ALL: &[Self] = &[
+        Self::Start,
+        Self::Journal,
+        Self::Kernel,
+        Self::Plan,
+        Self::Demo,
+        Self::Restart,
+        Self::Flood,
+        Self::Crowd,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -36,6 +51,9 @@ impl Bench {
             Self::Kernel => "kernel",
             Self::Plan => "plan",
             Self::Demo => "demo",
+            Self::Restart => "restart",
+            Self::Flood => "flood",
+            Self::Crowd => "crowd",
         }
     }
 
@@ -53,6 +71,9 @@ impl Bench {
             Self::Kernel => example("pitcrew-kernel", "bench_kernel"),
             Self::Plan => example("pitcrew-runtime", "bench_plan"),
             Self::Demo => demo::measure(),
+            Self::Restart => with_the_binary("bench_restart"),
+            Self::Flood => with_the_binary("bench_flood"),
+            Self::Crowd => with_the_binary("bench_crowd"),
         }
     }
 }
@@ -110,6 +131,12 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
     Ok(options)
 }
 
+/// Builds and runs an example that starts the binary beside it.
+fn with_the_binary(name: &str) -> Result<Vec<Row>, Failure> {
+    program::read(program::cargo(), &["build", "--release", "--quiet", "--package", "pitcrew"])?;
+    example("pitcrew", name)
+}
+
 /// Builds and runs an example that prints rows.
 fn example(package: &str, example: &str) -> Result<Vec<Row>, Failure> {
     let arguments = ["run", "--release", "--quiet", "--package", package, "--example", example];
@@ -146,7 +173,7 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo";
+        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd";
         assert_eq!(failure.to_string(), known);
     }
 }

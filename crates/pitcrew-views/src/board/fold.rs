@@ -12,6 +12,7 @@ use pitcrew_model::{
 
 impl Board {
     /// Takes in one entry. Total: what it cannot place is left out.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     pub fn fold(&mut self, entry: &Entry) {
         self.seq = entry.seq;
         let at = entry.at;

@@ -56,9 +56,9 @@ fn told(task: &TaskView) -> String {
 
 /// The statuses that a task went through.
 fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
-    let step = |it: &Entry| match &it.event {
-        Event::TaskMoved { task, to, .. } if *task == of => Some(*to),
-        _ => None,
+    let step = |it: &Entry| {
+        let Event::TaskMoved { task, to, .. } = &it.event else { return None };
+        (*task == of).then_some(*to)
     };
     events.iter().filter_map(step).collect()
 }

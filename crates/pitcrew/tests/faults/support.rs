@@ -54,7 +54,7 @@ pub fn rogue(sandbox: &Sandbox) -> PathBuf {
     fs::write(&program, include_str!("agents/rogue.py")).expect("a file");
     let held = sandbox.root().join("held");
     let path = |it: &Path| it.display().to_string();
-    backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "200000000"]);
+    backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "100000000"]);
     held
 }
 
@@ -74,15 +74,26 @@ pub fn rogue_task(fault: &str, region: &str, more: &str) -> String {
     )
 }
 
-/// No process of any agent is there any more, whatever it did to hide.
+/// No process of any agent is there any more, whatever it did to hide; not as a zombie either.
 #[track_caller]
 pub fn nothing_is_left(sandbox: &Sandbox, held: &Path) {
     let root = sandbox.root().display().to_string();
     eventually("nothing is left of the agents", || {
         let left = Process::naming(&root);
-        let left = left.iter().filter(|it| !it.1.contains(" serve "));
-        (left.count() == 0 && holders(held).is_empty()).then_some(())
+        let left = left.iter().filter(|it| !it.1.contains(" serve ")).count();
+        let (_, orchestrator) = sandbox.orchestrator()?;
+        let unreaped = children_of(orchestrator).len();
+        (left == 0 && unreaped == 0 && holders(held).is_empty()).then_some(())
     });
+}
+
+/// The children of a process, also those that have ended and nobody asked how.
+fn children_of(process: Process) -> Vec<String> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = entries.filter_map(|it| fs::read_to_string(it.path().join("stat")).ok());
+    let parent =
+        |line: &str| line.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse::<i32>().ok();
+    lines.filter(|it| parent(it) == Some(process.pid)).collect()
 }
 
 /// The processes that have a file open.
