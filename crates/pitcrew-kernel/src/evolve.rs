@@ -24,6 +24,7 @@ pub fn evolve(state: &mut State, entry: &Entry) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn fold(state: &mut State, entry: &Entry) {
     // An effect has the number of the entry that asks for it.
     let (at, effect) = (entry.at, EffectId(entry.seq.0));

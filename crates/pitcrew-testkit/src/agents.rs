@@ -49,7 +49,7 @@ impl RealAgent {
         let mut settings =
             format!("[backends.{0}]\ncommand = {command:?}\n[backends.{0}.env]\n", self.name);
         for (name, value) in homes.into_iter().chain(variables) {
-            settings.push_str(&format!("{name} = {value:?}\n"));
+            settings.extend([name, " = ", &format!("{value:?}"), "\n"]);
         }
         settings
     }

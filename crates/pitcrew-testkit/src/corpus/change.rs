@@ -188,7 +188,7 @@ fn swap(bytes: &mut Vec<u8>, left: Range<usize>, right: Range<usize>) {
 
 /// The parts of a text: what stands in brackets and quotes, words and numbers, lines, everything.
 fn parts(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut parts = Vec::from_iter([0..bytes.len()]);
+    let mut parts = vec![Range { start: 0, end: bytes.len() }];
     let mut open = Vec::new();
     let (mut at, mut line) = (0, 0);
     let is_word = |it: &u8| it.is_ascii_alphanumeric() || b"_-+./".contains(it);
