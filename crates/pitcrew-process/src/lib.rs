@@ -21,6 +21,8 @@ mod shim;
 mod client;
 mod detached;
 mod attached;
+#[cfg(test)]
+mod foreign;
 
 pub use attached::run_attached;
 pub use cancel::Cancel;

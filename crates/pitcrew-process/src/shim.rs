@@ -27,6 +27,8 @@ pub(crate) mod lock;
 mod service;
 
 pub(crate) use exit::{ExitRecord, read as read_exit, remove as remove_exit};
+#[cfg(test)]
+pub(crate) use lines::{Line, Lines};
 pub use record::{SpoolReader, SpoolRecord};
 pub(crate) use wire::{Hello, MESSAGE_BYTES_MAX, Order, Report, Start, encode};
 

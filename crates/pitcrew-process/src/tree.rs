@@ -94,6 +94,12 @@ impl Entry {
     }
 }
 
+/// The parent in a line of the process table.
+#[cfg(test)]
+pub(crate) fn parent_in(line: &[u8]) -> Option<i32> {
+    Entry::parse(1, line).map(|it| it.parent)
+}
+
 fn numbers() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|it| it.file_name().to_str()?.parse().ok())

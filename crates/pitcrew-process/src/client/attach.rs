@@ -103,7 +103,7 @@ pub(super) async fn meet(
     outgoing.flush().await?;
     let line = read_line(&mut stream, &mut Vec::new()).await?.unwrap_or_default();
     match serde_json::from_slice(&line) {
-        Ok(Report::Hello(hello)) => Ok((hello, stream, outgoing)),
+        Ok(Report::Hello(hello)) if hello.shim.pid > 0 => Ok((hello, stream, outgoing)),
         Ok(_) | Err(_) => Err(io::Error::other("it did not say hello")),
     }
 }

@@ -1,14 +1,16 @@
 //! The exit record: written once, whole or not at all.
 
-use pitcrew_model::Exit;
+use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::Path,
 };
 
 const NAME: &str = "exit.json";
+/// What is longer is none of ours: a tail that is all control characters grows sixfold.
+const BYTES_MAX: u64 = OUTPUT_TAIL_BYTES as u64 * 6 + 1_024;
 
 /// How an agent ended, and whose wish it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,5 +40,7 @@ pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
 
 /// The exit record of an attempt's folder, if its shim has written one.
 pub(crate) fn read(dir: &Path) -> Option<ExitRecord> {
-    serde_json::from_slice(&fs::read(dir.join(NAME)).ok()?).ok()
+    let mut bytes = Vec::new();
+    File::open(dir.join(NAME)).ok()?.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }

@@ -8,12 +8,12 @@ const IDLE_BYTES_MAX: usize = 1024 * 1024;
 const SHOWN_BYTES_MAX: usize = 200;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Text(&'a str),
     Garbage { reason: String },
 }
 
-pub(super) struct Lines {
+pub(crate) struct Lines {
     begun: Vec<u8>,
     /// Bytes of the line that is being read, also of those that were let go.
     length: usize,
@@ -23,12 +23,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self { begun: Vec::new(), length: 0, told: 0, bytes_max }
     }
 
     /// Takes the next bytes and gives every line that is whole now to `each`, without its end.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
         each: &mut impl FnMut(Line<'_>) -> io::Result<()>,
@@ -50,13 +50,18 @@ impl Lines {
     }
 
     /// The stream has ended. A line that was begun is no line.
-    pub(super) fn finish(&mut self) -> Option<Line<'static>> {
+    pub(crate) fn finish(&mut self) -> Option<Line<'static>> {
         let (length, is_told) = (self.length, self.told > 0);
         let shown = shown(&self.begun);
         self.reset();
         (length > 0 && !is_told).then(|| Line::Garbage {
             reason: format!("ended in the middle of a line of {length} bytes: {shown}"),
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.begun.len()
     }
 
     fn keep(&mut self, bytes: &[u8]) {

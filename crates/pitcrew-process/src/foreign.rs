@@ -1,0 +1,150 @@
+//! Bytes that came over a socket, from a file or from an agent: none of them is a panic, and what
+//! we wrote ourselves reads back as it was.
+
+use crate::{
+    shim::{ExitRecord, Line, Lines, Order, Report, ShimSpec, encode, read_exit},
+    tree,
+};
+use pitcrew_model::Exit;
+use pitcrew_testkit::{cases, corpus};
+use proptest::prelude::*;
+use serde::{Serialize, de::DeserializeOwned};
+use std::fs;
+
+/// What a parsed message is written as reads as the same message.
+fn assert_comes_back<T: Serialize + DeserializeOwned>(message: &T) {
+    let mut line = Vec::new();
+    encode(message, &mut line);
+    assert_eq!(line.iter().filter(|it| **it == b'\n').count(), 1, "a message is one line");
+    let back: T = serde_json::from_slice(&line).expect("what we wrote");
+    let mut again = Vec::new();
+    encode(&back, &mut again);
+    assert_eq!(again, line);
+}
+
+#[test]
+fn any_order_and_any_report_is_answered() {
+    corpus!("order").check(500, |bytes| {
+        if let Ok(order) = serde_json::from_slice::<Order<'_>>(bytes) {
+            let mut line = Vec::new();
+            encode(&order, &mut line);
+            let back: Order<'_> = serde_json::from_slice(&line).expect("what we wrote");
+            assert_eq!(format!("{back:?}"), format!("{order:?}"));
+        }
+    });
+    corpus!("report").check(500, |bytes| {
+        if let Ok(report) = serde_json::from_slice::<Report<'_>>(bytes) {
+            let mut line = Vec::new();
+            encode(&report, &mut line);
+            assert_eq!(serde_json::from_slice::<Report<'_>>(&line).expect("what we wrote"), report);
+        }
+    });
+}
+
+#[test]
+fn any_file_of_an_attempt_is_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    corpus!("exit").check(300, |bytes| {
+        fs::write(folder.path().join("exit.json"), bytes).expect("room");
+        let understood = serde_json::from_slice::<ExitRecord>(bytes).ok();
+        assert_eq!(read_exit(folder.path()), understood);
+        understood.iter().for_each(assert_comes_back);
+    });
+    corpus!("spec").check(300, |bytes| {
+        if let Ok(spec) = serde_json::from_slice::<ShimSpec>(bytes) {
+            assert_comes_back(&spec);
+            assert!(spec.program().len() <= bytes.len() && !spec.marker().contains("//"));
+        }
+    });
+}
+
+/// An exit record is a few kilobytes; what is longer is not one.
+#[test]
+fn an_exit_record_without_end_is_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let exit = |stderr: String| Exit { code: Some(0), signal: None, stderr };
+    let write = |exit: &Exit| {
+        let json = serde_json::to_vec(exit).expect("plain data");
+        fs::write(folder.path().join("exit.json"), json).expect("room");
+    };
+    let longest = exit("\u{1}".repeat(pitcrew_model::limits::OUTPUT_TAIL_BYTES));
+    write(&longest);
+    assert_eq!(read_exit(folder.path()).map(|it| it.exit), Some(longest));
+    write(&exit("x".repeat(1_024 * 1_024)));
+    assert_eq!(read_exit(folder.path()), None);
+}
+
+#[test]
+fn any_line_of_the_process_table_is_answered() {
+    corpus!("stat").check(500, |bytes| {
+        if let Some(parent) = tree::parent_in(bytes) {
+            assert!(String::from_utf8_lossy(bytes).contains(&parent.to_string()));
+        }
+    });
+}
+
+const BYTES_MAX: usize = 64;
+
+#[derive(Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    Garbage,
+}
+
+/// Lines as a splitter sees them that has everything at once.
+fn split(bytes: &[u8]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = bytes
+        .split_inclusive(|it| *it == b'\n')
+        .map(|line| match line.strip_suffix(b"\n") {
+            Some(line) if line.len() <= BYTES_MAX => match str::from_utf8(line) {
+                Ok(text) => Piece::Text(text.to_owned()),
+                Err(_) => Piece::Garbage,
+            },
+            Some(_) | None => Piece::Garbage,
+        })
+        .collect();
+    // How often a line that is too long is told depends on how it came.
+    pieces.dedup_by(|a, b| *a == Piece::Garbage && *b == Piece::Garbage);
+    pieces
+}
+
+fn pushed(bytes: &[u8], cuts: &[prop::sample::Index]) -> Vec<Piece> {
+    let mut cuts: Vec<usize> = cuts.iter().map(|it| it.index(bytes.len() + 1)).collect();
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    let mut lines = Lines::new(BYTES_MAX);
+    let mut pieces = Vec::new();
+    for cut in cuts.windows(2) {
+        let each = &mut |line: Line<'_>| {
+            pieces.push(piece(&line));
+            Ok(())
+        };
+        lines.push(&bytes[cut[0]..cut[1]], each).expect("nothing fails");
+        assert!(lines.held_bytes() <= 2 * BYTES_MAX.max(200), "{}", lines.held_bytes());
+    }
+    pieces.extend(lines.finish().map(|it| piece(&it)));
+    pieces.dedup_by(|a, b| *a == Piece::Garbage && *b == Piece::Garbage);
+    pieces
+}
+
+fn piece(line: &Line<'_>) -> Piece {
+    match line {
+        Line::Text(text) => Piece::Text((*text).to_owned()),
+        Line::Garbage { reason } => {
+            assert!(reason.len() < 4_000 && !reason.contains(char::is_control), "{reason:?}");
+            Piece::Garbage
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(500)) })]
+
+    #[test]
+    fn lines_are_those_of_a_naive_splitter_wherever_the_stream_is_cut(
+        bytes in corpus!("lines").changed(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        prop_assert_eq!(pushed(&bytes, &cuts), split(&bytes));
+    }
+}
