@@ -32,7 +32,7 @@ impl Change {
 }
 
 /// Lines that a change added and removed; absent for a binary file.
-type Lines = Option<(u64, u64)>;
+pub(crate) type Lines = Option<(u64, u64)>;
 
 /// Changes with their size in lines.
 pub(crate) struct Counted {
@@ -64,13 +64,13 @@ impl Counted {
 }
 
 /// Reads `--raw -z --no-abbrev --no-renames`, to the end or not at all.
-fn parse_raw(output: &[u8]) -> Option<Vec<Change>> {
+pub(crate) fn parse_raw(output: &[u8]) -> Option<Vec<Change>> {
     let (changes, rest) = split_raw(output)?;
     rest.is_empty().then_some(changes)
 }
 
 /// The same with `--numstat`: each change again, in the same order, with its lines.
-fn parse_counted(output: &[u8]) -> Option<(Vec<Change>, Vec<Lines>)> {
+pub(crate) fn parse_counted(output: &[u8]) -> Option<(Vec<Change>, Vec<Lines>)> {
     let (changes, mut rest) = split_raw(output)?;
     let lines =
         changes.iter().map(|it| parse_lines(field(&mut rest)?, it)).collect::<Option<_>>()?;

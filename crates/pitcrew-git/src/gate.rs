@@ -9,6 +9,8 @@ mod executes;
 mod link;
 mod rules;
 mod trees;
+#[cfg(test)]
+mod foreign;
 
 use crate::{
     Vault,

@@ -1,6 +1,9 @@
 //! Takes a snapshot out of the agent's reach: a bundle, made confined, fetched into the vault
 //! with every object checked.
 
+#[cfg(test)]
+mod damaged;
+
 use crate::{
     error::{FileError, GitError, GitErrorKind},
     files,

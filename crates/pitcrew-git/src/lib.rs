@@ -43,6 +43,14 @@ mod restore;
 mod remove_checkout;
 mod diff;
 
+/// The tests of the modules stand in the same laboratory as those of the crate.
+#[cfg(test)]
+extern crate self as pitcrew_git;
+#[cfg(test)]
+#[path = "../tests/git/lab.rs"]
+#[expect(dead_code, reason = "other tests need more of it")]
+mod lab;
+
 pub use collect::CollectWork;
 pub use diff::{DiffStat, FileStat, LiveCheckout};
 pub use error::{FileError, GitError, GitErrorKind, VaultError};

@@ -1,0 +1,95 @@
+//! What git tells of an agent's trees: read whole or not at all, and judged without a panic.
+
+use super::{Verdict, batch, disguise, executes, link, rules, trees};
+use crate::changes::{Change, parse_counted, parse_raw};
+use pitcrew_model::{Failure, RefusalKind, Zone, limits};
+use pitcrew_testkit::corpus;
+
+fn zeros_count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|it| **it == 0).count()
+}
+
+fn refused(judge: impl FnOnce(&mut Verdict)) -> Vec<RefusalKind> {
+    let mut verdict = Verdict::default();
+    judge(&mut verdict);
+    match verdict.into_result() {
+        Ok(()) => Vec::new(),
+        Err(Failure::Gate { refusals, refusals_count }) => {
+            assert!(refusals.len() <= limits::REFUSALS_LISTED_MAX && refusals_count > 0);
+            refusals.into_iter().map(|it| it.kind).collect()
+        }
+        Err(other) => panic!("another failure: {other:?}"),
+    }
+}
+
+/// The gate would pass what it was not told of.
+#[test]
+fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
+    corpus!("raw").check(300, |bytes| {
+        let Some(changes) = parse_raw(bytes) else { return };
+        assert_eq!(zeros_count(bytes), 2 * changes.len());
+        for change in &changes {
+            refused(|it| rules::judge_name(change, &Zone::default(), it));
+        }
+    });
+    corpus!("counted").check(300, |bytes| {
+        let Some((changes, lines)) = parse_counted(bytes) else { return };
+        assert_eq!((zeros_count(bytes), lines.len()), (3 * changes.len(), changes.len()));
+    });
+}
+
+#[test]
+fn any_batch_of_objects_is_read_to_its_end_or_not_at_all() {
+    corpus!("batch").check(300, |bytes| {
+        let Some(objects) = batch::read(bytes) else { return };
+        let read: usize = objects.iter().map(|it| it.head.len() + it.content.len() + 2).sum();
+        assert_eq!(read, bytes.len());
+    });
+}
+
+/// What is not refused is a tree that an honest git writes: plain names, in order.
+#[test]
+fn any_tree_is_refused_or_honest() {
+    corpus!("tree").check(300, |bytes| {
+        if !refused(|it| trees::judge("head", bytes, 20, it)).is_empty() {
+            return;
+        }
+        let (mut rest, mut names) = (bytes, Vec::new());
+        while let Some(end) = rest.iter().position(|it| *it == 0) {
+            let name = rest[..end].splitn(2, |it| *it == b' ').nth(1).expect("mode and name");
+            names.push(name.to_vec());
+            rest = &rest[end + 21..];
+        }
+        assert!(rest.is_empty());
+        let honest = |it: &Vec<u8>| !it.is_empty() && !it.contains(&b'/') && it != b"..";
+        assert!(names.iter().all(honest), "{names:?}");
+        names.sort();
+        assert!(names.windows(2).all(|it| it[0] != it[1]), "{names:?}");
+    });
+}
+
+#[test]
+fn any_name_is_judged() {
+    corpus!("name").check(300, |bytes| {
+        let change = |path: &[u8]| Change {
+            mode_before: "000000".into(),
+            mode_after: "100644".into(),
+            object: "1".repeat(40),
+            letter: 'A',
+            path: path.to_vec(),
+        };
+        let kinds = refused(|it| rules::judge_name(&change(bytes), &Zone::default(), it));
+        let leaves = link::leaves(b"a/link", bytes);
+        let Ok(name) = str::from_utf8(bytes) else {
+            assert_eq!((kinds, leaves), (vec![RefusalKind::BadName], true));
+            return;
+        };
+        executes::is(name);
+        let has_git = name.split('/').any(|it| disguise::is(it, ".git"));
+        assert!(!has_git || leaves, "a link into a git folder leaves");
+        if kinds.is_empty() {
+            let is_odd = |it: &str| it.is_empty() || it == ".." || it.eq_ignore_ascii_case(".git");
+            assert!(!has_git && !name.split('/').any(is_odd), "{name:?}");
+        }
+    });
+}
