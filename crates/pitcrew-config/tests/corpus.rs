@@ -1,0 +1,75 @@
+//! Files that people and repositories bring: answered with a value, or with errors that have a place.
+
+use pitcrew_config::{
+    Diagnostic, IntentRequest, LayerText, PlanDefaults, Settings, Sources, Trust, describe,
+    intent_plan, parse_duration, parse_plan_bytes,
+};
+use pitcrew_model::{AgentRef, limits};
+use pitcrew_testkit::corpus;
+
+fn defaults() -> PlanDefaults {
+    PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
+}
+
+/// Every error names a line that the file has, and can be shown.
+fn assert_placed(text: &str, diagnostics: &[Diagnostic]) {
+    for it in diagnostics {
+        assert!(it.span.start <= it.span.end && it.span.end <= text.len(), "{it:?}");
+        assert!(it.column >= 1 && it.line >= 1, "{it:?}");
+        assert!(it.line <= text.matches('\n').count() + 1, "{it:?}");
+        assert!(!it.message.is_empty() && !it.to_string().is_empty());
+    }
+}
+
+#[test]
+fn any_plan_file_is_a_plan_or_has_errors_with_a_place() {
+    corpus!("plan").check(400, |bytes| match parse_plan_bytes("plan.toml", bytes, &defaults()) {
+        Ok(parsed) => {
+            let text = str::from_utf8(bytes).expect("a plan is UTF-8");
+            assert_placed(text, &parsed.warnings);
+            assert!(parsed.spec.tasks.len() <= limits::TASKS_PER_PLAN_MAX);
+            let bounded = |ms| ms > 0 && ms <= limits::TASK_TIMEOUT_MS_MAX;
+            assert!(parsed.spec.tasks.iter().all(|it| bounded(it.timeout_ms)));
+            let picture = describe(&parsed.spec).expect("a plan that parses has no cycle");
+            assert!(!picture.to_string().is_empty());
+        }
+        Err(errors) => {
+            assert!(!errors.diagnostics.is_empty());
+            if let Ok(text) = str::from_utf8(bytes) {
+                assert_placed(text, &errors.diagnostics);
+            }
+        }
+    });
+}
+
+#[test]
+fn any_settings_file_is_settings_or_has_errors_with_a_place() {
+    corpus!("settings").check(400, |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        for trust in [Trust::Person, Trust::Repository] {
+            let layer = LayerText { file: "config.toml".into(), text: text.to_string(), trust };
+            let sources = Sources { user: Some(layer), ..Sources::default() };
+            match Settings::load(&sources) {
+                Ok((settings, origins)) => {
+                    assert!(settings.max_agents <= settings.max_live_agents);
+                    assert!(settings.max_agents <= limits::AGENTS_MAX);
+                    assert!(!origins.rows(&settings).is_empty());
+                }
+                Err(errors) => assert_placed(&text, &errors.diagnostics),
+            }
+        }
+    });
+}
+
+#[test]
+fn any_request_is_a_plan_or_has_errors_with_a_place() {
+    corpus!("intent").check(400, |bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let request = IntentRequest { text: text.clone(), ..IntentRequest::default() };
+        match intent_plan(&request, &defaults()) {
+            Ok(plan) => assert!(!plan.tasks.is_empty()),
+            Err(errors) => assert_placed(&text, &errors.diagnostics),
+        }
+        parse_duration(&text).ok();
+    });
+}
