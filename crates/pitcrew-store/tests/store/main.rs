@@ -6,3 +6,4 @@ mod files;
 mod readers;
 mod kill;
 mod disk;
+mod damage;
