@@ -1,8 +1,10 @@
-//! The stored form of everything that is stored or sent, a line for every variant.
+//! The stored form of everything that is stored or sent: every line that was ever written.
 //!
-//! A journal outlives the program that wrote it: once a version has been published, a line may be
-//! added here and none may change. Until then `UPDATE_EXPECT=1 cargo test -p pitcrew-model --test
-//! golden` writes the lines anew.
+//! A journal outlives the program that wrote it, so a file of lines only grows. Each line of it
+//! must be understood for ever, and what is written today must be among them. When an event is
+//! changed, `UPDATE_EXPECT=1 cargo test -p pitcrew-model --test golden` adds its new line and seals
+//! it; the old one stays. A line that was removed, changed or moved no longer fits its seal, and
+//! nothing but a person who removes the seal can say that this was meant.
 mod values;
 mod events;
 mod effects;
@@ -10,10 +12,11 @@ mod results;
 mod failures;
 mod commands;
 mod words;
+mod seal;
 
-use expect_test::ExpectFile;
+use seal::Seal;
 use serde::{Serialize, de::DeserializeOwned};
-use std::fmt::Debug;
+use std::{env, fmt::Debug, fs, path::Path};
 
 /// Makes a test of the lines of one enum.
 ///
@@ -32,18 +35,90 @@ macro_rules! golden {
                 let has_line = samples.iter().any(|it| name(it) == variant);
                 assert!(has_line, "{}::{variant} has no golden line", stringify!($type));
             }
-            crate::check(&expect_test::expect_file![$file], &samples);
+            crate::check($file, &samples);
         }
     };
 }
 pub(crate) use golden;
 
-fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(lines: &ExpectFile, samples: &[T]) {
-    let encode = |it: &T| serde_json::to_string(it).expect("the value is valid JSON") + "\n";
-    let encoded: String = samples.iter().map(encode).collect();
-    lines.assert_eq(&encoded);
-    for (line, sample) in encoded.lines().zip(samples) {
-        let decoded: T = serde_json::from_str(line).expect(line);
-        assert_eq!(&decoded, sample);
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(file: &str, samples: &[T]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let update = env::var_os("UPDATE_EXPECT").is_some();
+    let grown = grow(&kept, Seal::read(&path), samples).unwrap_or_else(|it| panic!("{file}: {it}"));
+    if grown != kept {
+        assert!(update, "{file} lacks a line of today; UPDATE_EXPECT=1 adds it: {grown}");
+        fs::write(&path, &grown).expect("room");
+    }
+    if update {
+        Seal::of(&grown).write(&path);
+    } else {
+        assert_eq!(Seal::read(&path), Some(Seal::of(&grown)), "{file}: UPDATE_EXPECT=1 seals it");
+    }
+}
+
+/// The lines with those of today added, or why that cannot be.
+fn grow<T: Serialize + DeserializeOwned + PartialEq + Debug>(
+    kept: &str,
+    seal: Option<Seal>,
+    samples: &[T],
+) -> Result<String, String> {
+    if seal.is_some_and(|it| !it.fits(kept)) {
+        return Err("a line was removed or changed; put it back, and add a new one".into());
+    }
+    for line in kept.lines() {
+        let decoded: Result<T, _> = serde_json::from_str(line);
+        decoded.map_err(|error| format!("a stored line is not understood: {error}: {line}"))?;
+    }
+    let mut grown = kept.to_owned();
+    for sample in samples {
+        let line = serde_json::to_string(sample).map_err(|error| error.to_string())?;
+        let decoded: T = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        if &decoded != sample {
+            return Err(format!("it reads back as something else: {line}"));
+        }
+        if !grown.lines().any(|it| it == line) {
+            grown.push_str(&line);
+            grown.push('\n');
+        }
+    }
+    Ok(grown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::{TaskId, Timestamp};
+
+    #[test]
+    fn a_file_of_lines_only_grows() {
+        let first = grow("", None, &[TaskId(1)]).expect("a line");
+        assert_eq!(first, "\"task-1\"\n");
+        let seal = || Some(Seal::of(&first));
+        let second = grow(&first, seal(), &[TaskId(2)]).expect("the old line stays");
+        assert_eq!(second, "\"task-1\"\n\"task-2\"\n");
+        assert_eq!(grow(&second, seal(), &[TaskId(1)]).expect("both are there"), second);
+        for meddled in ["", "\"task-3\"\n", "\"task-2\"\n\"task-1\"\n"] {
+            let error = grow(meddled, seal(), &[TaskId(1)]).expect_err(meddled);
+            assert!(error.contains("removed or changed"), "{error}");
+        }
+    }
+
+    /// Also where the test of its lines is gone.
+    #[test]
+    fn every_sealed_file_is_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let sealed = fs::read_to_string(folder.join("sealed.txt")).expect("the seals");
+        for name in sealed.lines().filter_map(|it| it.split(' ').next()) {
+            let path = folder.join(name);
+            let lines = fs::read_to_string(&path).unwrap_or_else(|it| panic!("{name}: {it}"));
+            assert!(Seal::read(&path).expect("a seal").fits(&lines), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_longer_understood_is_told() {
+        let error = grow("\"task-1\"\n", None, &[Timestamp(1)]).expect_err("another type");
+        assert!(error.contains("not understood") && error.contains("task-1"), "{error}");
     }
 }
