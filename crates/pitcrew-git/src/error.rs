@@ -1,8 +1,9 @@
 //! What can go wrong, and how it reads as the failure of an attempt.
 
 use pitcrew_model::Failure;
+pub(crate) use pitcrew_model::text::chain;
 use pitcrew_process::RunError;
-use std::{error::Error, io, path::PathBuf};
+use std::{io, path::PathBuf};
 
 /// A git command of ours did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -87,16 +88,4 @@ impl From<VaultError> for Failure {
             VaultError::File(error) => error.into(),
         }
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

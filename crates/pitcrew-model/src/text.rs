@@ -1,6 +1,7 @@
-//! Cutting and naming text.
+//! Cutting and naming text, and errors in words.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use core::{error::Error, iter};
 
 /// The longest prefix of at most `bytes_max` bytes that ends at a character boundary.
 pub fn cut(text: &str, bytes_max: usize) -> &str {
@@ -43,6 +44,21 @@ pub fn slug(text: &str) -> String {
     if slug.is_empty() { String::from("x") } else { slug }
 }
 
+/// Everything that led to an error, the nearest cause first.
+pub fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    iter::successors(error.source(), |it| (*it).source())
+}
+
+/// An error with everything that led to it, in one line.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error) {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +75,18 @@ mod tests {
             assert!(cut("日本語テ", length).len() <= length);
             assert!(tail("日本語テ", length).len() <= length);
         }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0} failed")]
+    struct Failed(&'static str, #[source] Option<alloc::boxed::Box<Failed>>);
+
+    #[test]
+    fn an_error_is_told_with_its_causes() {
+        let cause = |it| Some(alloc::boxed::Box::new(it));
+        let error = Failed("a", cause(Failed("b", cause(Failed("c", None)))));
+        assert_eq!(chain(&error), "a failed: b failed: c failed");
+        assert_eq!(causes(&error).count(), 2);
     }
 
     #[test]

@@ -1,17 +1,6 @@
-//! Errors in words.
+//! Panics in words.
 
-use std::{any::Any, error::Error};
-
-/// An error with everything that led to it.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
-}
+use std::any::Any;
 
 /// What a part of ours said when it panicked.
 pub fn panic(panic: &(dyn Any + Send)) -> String {

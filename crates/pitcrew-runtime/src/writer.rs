@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::words;
 use pitcrew_kernel::{State, evolve, step};
-use pitcrew_model::{Effect, EffectId, Entry, Input, Rejection, Seq};
+use pitcrew_model::{Effect, EffectId, Entry, Input, Rejection, Seq, text};
 use pitcrew_store::{AppendErrorKind, Batch, Journal, ReadError};
 use std::ops::Range;
 
@@ -95,12 +94,12 @@ impl<J: Journal> Writer<J> {
             Err(error) => match error.kind {
                 AppendErrorKind::Full(_)
                 | AppendErrorKind::ReadOnly(_)
-                | AppendErrorKind::Busy(_) => Err(words::chain(&error)),
+                | AppendErrorKind::Busy(_) => Err(text::chain(&error)),
                 AppendErrorKind::OutOfOrder { .. }
                 | AppendErrorKind::Unannounced { .. }
                 | AppendErrorKind::Corrupt(_)
                 | AppendErrorKind::Io(_) => {
-                    eprintln!("pitcrew: {}; the orchestrator ends here", words::chain(&error));
+                    eprintln!("pitcrew: {}; the orchestrator ends here", text::chain(&error));
                     std::process::abort();
                 }
             },

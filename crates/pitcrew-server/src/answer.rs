@@ -6,6 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pitcrew_api::{Problem, ProblemCode};
+use pitcrew_model::text;
 use std::error::Error;
 
 /// A request that could not be served.
@@ -18,13 +19,7 @@ impl Failed {
 
     /// Something of ours went wrong, with everything that led to it.
     pub fn internal(error: &dyn Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message = format!("{message}: {cause}");
-            source = cause.source();
-        }
-        Self::new(ProblemCode::Internal, message)
+        Self::new(ProblemCode::Internal, text::chain(error))
     }
 
     pub fn help(self, help: impl Into<String>) -> Self {

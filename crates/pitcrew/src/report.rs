@@ -2,7 +2,7 @@
 
 use crate::{exit::Exit, render::Style};
 use pitcrew_api::Problem;
-use pitcrew_model::Rejection;
+use pitcrew_model::{Rejection, text};
 use pitcrew_views::plain;
 use std::{error::Error, fmt::Write};
 
@@ -42,13 +42,8 @@ impl Report {
     }
 
     pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
-        let mut report = Self::new(exit, error.to_string());
-        let mut source = error.source();
-        while let Some(cause) = source {
-            report = report.because(cause.to_string());
-            source = cause.source();
-        }
-        report
+        let report = Self::new(exit, error.to_string());
+        text::causes(error).fold(report, |report, cause| report.because(cause.to_string()))
     }
 
     /// A cause that the text before it tells already is left out.

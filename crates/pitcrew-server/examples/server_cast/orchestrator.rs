@@ -2,6 +2,7 @@
 
 use pitcrew_config::{BackendSettings, Dirs, Settings, Sources, WorkspaceId};
 use pitcrew_git::{Git, Repository};
+use pitcrew_model::text;
 use pitcrew_process::Cancel;
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
 use pitcrew_server::{Serve, serve};
@@ -21,11 +22,7 @@ pub fn run(lab: &Path, idle_ms: Option<u64>) -> ExitCode {
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let mut cause: Option<&dyn Error> = Some(&*error);
-            while let Some(error) = cause {
-                eprintln!("{error}");
-                cause = error.source();
-            }
+            eprintln!("{}", text::chain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -4,21 +4,16 @@ use crate::support::{
     NONE, batch, ended, everything, note, open, open_ids, program, temp_dir, turn,
 };
 use expect_test::{Expect, expect};
-use pitcrew_model::Seq;
+use pitcrew_model::{Seq, text};
 use pitcrew_store::{AppendErrorKind, Journal as _, OpenErrorKind, SqliteJournal};
 use rusqlite::Connection;
 use std::{error::Error, fs, os::unix::fs::PermissionsExt as _, path::Path, process};
 
 /// An error with its causes, a line each, the temporary folder left out.
 fn words(error: &dyn Error, dir: &Path) -> String {
-    let mut text = String::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        text.push_str(&error.to_string().replace(&dir.display().to_string(), "DIR"));
-        text.push('\n');
-        next = error.source();
-    }
-    text
+    let causes = text::causes(error).map(ToString::to_string);
+    let lines = [error.to_string()].into_iter().chain(causes);
+    lines.map(|it| it.replace(&dir.display().to_string(), "DIR") + "\n").collect()
 }
 
 fn check_refused(dir: &Path, expected: &Expect) -> OpenErrorKind {
