@@ -13,5 +13,7 @@ mod wire;
 mod session;
 mod turn;
 mod agent;
+#[cfg(test)]
+mod foreign;
 
 pub use agent::{Options, agent_main};

@@ -24,14 +24,22 @@ impl Prompt {
         let mut order = Order::GoOn;
         let mut block = 0..0;
         let mut index = 0;
+        // What does not close a fence here does not close one of the same length further down.
+        let mut unclosed_length = usize::MAX;
         while index < lines.len() {
-            match order_at(&lines, index) {
-                Some((found, end)) => {
-                    order = found;
-                    block = index..end;
-                    index = end;
-                }
-                None => index += 1,
+            let opening = opening(lines[index]).filter(|it| it.0 < unclosed_length);
+            let Some((length, make)) = opening else {
+                index += 1;
+                continue;
+            };
+            let body = &lines[index + 1..];
+            if let Some(count) = body.iter().position(|it| is_closing(it, length)) {
+                order = make(body[..count].join("\n"));
+                block = index..index + count + 2;
+                index = block.end;
+            } else {
+                unclosed_length = length;
+                index += 1;
             }
         }
         let words: Vec<&str> = [&lines[..block.start], &lines[block.end..]].concat();
@@ -39,17 +47,17 @@ impl Prompt {
     }
 }
 
-/// The order that begins at a line, and where it ends. A block without an end is none.
-fn order_at(lines: &[&str], index: usize) -> Option<(Order, usize)> {
-    let (length, info) = fence(lines[index])?;
-    let make: fn(String) -> Order = match info {
-        "pitcrew-script" => Order::Script,
-        "pitcrew-command" => Order::Command,
-        _ => return None,
-    };
-    let body = &lines[index + 1..];
-    let count = body.iter().position(|it| is_closing(it, length))?;
-    Some((make(body[..count].join("\n")), index + 1 + count + 1))
+/// Makes an order of the body of its block.
+type Make = fn(String) -> Order;
+
+/// The length of a fence that opens an order, and which one. A block without an end is none.
+fn opening(line: &str) -> Option<(usize, Make)> {
+    let (length, info) = fence(line)?;
+    match info {
+        "pitcrew-script" => Some((length, Order::Script)),
+        "pitcrew-command" => Some((length, Order::Command)),
+        _ => None,
+    }
 }
 
 /// The length of an opening fence and what it says of its content.
@@ -100,5 +108,12 @@ mod tests {
     #[test]
     fn a_block_without_an_end_is_no_order() {
         assert_eq!(Prompt::parse("```pitcrew-script\nsay hi").order, Order::GoOn);
+    }
+
+    /// A look at all the lines for each of them would take minutes.
+    #[test]
+    fn blocks_without_an_end_are_passed_in_one_go() {
+        let text = "````pitcrew-script\n".repeat(50_000) + "```pitcrew-script\nsay hi\n```\n";
+        assert_eq!(Prompt::parse(&text).order, Order::Script("say hi".into()));
     }
 }

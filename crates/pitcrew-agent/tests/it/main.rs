@@ -1,6 +1,7 @@
 //! The built-in agent as a real process: driven over ACP through a real shim, with a real MCP server.
 
 mod stage;
+mod foreign;
 mod steps;
 mod turns;
 mod commands;

@@ -157,7 +157,7 @@ pub async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 /// The program that cargo built beside the tests.
-fn cast() -> PathBuf {
+pub fn cast() -> PathBuf {
     let test = std::env::current_exe().expect("a program");
     let target = test.parent().and_then(Path::parent).expect("target/debug/deps");
     let cast = target.join("examples/cast");
