@@ -14,3 +14,4 @@ mod problems;
 mod streams;
 mod looks;
 mod ends;
+mod foreign;
