@@ -1,6 +1,7 @@
 //! Agents that behave, and agents that do not: real processes behind a real shim.
 
 mod stage;
+mod foreign;
 mod opening;
 mod turns;
 mod permissions;
