@@ -266,7 +266,9 @@ fn task_snapshots_v1() {
                 deletions: 3,
             }],
         },
-        &expect![[""]],
+        &expect![[
+            r#"{"task":"task-3","snapshots":[{"number":2,"attempt":"attempt-5","at":1700000000000,"kind":"snapshot","commit":"1111111111111111111111111111111111111111","files_count":4,"insertions":12,"deletions":3}]}"#
+        ]],
     );
 }
 
@@ -292,7 +294,7 @@ fn garbage_preview_v1() {
             }],
         },
         &expect![[
-            r#"{"removable":[{"attempt":"attempt-5","task":"task-3","path":"/w/task-3-core"}],"kept":[{"attempt":"attempt-6","task":"task-4","path":"/w/task-4-api","reason":"its task is running"}]}"#
+            r#"{"removable":[{"attempt":"attempt-5","task":"task-3","path":"/w/task-3-core"}],"kept":[{"attempt":"attempt-6","task":"task-4","path":"/w/task-4-api","reason":"its task is running"}],"droppable":[{"attempt":"attempt-7","task":"task-3","count":12}]}"#
         ]],
     );
 }

@@ -33,6 +33,7 @@ fn every_path_is_this() {
         /v1/tasks/task-7/log?from=3&follow=false
         /v1/tasks/task-7/diff
         /v1/tasks/task-7/path
+        /v1/tasks/task-7/snapshots
         /v1/plans/plan-2/review
         /v1/tools/orchestrator_complete_task
         /v1/shutdown

@@ -66,7 +66,7 @@ impl Vault {
         if names.is_empty() {
             return Ok(());
         }
-        let orders: String = names.iter().map(|it| format!("delete {it}\n")).collect();
+        let orders = names.iter().fold(String::new(), |all, it| all + "delete " + it + "\n");
         self.call("update-ref").arg("--stdin").stdin(orders).done(cancel)?;
         Ok(())
     }

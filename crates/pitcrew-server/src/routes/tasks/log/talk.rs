@@ -11,7 +11,7 @@ use pitcrew_runtime::{Line, LineKind, Transcript};
 pub enum Talk {
     #[default]
     NotBegun,
-    Open(Transcript),
+    Open(Box<Transcript>),
     Finished,
 }
 
@@ -28,7 +28,7 @@ impl Talk {
     pub fn read(&mut self, doors: &Doors, attempt: AttemptId, growth: Growth) -> Vec<Said> {
         let opened = match std::mem::replace(self, Self::Finished) {
             // An attempt whose agent has not started has no conversation yet.
-            Self::NotBegun => doors.orchestrator.transcript(attempt).ok(),
+            Self::NotBegun => doors.orchestrator.transcript(attempt).ok().map(Box::new),
             Self::Open(transcript) => Some(transcript),
             Self::Finished => return Vec::new(),
         };

@@ -88,8 +88,9 @@ impl Telling {
         {
             self.attempts.push(Attempt::new(*attempt, *worker));
         } else if let Event::AttemptEnded { attempt, .. } = event {
-            let ended = self.attempts.iter_mut().find(|it| it.id == *attempt);
-            ended.into_iter().for_each(|it| it.has_ended = true);
+            if let Some(ended) = self.attempts.iter_mut().find(|it| it.id == *attempt) {
+                ended.has_ended = true;
+            }
         } else if let Event::StopAsked { worker } = event {
             self.set_agent(*worker, Agent::Stopping);
         } else if let Event::AgentExited { worker, .. } = event {
@@ -104,8 +105,9 @@ impl Telling {
     }
 
     fn set_agent(&mut self, worker: WorkerId, agent: Agent) {
-        let attempt = self.attempts.iter_mut().find(|it| it.worker == worker);
-        attempt.into_iter().for_each(|it| it.agent = agent);
+        if let Some(attempt) = self.attempts.iter_mut().find(|it| it.worker == worker) {
+            attempt.agent = agent;
+        }
     }
 
     fn keep(&mut self, whose: &steps::Whose, place: Place, said: Said) {
