@@ -150,10 +150,12 @@ impl Connection {
             return Ok(end);
         }
         let end = self.begin_turn(effect)?;
+        fail::fail_point!("prompt-before", |_| std::process::abort());
         if let Err(error) = self.send(number::prompt(effect), frame).await {
             self.state().turn = None;
             return Err(error);
         }
+        fail::fail_point!("prompt-sent", |_| std::process::abort());
         match end.await {
             Ok(end) => Ok(end),
             Err(_) => Err(self.why_gone().await),

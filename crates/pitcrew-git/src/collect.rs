@@ -65,6 +65,7 @@ impl Vault {
         if judged.is_ok() {
             self.set_ref(&order.name.work_ref(), &commit, cancel)?;
         }
+        fail::fail_point!("collect-judged", |_| std::process::abort());
         self.delete_ref(&quarantine, cancel)?;
         judged?;
         Ok(end.expect("what was judged was counted").into_work(commit))

@@ -72,7 +72,9 @@ impl Snapshot<'_> {
         if !answer.finished.success() {
             return Err(ImportError::Broken(answer.error()));
         }
+        fail::fail_point!("import-before", |_| std::process::abort());
         let mut result = self.fetch(&bundle, to, checking);
+        fail::fail_point!("import-fetched", |_| std::process::abort());
         // Git looks at the refs one after another, and may miss one that another attempt's
         // integration moves just then. The commit is there: it finds it when it looks again.
         for _ in 0..LOOKS_MAX {

@@ -23,7 +23,9 @@ impl Vault {
             let message = format!("{head} is at {now} and not at {}", onto.short());
             return Err(Failure::Git { message });
         }
+        fail::fail_point!("integrate-before", |_| std::process::abort());
         self.call("update-ref").args([&head, &merged.0, &onto.0]).done(cancel)?;
+        fail::fail_point!("integrate-moved", |_| std::process::abort());
         Ok(merged.clone())
     }
 }

@@ -48,13 +48,16 @@ impl Vault {
             let (tip, has_branch) = self.current_tip(order, cancel)?;
             let commit = self.landing_commit(order, &tip, policy, cancel)?;
             let _exchange = self.exchange.lock().expect("no holder of the lock panics");
+            fail::fail_point!("land-before-giving", |_| std::process::abort());
             self.give_to_user(order, &commit, cancel)?;
+            fail::fail_point!("land-given", |_| std::process::abort());
             let moved = match &order.branch {
                 None => Moved::No("the plan started from no branch".into()),
                 Some(branch) if !has_branch => Moved::No(format!("the branch {branch} is gone")),
                 Some(_) if commit == tip => Moved::Yes,
                 Some(branch) => self.move_user_branch(branch, &tip, &commit, cancel)?,
             };
+            fail::fail_point!("land-moved", |_| std::process::abort());
             reason = match (moved, &order.branch) {
                 (Moved::Yes, Some(branch)) => {
                     let at = LandedAt::Base { branch: branch.clone() };
@@ -123,6 +126,7 @@ impl Vault {
             let trial = Trial { name, commit: &commit, setup, checks };
             require_passed(&self.try_out(&trial, policy, cancel)?)?;
         }
+        fail::fail_point!("land-commit-made", |_| std::process::abort());
         self.set_ref(&made, &commit, cancel)?;
         Ok(commit)
     }
@@ -178,6 +182,7 @@ impl Vault {
             }
             Some(_) | None => (tip.clone(), commit),
         };
+        fail::fail_point!("land-before-answer", |_| std::process::abort());
         let counted = self.count_changes(&from, &commit, cancel)?;
         Ok(Landing {
             commit,

@@ -68,6 +68,7 @@ impl Vault {
             files::remove_folder(&path).ok();
             return Err(as_checkout_failure(failure));
         }
+        fail::fail_point!("checkout-made", |_| std::process::abort());
         record.state = CheckoutState::Ready;
         self.records().set_checkout(attempt, &record)?;
         Ok(Checkout { path, notes: record.notes })

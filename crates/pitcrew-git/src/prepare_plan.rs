@@ -51,6 +51,7 @@ impl Vault {
         };
         self.set_ref(&names::start_ref(order.plan), &start, cancel)?;
         self.set_ref(&names::head_ref(order.plan), &start, cancel)?;
+        fail::fail_point!("plan-before-record", |_| std::process::abort());
         let base = PlanBase { branch, tip, start, dirty_count, notes };
         records::write(&record, &base, Durability::PowerLoss)?;
         Ok(base)

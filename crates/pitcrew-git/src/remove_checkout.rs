@@ -66,7 +66,9 @@ impl Vault {
                 saved.short()
             ));
         }
+        fail::fail_point!("removal-before", |_| std::process::abort());
         files::remove_folder(path)?;
+        fail::fail_point!("removal-half", |_| std::process::abort());
         files::remove_folder(&self.records().attempt(attempt))?;
         Ok(Removal::Removed)
     }

@@ -106,12 +106,14 @@ impl Drivers {
         let (agents, vault) = (self.agents.clone(), self.vault.clone());
         let subject = Subject::of(&effect);
         async move {
+            fail::fail_point!("effect-before", |_| std::process::abort());
             let work = work(agents.clone(), vault, id, effect, cancel);
             let result = whatever_happens(subject, work).await.unwrap_or_else(|broken| {
                 agents.lose(subject);
                 broken
             });
             log.line(&format!("Driver:{id}"), &describe(&result));
+            fail::fail_point!("effect-done", |_| std::process::abort());
             handle.signal(Signal::EffectEnded { effect: id, result }).await;
         }
     }

@@ -86,7 +86,9 @@ impl Turnstile {
         let committed = writer.commit(&inputs);
         self.published.publish(&committed.entries);
         self.log.entries(&self.published.views().board, &committed.entries);
+        fail::fail_point!("published", |_| std::process::abort());
         self.send_orders(&committed);
+        fail::fail_point!("ordered", |_| std::process::abort());
         let due = if committed.is_stored {
             next_due(writer.state())
         } else {

@@ -89,8 +89,12 @@ impl<J: Journal> Writer<J> {
         if batch.entries.is_empty() {
             return Ok(());
         }
+        fail::fail_point!("journal-before-append", |_| std::process::abort());
         match self.journal.append(batch) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                fail::fail_point!("journal-appended", |_| std::process::abort());
+                Ok(())
+            }
             Err(error) => match error.kind {
                 AppendErrorKind::Full(_)
                 | AppendErrorKind::ReadOnly(_)

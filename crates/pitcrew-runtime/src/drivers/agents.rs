@@ -63,6 +63,7 @@ impl Agents {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
         match self.open(&live, effect, backend, Path::new(path)).await {
             Ok((session, events)) => {
+                fail::fail_point!("agent-started", |_| std::process::abort());
                 let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
                 live.phase.send_replace(Phase::Open(session));
                 let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events);

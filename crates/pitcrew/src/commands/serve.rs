@@ -12,6 +12,8 @@ use pitcrew_store::OpenErrorKind;
 use std::time::Duration;
 
 pub fn run(args: &ServeArgs) -> Done {
+    // Only the build that is killed on purpose has points to be killed at.
+    let _points = fail::has_failpoints().then(fail::FailScenario::setup);
     if args.on_demand {
         // Fails only where we lead a group of our own already: nothing of the caller's reaches us then.
         leave_session().ok();

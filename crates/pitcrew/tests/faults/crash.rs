@@ -295,6 +295,18 @@ fn a_kill_of_the_shim_is_a_failed_attempt_and_leaves_no_agent() {
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 2);
 }
 
+/// The points at which the crash harness kills are in its own build only.
+#[test]
+fn an_ordinary_build_has_no_point_to_be_killed_at() {
+    let mut sandbox = sandbox();
+    for points in ["journal-before-append=return;effect-before=return", "nonsense"] {
+        sandbox.set("FAILPOINTS", points);
+        let plan = sandbox.plan(&waiting("command = \"echo a > core/a.txt\""));
+        sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed");
+        sandbox.pitcrew(&["stop"]).expect(0);
+    }
+}
+
 /// S0-132: what is being verified ends with its task.
 #[test]
 fn a_cancel_ends_the_checks_that_run() {
