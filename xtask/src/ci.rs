@@ -1,6 +1,7 @@
 //! Everything that must hold before a change is taken. Nothing runs elsewhere that does not run here.
 
 use crate::{
+    crash,
     program::{Failure, run_cargo},
     test, tidy,
 };
@@ -9,8 +10,14 @@ use std::time::{Duration, Instant};
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
 /// The quick ones first. Clippy and the docs share their artifacts, the tests have their own.
-const STEPS: &[Step] =
-    &[("fmt", fmt), ("tidy", tidy::run), ("clippy", clippy), ("docs", docs), ("test", test::run)];
+const STEPS: &[Step] = &[
+    ("fmt", fmt),
+    ("tidy", tidy::run),
+    ("clippy", clippy),
+    ("docs", docs),
+    ("test", test::run),
+    ("crash", crash::run_usual),
+];
 
 pub fn run() -> Result<(), Failure> {
     let mut times = Vec::new();

@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `bench`, `agents` and `model`.
+//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `crash`, `bench`, `agents` and `model`.
 //!
 //! One file per command. It depends on nothing but the standard library, so that it is built in
 //! a moment on a fresh machine. Never part of the product.
@@ -7,6 +7,7 @@ mod program;
 mod tidy;
 mod agents;
 mod test;
+mod crash;
 mod ci;
 mod bench;
 mod model;
@@ -18,8 +19,10 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test    build everything and run every test
-  ci      fmt, tidy, clippy, docs, test: what must pass before a change is taken
+  ci      fmt, tidy, clippy, docs, test, crash: what must pass before a change is taken
   tidy    the rules of this repository that the compiler does not know
+  crash   [--rounds N | --power-loss N [--prove]] [--seed S]
+          kill the real binary, or cut the power under it; without arguments as ci does
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
           measure; all when none is named; --write puts the tables into docs/benchmarks.md
   agents  install [NAME]... [--all]
@@ -51,6 +54,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("test", []) => test::run(),
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
+        ("crash", rest) => crash::run(rest),
         ("bench", names) => bench::run(names),
         ("agents", arguments) => agents::run(arguments),
         ("model", arguments) => model::run(arguments),

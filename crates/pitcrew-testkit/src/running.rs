@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::{self, JoinHandle},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 pub struct Running {
@@ -48,6 +48,16 @@ impl Running {
     #[track_caller]
     pub fn await_result(&self, text: &str) {
         self.stdout.wait_for(text, 0);
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.process.await_end(Duration::ZERO)
+    }
+
+    /// What standard error has so far.
+    pub fn notes(&self) -> String {
+        self.stderr.text()
     }
 
     pub fn interrupt(&self) {

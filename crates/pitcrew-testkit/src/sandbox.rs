@@ -59,6 +59,16 @@ impl Sandbox {
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Takes a variable away from everything that is started from here on.
+    pub fn unset(&mut self, name: &str) {
+        self.environment.retain(|it| it.0 != name);
+    }
+
+    /// Leaves the folder where it is, for a person to look at.
+    pub fn keep(&mut self) {
+        self.root.disable_cleanup(true);
+    }
+
     /// The folder of everything.
     pub fn root(&self) -> &Path {
         self.root.path()
@@ -70,6 +80,13 @@ impl Sandbox {
 
     pub fn repo(&self) -> PathBuf {
         self.root().join("repo")
+    }
+
+    /// The state folders of the workspaces of this home.
+    pub fn states(&self) -> Vec<PathBuf> {
+        let workspaces = self.home().join(".local/state/pitcrew/workspaces");
+        let entries = fs::read_dir(workspaces).into_iter().flatten().flatten();
+        entries.map(|it| it.path()).collect()
     }
 
     /// Writes a file of the repository, with its folders.
@@ -116,6 +133,11 @@ impl Sandbox {
         Running::start(self.command(&self.binary, arguments), arguments)
     }
 
+    /// Starts another program, in the repository and with the same environment.
+    pub fn start_program(&self, program: &str, arguments: &[&str]) -> Running {
+        Running::start(self.command(Path::new(program), arguments), arguments)
+    }
+
     /// Starts the binary at a terminal.
     pub fn at_terminal(&self, arguments: &[&str]) -> Terminal {
         Terminal::start(self.command(&self.binary, arguments))
@@ -145,14 +167,12 @@ impl Sandbox {
 
     /// Where orchestrators of this home would answer.
     fn doors(&self) -> Vec<Door> {
-        let workspaces = self.home().join(".local/state/pitcrew/workspaces");
-        let entries = fs::read_dir(workspaces).into_iter().flatten().flatten();
         let door = |id: &Path| {
             let token = fs::read_to_string(id.join("token")).ok()?;
             let socket = self.root().join("run/pitcrew").join(id.file_name()?).join("serve.sock");
             Some(Door { socket, token: token.trim().to_owned() })
         };
-        entries.filter_map(|it| door(&it.path())).collect()
+        self.states().iter().filter_map(|it| door(it)).collect()
     }
 
     /// Stops what runs; whatever does not stop is ended and named.

@@ -1,0 +1,179 @@
+//! What there is in the end, and what must be true of it whatever happened before.
+
+use super::scene::Told;
+use pitcrew_kernel::{State, evolve};
+use pitcrew_model::{EffectResult, Entry, Event, PlanStatus, RequestStatus, Seq, TaskStatus};
+use pitcrew_process::{SpoolReader, SpoolRecord};
+use pitcrew_store::{Journal, SqliteJournal};
+use pitcrew_testkit::Sandbox;
+use pitcrew_views::BoardView;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What every round must end with.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The tree that was landed.
+    pub tree: String,
+    /// Every file of the user's working tree.
+    pub files: BTreeMap<PathBuf, Vec<u8>>,
+    pub refs: Vec<String>,
+    /// The landings, oldest last.
+    pub landings: Vec<String>,
+    pub plans: BTreeMap<String, PlanStatus>,
+    pub tasks: BTreeMap<String, TaskStatus>,
+}
+
+impl Picture {
+    pub fn take(sandbox: &Sandbox, board: &BoardView) -> Self {
+        let head = sandbox.git(&["symbolic-ref", "HEAD"]);
+        let names = sandbox.git(&["for-each-ref", "--format=%(refname)"]);
+        let titles = sandbox.git(&["log", "--first-parent", "--format=%s"]);
+        let mut landings: Vec<String> = titles.lines().map(str::to_owned).collect();
+        // Which of two plans is landed first is the person's choice.
+        landings.sort();
+        Self {
+            tree: sandbox.git(&["rev-parse", "HEAD^{tree}"]),
+            files: files(&sandbox.repo()),
+            refs: [head.as_str()].into_iter().chain(names.lines()).map(str::to_owned).collect(),
+            landings,
+            plans: board.plans.iter().map(|it| (it.name.clone(), it.status)).collect(),
+            tasks: board.tasks.iter().map(|it| (it.key.clone(), it.status)).collect(),
+        }
+    }
+}
+
+/// Everything in the folder but what is git's.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for path in walk(folder, &|it| !it.ends_with(".git")) {
+        let bytes = fs::read(&path).expect("a file");
+        found.insert(path.strip_prefix(folder).expect("it is below").to_owned(), bytes);
+    }
+    found
+}
+
+fn walk(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_type().is_ok_and(|it| it.is_dir()) {
+            found.push(path);
+        } else if enters(&path) {
+            found.extend(walk(&path, enters));
+        }
+    }
+    found
+}
+
+/// Checks what is left on the disk when the orchestrator has stopped.
+pub fn check_rest(sandbox: &Sandbox, told: &Told) {
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the user's tree is clean");
+    sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
+    let state = sandbox.states().pop().expect("there is a workspace");
+    for git_dir in [sandbox.repo().join(".git"), state.join("vault.git")] {
+        let files = walk(&git_dir, &|_| true);
+        let locks: Vec<_> =
+            files.iter().filter(|it| it.extension().is_some_and(|it| it == "lock")).collect();
+        assert!(locks.is_empty(), "git's locks are left: {locks:?}");
+    }
+    let checkouts = walk(&sandbox.root().join(".worktrees"), &|_| true);
+    assert!(checkouts.is_empty(), "checkouts are left: {checkouts:?}");
+    check_journal(&state, told);
+    check_spools(&state);
+}
+
+fn check_journal(state: &Path, told: &Told) {
+    let journal = SqliteJournal::open(state).expect("the journal opens");
+    let entries = journal.read(Seq(0), usize::MAX).expect("the journal reads");
+    let mut replayed = State::default();
+    for entry in &entries {
+        evolve(&mut replayed, entry);
+    }
+    let open = journal.open_effects().expect("the outbox reads");
+    assert!(open.is_empty(), "effects are open: {open:?}");
+    assert!(replayed.effects.is_empty(), "effects are open: {:?}", replayed.effects);
+    let once = |what: &str, found: Vec<String>, wanted: usize| {
+        let unique: BTreeSet<&String> = found.iter().collect();
+        assert_eq!((found.len(), unique.len()), (wanted, wanted), "{what}: {found:?}");
+    };
+    let of = |pick: &dyn Fn(&Event) -> Option<String>| -> Vec<String> {
+        entries.iter().filter_map(|it: &Entry| pick(&it.event)).collect()
+    };
+    let tasks = of(&|it| match_task_added(it));
+    once("tasks that are completed", of(&|it| match_completed(it)), tasks.len());
+    once("tasks that are integrated", of(&|it| match_integrated(it)), tasks.len());
+    once("plans that are landed", of(&|it| match_landed(it)), 2);
+    let opened = of(&|it| match_attempt_opened(it));
+    once("attempts that ended", of(&|it| match_attempt_ended(it)), opened.len());
+    for request in &told.answered {
+        let kept = entries.iter().any(|it| {
+            matches!(&it.event, Event::RequestMoved { request: of, to, .. }
+                if of == request
+                    && matches!(to, RequestStatus::Answered | RequestStatus::Approved))
+        });
+        assert!(kept, "the answer to {request} was acknowledged and is not in the journal");
+    }
+    let deployed = of(&|it| {
+        if let Event::TaskDeployed { task, .. } = it { Some(task.to_string()) } else { None }
+    });
+    assert!(deployed.len() >= told.deployed.len(), "{deployed:?} of {:?}", told.deployed);
+}
+
+fn match_task_added(event: &Event) -> Option<String> {
+    if let Event::TaskAdded { task, .. } = event { Some(task.to_string()) } else { None }
+}
+
+fn match_completed(event: &Event) -> Option<String> {
+    if let Event::TaskMoved { task, to: TaskStatus::Completed, .. } = event {
+        Some(task.to_string())
+    } else {
+        None
+    }
+}
+
+fn match_attempt_opened(event: &Event) -> Option<String> {
+    if let Event::AttemptOpened { attempt, .. } = event { Some(attempt.to_string()) } else { None }
+}
+
+fn match_attempt_ended(event: &Event) -> Option<String> {
+    if let Event::AttemptEnded { attempt, .. } = event { Some(attempt.to_string()) } else { None }
+}
+
+fn match_integrated(event: &Event) -> Option<String> {
+    let Event::EffectEnded { result, .. } = event else { return None };
+    if let EffectResult::Integrated { attempt, .. } = result {
+        Some(attempt.to_string())
+    } else {
+        None
+    }
+}
+
+fn match_landed(event: &Event) -> Option<String> {
+    let Event::EffectEnded { result, .. } = event else { return None };
+    if let EffectResult::Landed { plan, .. } = result { Some(plan.to_string()) } else { None }
+}
+
+/// No turn was given to an agent twice.
+fn check_spools(state: &Path) {
+    let mut prompts: BTreeMap<u64, PathBuf> = BTreeMap::new();
+    for path in walk(&state.join("attempts"), &|_| true) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !(name.starts_with("spool") && name.ends_with(".ndjson")) {
+            continue;
+        }
+        let mut spool = SpoolReader::open(&path).expect("the spool opens");
+        while let Some(record) = spool.read().expect("the spool reads") {
+            let SpoolRecord::Input { id, line, .. } = record else { continue };
+            let frame: serde_json::Value = serde_json::from_str(&line).expect("a frame is JSON");
+            if frame["method"] == "session/prompt" {
+                let before = prompts.insert(id, path.clone());
+                assert!(before.is_none(), "turn {id} was prompted twice: see {}", path.display());
+            }
+        }
+    }
+    assert!(!prompts.is_empty(), "somebody worked");
+}

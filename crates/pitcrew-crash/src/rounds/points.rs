@@ -1,0 +1,77 @@
+//! The named points of the product at which it is killed.
+
+/// A point, and how often an undisturbed run of the scene comes by.
+pub struct Point {
+    pub name: &'static str,
+    pub visits: usize,
+}
+
+const fn point(name: &'static str, visits: usize) -> Point {
+    Point { name, visits }
+}
+
+/// All of them, in the order in which a plan comes by.
+pub const POINTS: &[Point] = &[
+    point("journal-before-append", 60),
+    point("journal-appended", 60),
+    point("published", 60),
+    point("ordered", 60),
+    point("effect-before", 40),
+    point("effect-done", 40),
+    point("plan-before-record", 2),
+    point("checkout-made", 8),
+    point("agent-started", 8),
+    point("prompt-before", 8),
+    point("prompt-sent", 8),
+    point("import-before", 8),
+    point("import-fetched", 8),
+    point("collect-judged", 8),
+    point("integrate-before", 8),
+    point("integrate-moved", 8),
+    point("land-commit-made", 2),
+    point("land-before-giving", 2),
+    point("land-given", 2),
+    point("land-moved", 2),
+    point("land-before-answer", 2),
+    point("removal-before", 8),
+    point("removal-half", 8),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// A point that nobody kills at proves nothing; a name that nobody passes is never reached.
+    #[test]
+    fn every_point_of_the_product_is_in_the_list() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of crates");
+        let mut files = Vec::new();
+        sources(crates, &mut files);
+        let mut found = BTreeSet::new();
+        for file in files {
+            let text = fs::read_to_string(file).expect("a source file");
+            for (_, rest) in text.match_indices("fail_point!(\"").map(|it| text.split_at(it.0)) {
+                found.extend(rest.split('"').nth(1).map(str::to_owned));
+            }
+        }
+        found.remove("");
+        let listed: BTreeSet<String> = POINTS.iter().map(|it| it.name.to_owned()).collect();
+        assert_eq!(found, listed);
+    }
+}

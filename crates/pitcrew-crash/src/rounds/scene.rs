@@ -1,0 +1,215 @@
+//! What happens in every round: two plans, and a person who wants them landed.
+
+use pitcrew_model::{LandingStatus, PlanStatus, RequestId, TaskStatus};
+use pitcrew_testkit::{Sandbox, eventually};
+use pitcrew_views::{Ask, BoardView, OpenRequest};
+use std::path::Path;
+
+/// A diamond: scripts and a command, a question, a permission, and a check that fails at first.
+const DIAMOND: &str = r#"
+name = "diamond"
+max_attempts = 15
+
+[[task]]
+id = "root"
+region = "root"
+script = '''
+write root/a.txt <<END
+root
+END
+complete wrote it
+'''
+checks = "test ! -e root || test -e root/a.txt"
+
+[[task]]
+id = "asks"
+region = "asks"
+depends_on = "root"
+script = '''
+ask Which letter?
+unless "the letter a" fail nobody told the letter
+write asks/a.txt <<END
+a
+END
+complete it
+'''
+
+[[task]]
+id = "permits"
+region = "permits"
+depends_on = "root"
+script = '''
+permit run the thing
+write permits/a.txt <<END
+p
+END
+complete it
+'''
+
+[[task]]
+id = "mended"
+region = "mended"
+depends_on = "root"
+script = '''
+write mended/a.txt <<END
+wrong
+END
+when "previous attempt" write mended/a.txt <<END
+right
+END
+complete it
+'''
+checks = "test ! -e mended || grep -q right mended/a.txt"
+
+[[task]]
+id = "counts"
+region = "counts"
+depends_on = "root"
+command = "mkdir -p counts && cat root/a.txt root/a.txt > counts/a.txt"
+
+[[task]]
+id = "join"
+region = "join"
+depends_on = ["asks", "permits", "mended", "counts"]
+command = "mkdir -p join && cat asks/a.txt permits/a.txt mended/a.txt counts/a.txt > join/a.txt"
+checks = "test ! -e join || test $(wc -l < join/a.txt) = 5"
+"#;
+
+/// Beside it, one whose tasks wait for a person.
+const MANUAL: &str = r#"
+name = "manual"
+deploy = "manual"
+max_attempts = 15
+
+[[task]]
+id = "one"
+region = "one"
+command = "mkdir -p one && echo 1 > one/a.txt"
+
+[[task]]
+id = "two"
+region = "two"
+depends_on = "one"
+command = "mkdir -p two && cat one/a.txt > two/a.txt"
+"#;
+
+pub const PLANS: [(&str, &str); 2] = [("diamond", DIAMOND), ("manual", MANUAL)];
+
+/// Whether work may fail in a way that only a person mends: a program was killed under the
+/// orchestrator, and what it did for a whole plan is not tried again by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Help {
+    Never,
+    Retries,
+}
+
+/// What the product has acknowledged to the person.
+#[derive(Default)]
+pub struct Told {
+    pub answered: Vec<RequestId>,
+    pub deployed: Vec<String>,
+}
+
+pub fn prepare(binary: &Path) -> Sandbox {
+    let sandbox = Sandbox::new(binary.to_str().expect("the path of the binary is text"));
+    sandbox.write(".gitignore", "*.secret\n");
+    sandbox.commit("ignore secrets");
+    sandbox.write("mine.secret", "nobody else's business\n");
+    for (name, text) in PLANS {
+        std::fs::write(plan_path(&sandbox, name), text).expect("a file");
+    }
+    sandbox
+}
+
+fn plan_path(sandbox: &Sandbox, name: &str) -> String {
+    sandbox.root().join(format!("{name}.toml")).display().to_string()
+}
+
+pub fn board(sandbox: &Sandbox) -> Option<BoardView> {
+    let finished = sandbox.pitcrew(&["status", "--all", "--json"]);
+    serde_json::from_str(&finished.stdout).ok()
+}
+
+/// Plays the person until everything is landed. Commands may fail; what was meant is then tried
+/// again, as far as it did not happen.
+pub fn play(sandbox: &Sandbox, help: Help) -> Told {
+    let mut told = Told::default();
+    eventually("everything is landed", || {
+        let board = board(sandbox)?;
+        submit_what_is_missing(sandbox, &board);
+        if board.workers.iter().any(|it| it.status.is_parked()) {
+            answer(sandbox, &mut told);
+        }
+        deploy(sandbox, &board, &mut told);
+        push(sandbox, &board, help);
+        let landed = board.plans.iter().filter(|it| it.landing.status == LandingStatus::Cleaned);
+        (landed.count() == PLANS.len()).then_some(())
+    });
+    told
+}
+
+fn submit_what_is_missing(sandbox: &Sandbox, board: &BoardView) {
+    for (name, _) in PLANS {
+        if !board.plans.iter().any(|it| it.name == name) {
+            sandbox.pitcrew(&["run", &plan_path(sandbox, name), "--yes", "--detach"]);
+            // The next one only when this one is seen: a plan that went in is not sent again.
+            return;
+        }
+    }
+}
+
+fn answer(sandbox: &Sandbox, told: &mut Told) {
+    let inbox = sandbox.pitcrew(&["inbox", "--json"]);
+    let Ok(inbox) = serde_json::from_str::<serde_json::Value>(&inbox.stdout) else { return };
+    let Ok(open) = serde_json::from_value::<Vec<OpenRequest>>(inbox["open"].clone()) else {
+        return;
+    };
+    for request in open {
+        let id = request.id.to_string();
+        let finished = match request.ask {
+            Ask::Question { .. } => sandbox.pitcrew(&["answer", &id, "the letter a"]),
+            Ask::ToolUse { .. } => sandbox.pitcrew(&["approve", &id]),
+            Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => continue,
+        };
+        if finished.code == Some(0) {
+            told.answered.push(request.id);
+        }
+    }
+}
+
+fn deploy(sandbox: &Sandbox, board: &BoardView, told: &mut Told) {
+    for key in ["one", "two"] {
+        let waits = board.tasks.iter().any(|it| it.key == key && it.status == TaskStatus::Pending);
+        if waits && !told.deployed.iter().any(|it| it == key) {
+            let finished = sandbox.pitcrew(&["deploy", key]);
+            if finished.code == Some(0) {
+                told.deployed.push(key.to_owned());
+            }
+        }
+    }
+}
+
+fn push(sandbox: &Sandbox, board: &BoardView, help: Help) {
+    for plan in &board.plans {
+        let id = plan.id.to_string();
+        let may_land = matches!(plan.landing.status, LandingStatus::None | LandingStatus::Review);
+        match plan.status {
+            PlanStatus::Completed if may_land => {
+                sandbox.pitcrew(&["land", &id, "--yes"]);
+            }
+            PlanStatus::Failed | PlanStatus::Partial => {
+                let reason = &plan.reason;
+                assert!(help == Help::Retries, "{id} is {}: {reason}: {board:#?}", plan.status);
+                sandbox.pitcrew(&["retry", &id]);
+            }
+            PlanStatus::Cancelled => panic!("nobody cancelled {id}"),
+            PlanStatus::Completed
+            | PlanStatus::Draft
+            | PlanStatus::Clarifying
+            | PlanStatus::Decomposing
+            | PlanStatus::AwaitingApproval
+            | PlanStatus::Active
+            | PlanStatus::Paused => {}
+        }
+    }
+}
