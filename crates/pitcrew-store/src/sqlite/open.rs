@@ -71,9 +71,7 @@ fn prepare(connection: &Connection, dir: &Path) -> Result<(), OpenErrorKind> {
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     // Before anything is changed: a file that is not ours is left as it is.
     let is_new = check_owner(connection, dir)?;
-    let mode: String = connection
-        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
-        .map_err(sql)?;
+    let mode = set_journal_mode(connection).map_err(sql)?;
     if mode != "wal" {
         return Err(OpenErrorKind::NoWriteAheadLog { mode });
     }
@@ -82,6 +80,17 @@ fn prepare(connection: &Connection, dir: &Path) -> Result<(), OpenErrorKind> {
     // On macOS an ordinary sync stops at the drive's cache.
     connection.pragma_update(None, "fullfsync", true).map_err(sql)?;
     if is_new { create_tables(connection).map_err(sql) } else { Ok(()) }
+}
+
+/// Asks for a write-ahead log; the mode that there is then.
+///
+/// The answer comes before the change is on the disk: only who reads to the end learns that it failed.
+fn set_journal_mode(connection: &Connection) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare("PRAGMA journal_mode = wal")?;
+    let mut modes = statement.query_map([], |row| row.get(0))?;
+    let mode = modes.next().unwrap_or(Err(rusqlite::Error::QueryReturnedNoRows))?;
+    modes.try_for_each(|it| it.map(drop))?;
+    Ok(mode)
 }
 
 /// Refuses a file of another program or of a newer version; says whether the file is still empty.

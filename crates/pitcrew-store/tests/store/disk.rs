@@ -1,5 +1,5 @@
 //! Full disks, read-only disks and disks that lose writes. Each is a real one, in a namespace or
-//! under a tracer of its own; where the machine allows neither, the test says so and checks nothing.
+//! under a tracer of its own; where the machine allows neither, the test says that it was skipped.
 
 use crate::support::{
     assert_outbox_follows_events, batch, child_dir, child_inside, ended, everything, note, open,
@@ -23,13 +23,22 @@ fn with_mount(mount: &str, dir: &Path) -> Command {
     command
 }
 
-fn is_possible(mut command: Command) -> bool {
+/// Whether the command line works on this machine; where not, `test` is skipped.
+fn is_possible(mut command: Command, test: &str) -> bool {
     command.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
     let possible = command.status().is_ok_and(|it| it.success());
     if !possible {
-        eprintln!("not possible here, nothing was checked: {command:?}");
+        skipped(test, &format!("`{}` does not work here", command.get_program().display()));
     }
     possible
+}
+
+fn skipped(test: &str, reason: &str) {
+    if let Ok(path) = std::env::var("PITCREW_TEST_SKIPPED") {
+        let file = File::options().append(true).create(true).open(path);
+        writeln!(file.expect("the list of skipped tests"), "{test}: {reason}").expect("a line");
+    }
+    eprintln!("SKIPPED {test}: {reason}");
 }
 
 fn run(command: &mut Command) {
@@ -66,14 +75,10 @@ fn a_full_disk_refuses_a_batch_and_nothing_else() {
     if let Some(dir) = child_dir() {
         return fill_and_append(&dir);
     }
-    let dir = temp_dir();
+    let (test, dir) = ("disk::a_full_disk_refuses_a_batch_and_nothing_else", temp_dir());
     let disk = || with_mount("mount -t tmpfs -o size=4m none \"$0\"", dir.path());
-    if is_possible(disk()) {
-        run(&mut child_inside(
-            disk(),
-            "disk::a_full_disk_refuses_a_batch_and_nothing_else",
-            dir.path(),
-        ));
+    if is_possible(disk(), test) {
+        run(&mut child_inside(disk(), test, dir.path()));
     }
 }
 
@@ -123,54 +128,139 @@ fn a_read_only_disk_is_named() {
     open(dir.path()).append(&batch(0, [note("a")])).expect("it appends");
     let disk =
         || with_mount("mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"", dir.path());
-    if is_possible(disk()) {
-        let test = "disk::a_read_only_disk_is_named";
+    let test = "disk::a_read_only_disk_is_named";
+    if is_possible(disk(), test) {
         run(&mut child_inside(disk(), test, dir.path()));
         run(&mut child_inside(disk(), test, &dir.path().join("not/there/yet")));
     }
 }
 
-/// After a failed sync nothing is acknowledged any more, and what was acknowledged before is there.
-#[test]
-fn a_failed_sync_ends_the_journal() {
-    if let Some(dir) = child_dir() {
-        return append_until_a_sync_fails(&dir);
+/// The program that is added runs with every `when`-th of `calls` on the journal's files failing.
+fn with_fault(dir: &Path, calls: &str, error: &str, when: &str) -> Command {
+    let mut command = program("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}")]);
+    command.args(["-e", &format!("inject={calls}:error={error}:when={when}")]);
+    for name in ["journal.db", "journal.db-wal"] {
+        command.arg("-P").arg(dir.join(name));
     }
-    let tracer = |number: u32| {
-        let mut command = program("strace");
-        let fault = format!("inject=fsync,fdatasync:error=EIO:when={number}");
-        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", &fault]);
-        command
-    };
-    if !is_possible(tracer(1)) {
+    command
+}
+
+const WRITES: &str = "write,pwrite64,ftruncate";
+const SYNCS: &str = "fsync,fdatasync";
+
+/// Writes of the journal that fail one after another, each in some run.
+const WRITES_FAILED_MAX: u64 = 500;
+/// Writes from one failure to the next: enough for an opening and for a batch.
+const FAILURES_APART: u64 = 25;
+
+/// The disk has no room for the k-th write, for every k up to 500; at the next one it has again.
+#[test]
+fn a_write_without_room_refuses_its_batch_wherever_it_is() {
+    if let Some(dir) = child_dir() {
+        return append_through_full_moments(&dir);
+    }
+    let test = "disk::a_write_without_room_refuses_its_batch_wherever_it_is";
+    if !is_possible(with_fault(Path::new("/"), WRITES, "ENOSPC", "1"), test) {
         return;
     }
-    for number in [12, 15, 23] {
+    for first in 1..=FAILURES_APART {
         let dir = temp_dir();
-        run(&mut child_inside(tracer(number), "disk::a_failed_sync_ends_the_journal", dir.path()));
-        let acknowledged: u64 = fs::read_to_string(dir.path().join("acknowledged"))
-            .expect("the child wrote it")
-            .parse()
-            .expect("a number");
+        let when = format!("{first}+{FAILURES_APART}");
+        run(&mut child_inside(with_fault(dir.path(), WRITES, "ENOSPC", &when), test, dir.path()));
+        let refused: u64 = number_in(&dir.path().join("refused"));
+        assert!(refused >= WRITES_FAILED_MAX / FAILURES_APART, "only {refused} writes failed");
         let journal = open(dir.path());
-        assert!(acknowledged > 0 && journal.last().expect("it reads").0 >= acknowledged);
-        assert!(acknowledged / 4 < u64::from(number), "each batch has a sync of its own");
+        assert_eq!(journal.last().expect("it reads").0, number_in(&dir.path().join("appended")));
         assert_outbox_follows_events(&journal);
     }
 }
 
-fn append_until_a_sync_fails(dir: &Path) {
-    let mut journal = open(dir);
-    let mut last = 0;
-    let kind = loop {
-        match journal.append(&some_batch(last)) {
-            Ok(()) => last += 4,
-            Err(error) => break error.kind,
+/// Appends until so many writes have failed that the last one was the 500th or a later one.
+fn append_through_full_moments(dir: &Path) {
+    let (mut appended, mut refused) = (Vec::new(), 0);
+    while refused < WRITES_FAILED_MAX / FAILURES_APART {
+        let mut journal = match SqliteJournal::open(dir).map_err(|it| it.kind) {
+            Ok(journal) => journal,
+            Err(OpenErrorKind::Full(_)) => {
+                refused += 1;
+                continue;
+            }
+            Err(other) => panic!("{other}: {other:?}"),
+        };
+        // So few that it is often opened anew: then the log is written back and begun again.
+        for _ in 0..8 {
+            let batch = some_batch(appended.len() as u64);
+            match journal.append(&batch).map_err(|it| it.kind) {
+                Ok(()) => appended.extend(batch.entries),
+                Err(AppendErrorKind::Full(_)) => refused += 1,
+                Err(other) => panic!("{other}: {other:?}"),
+            }
+            assert_eq!(everything(&journal), appended);
         }
-        assert!(last < 1_000, "no sync failed");
-    };
-    assert!(matches!(kind, AppendErrorKind::Io(_)), "{kind:?}");
-    let kind = journal.append(&some_batch(last)).expect_err("it is over").kind;
-    assert!(matches!(kind, AppendErrorKind::Io(_)), "{kind:?}");
+        assert!(appended.len() < 20_000, "no write failed");
+    }
+    fs::write(dir.join("appended"), appended.len().to_string()).expect("a file");
+    fs::write(dir.join("refused"), refused.to_string()).expect("a file");
+}
+
+fn number_in(file: &Path) -> u64 {
+    let text = fs::read_to_string(file).expect("the child wrote it");
+    text.parse().expect("a number")
+}
+
+/// After a failed sync nothing is acknowledged any more, and what was acknowledged before is there.
+#[test]
+fn a_failed_sync_ends_the_journal() {
+    ends_the_journal("disk::a_failed_sync_ends_the_journal", SYNCS, 1..30);
+}
+
+/// The same for a disk that does not take a write.
+#[test]
+fn a_failed_write_ends_the_journal() {
+    ends_the_journal("disk::a_failed_write_ends_the_journal", WRITES, (1..200).step_by(9));
+}
+
+/// The k-th call fails with an I/O error, for every k.
+#[track_caller]
+fn ends_the_journal(test: &str, calls: &str, numbers: impl IntoIterator<Item = u32>) {
+    if let Some(dir) = child_dir() {
+        return append_until_the_disk_fails(&dir);
+    }
+    if !is_possible(with_fault(Path::new("/"), calls, "EIO", "1"), test) {
+        return;
+    }
+    let mut acknowledged_max = 0;
+    for number in numbers {
+        let dir = temp_dir();
+        let broken = with_fault(dir.path(), calls, "EIO", &number.to_string());
+        run(&mut child_inside(broken, test, dir.path()));
+        let acknowledged = number_in(&dir.path().join("acknowledged"));
+        let journal = open(dir.path());
+        assert!(journal.last().expect("it reads").0 >= acknowledged, "call {number}");
+        assert!(acknowledged / 4 < u64::from(number), "each batch has a sync of its own");
+        assert_outbox_follows_events(&journal);
+        acknowledged_max = acknowledged_max.max(acknowledged);
+    }
+    assert!(acknowledged_max > 0, "no batch was written before the disk failed");
+}
+
+fn append_until_the_disk_fails(dir: &Path) {
+    let mut last = 0;
+    match SqliteJournal::open(dir).map_err(|it| it.kind) {
+        Ok(mut journal) => {
+            let kind = loop {
+                match journal.append(&some_batch(last)) {
+                    Ok(()) => last += 4,
+                    Err(error) => break error.kind,
+                }
+                assert!(last < 1_000, "nothing failed");
+            };
+            assert!(matches!(kind, AppendErrorKind::Io(_)), "{kind:?}");
+            let kind = journal.append(&some_batch(last)).expect_err("it is over").kind;
+            assert!(matches!(kind, AppendErrorKind::Io(_)), "{kind:?}");
+        }
+        Err(kind) => assert!(matches!(kind, OpenErrorKind::Io(_)), "{kind:?}"),
+    }
     fs::write(dir.join("acknowledged"), last.to_string()).expect("a file");
 }
