@@ -60,7 +60,11 @@ pub fn run(binary: &Path, count: u64, seed: u64, disk: Disk) -> bool {
                     let cut = timeline.cut(&mut random);
                     let (what, left) = (cut.to_string(), timeline.after(&cut, &mut random));
                     if let Err(message) = recorded.truth.check(&left, folder.path()) {
-                        let told = format!("seed {seed}, {what}: {message}");
+                        let place = match disk {
+                            Disk::Honest => left.keep().display().to_string(),
+                            Disk::NoSyncAtCommit => "not kept".into(),
+                        };
+                        let told = format!("seed {seed}, {what}: {message} ({place})");
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push(told);
                     }
                 }
@@ -80,7 +84,7 @@ fn tell(count: u64, failures: &[String], disk: Disk, began: Instant) -> bool {
     match disk {
         Disk::Honest => {
             if !failures.is_empty() {
-                println!("FAILED; repeat: cargo xtask crash --power-loss 1 --seed S");
+                println!("FAILED; another run records anew: look at the folder of the loss");
             }
             failures.is_empty()
         }

@@ -4,7 +4,7 @@ use super::trace::{Act, Place, Step};
 use crate::random::Random;
 use std::{
     collections::BTreeMap,
-    fmt,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -66,6 +66,20 @@ pub struct Left {
     pub files: BTreeMap<PathBuf, Vec<u8>>,
     /// The highest entry that somebody outside knew of.
     pub told: u64,
+}
+
+impl Left {
+    /// Puts the files into a folder for a person to look at.
+    pub fn keep(&self) -> PathBuf {
+        let folder = tempfile::tempdir().expect("a folder").keep();
+        for (path, bytes) in &self.files {
+            let below: Vec<String> =
+                path.iter().rev().take(2).map(|it| it.to_string_lossy().into_owned()).collect();
+            let name = format!("{}-{}", below[1], below[0]);
+            fs::write(folder.join(name), bytes).expect("a file");
+        }
+        folder
+    }
 }
 
 impl fmt::Display for Cut {

@@ -3,7 +3,14 @@
 use pitcrew_model::{LandingStatus, PlanStatus, RequestId, TaskStatus};
 use pitcrew_testkit::{Sandbox, eventually};
 use pitcrew_views::{Ask, BoardView, OpenRequest};
-use std::path::Path;
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// A person looks again after this long, also when nothing seems to happen.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A diamond: scripts and a command, a question, a permission, and a check that fails at first.
 const DIAMOND: &str = r#"
@@ -116,7 +123,7 @@ pub fn prepare(binary: &Path) -> Sandbox {
     sandbox.commit("ignore secrets");
     sandbox.write("mine.secret", "nobody else's business\n");
     for (name, text) in PLANS {
-        std::fs::write(plan_path(&sandbox, name), text).expect("a file");
+        fs::write(plan_path(&sandbox, name), text).expect("a file");
     }
     sandbox
 }
@@ -133,8 +140,9 @@ pub fn board(sandbox: &Sandbox) -> Option<BoardView> {
 /// Plays the person until everything is landed. Commands may fail; what was meant is then tried
 /// again, as far as it did not happen.
 pub fn play(sandbox: &Sandbox, help: Help) -> Told {
-    let mut told = Told::default();
+    let (mut told, mut seen) = (Told::default(), 0);
     eventually("everything is landed", || {
+        await_news(sandbox, &mut seen);
         let board = board(sandbox)?;
         submit_what_is_missing(sandbox, &board);
         if board.workers.iter().any(|it| it.status.is_parked()) {
@@ -146,6 +154,18 @@ pub fn play(sandbox: &Sandbox, help: Help) -> Told {
         (landed.count() == PLANS.len()).then_some(())
     });
     told
+}
+
+/// Waits until the journal has grown: to look at a file costs less than to look at the board.
+fn await_news(sandbox: &Sandbox, seen: &mut u64) {
+    let until = Instant::now() + LOOK_EVERY;
+    eventually("time passes", || {
+        let log = sandbox.states().pop().map(|it| it.join("journal.db-wal"));
+        let length = log.and_then(|it| fs::metadata(it).ok()).map_or(0, |it| it.len());
+        let is_news = length != *seen || Instant::now() >= until;
+        *seen = length;
+        is_news.then_some(())
+    });
 }
 
 fn submit_what_is_missing(sandbox: &Sandbox, board: &BoardView) {

@@ -138,7 +138,8 @@ fn a_read_only_disk_is_named() {
 /// The program that is added runs with every `when`-th of `calls` on the journal's files failing.
 fn with_fault(dir: &Path, calls: &str, error: &str, when: &str) -> Command {
     let mut command = program("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={calls}")]);
+    command.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]);
+    command.args(["-e", &format!("trace={calls}")]);
     command.args(["-e", &format!("inject={calls}:error={error}:when={when}")]);
     for name in ["journal.db", "journal.db-wal"] {
         command.arg("-P").arg(dir.join(name));

@@ -15,3 +15,4 @@ mod git_faults;
 mod limits;
 mod input;
 mod state_dir;
+mod disk;

@@ -9,17 +9,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const SMALL: &str = "name = \"small\"\n[[task]]\nid = \"a\"\nregion = \"core\"\ncommand = \"echo a > core/a.txt\"\n";
+pub const SMALL: &str = "name = \"small\"\n[[task]]\nid = \"a\"\nregion = \"core\"\ncommand = \"echo a > core/a.txt\"\n";
 
 /// The folder of the only workspace.
-fn state_of(sandbox: &Sandbox) -> PathBuf {
+pub fn state_of(sandbox: &Sandbox) -> PathBuf {
     let workspaces = sandbox.home().join(".local/state/pitcrew/workspaces");
     let mut entries = fs::read_dir(workspaces).expect("there is state").flatten();
     entries.next().expect("there is a workspace").path()
 }
 
 /// A workspace with a completed plan, whose orchestrator has stopped.
-fn at_rest() -> Sandbox {
+pub fn at_rest() -> Sandbox {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
     sandbox.pitcrew(&["stop"]).expect(0);
