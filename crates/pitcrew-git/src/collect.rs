@@ -63,10 +63,10 @@ impl Vault {
         let end = end.or_else(|error| too_many(error, &mut verdict))?;
         let judged = verdict.into_result();
         if judged.is_ok() {
-            self.set_ref(&order.name.work_ref(), &commit, cancel)?;
+            self.set_ref(&order.name.work_ref(), &commit)?;
         }
         fail::fail_point!("collect-judged", |_| std::process::abort());
-        self.delete_ref(&quarantine, cancel)?;
+        self.delete_ref(&quarantine)?;
         judged?;
         Ok(end.expect("what was judged was counted").into_work(commit))
     }

@@ -1,5 +1,6 @@
 //! What can go wrong, and how it reads as the failure of an attempt.
 
+use crate::locks;
 use pitcrew_model::Failure;
 pub(crate) use pitcrew_model::text::chain;
 use pitcrew_process::RunError;
@@ -21,6 +22,8 @@ pub enum GitErrorKind {
     NotStarted(#[source] RunError),
     #[error("{}", describe_exit(*code, stderr))]
     Exit { code: Option<i32>, stderr: String },
+    #[error("{}", locks::describe(lock))]
+    Locked { lock: PathBuf },
     #[error("it did not end within {seconds} s")]
     TimedOut { seconds: u64 },
     #[error("it was cancelled")]
@@ -64,6 +67,7 @@ impl From<GitError> for Failure {
                 Self::DiskLow { path: error.place.display().to_string(), free_bytes: 0 }
             }
             GitErrorKind::NotStarted(_)
+            | GitErrorKind::Locked { .. }
             | GitErrorKind::Exit { .. }
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::TooLong { .. }

@@ -1,6 +1,9 @@
 //! Starts git and reads its answer. Knows no repository.
 
-use crate::error::{GitError, GitErrorKind};
+use crate::{
+    error::{GitError, GitErrorKind},
+    locks,
+};
 use pitcrew_model::CommitId;
 use pitcrew_process::{Cancel, Finished, Policy, Run, run_confined, run_trusted};
 use std::{
@@ -233,7 +236,11 @@ impl Answer {
 
     /// The answer as the error that it is.
     pub(crate) fn error(&self) -> GitError {
-        self.failed(GitErrorKind::Exit { code: self.finished.code, stderr: self.stderr() })
+        let stderr = self.stderr();
+        self.failed(match locks::named_by(&stderr) {
+            Some(lock) => GitErrorKind::Locked { lock },
+            None => GitErrorKind::Exit { code: self.finished.code, stderr },
+        })
     }
 
     pub(crate) fn unreadable(&self, reason: impl Into<String>) -> GitError {

@@ -57,7 +57,7 @@ impl Snapshot<'_> {
     pub(crate) fn import(&self, to: &str, checking: Checking) -> Result<(), ImportError> {
         let vault = self.vault;
         if vault.resolve(&self.commit.0, self.cancel).is_ok_and(|it| it.is_some()) {
-            return Ok(vault.set_ref(to, &self.commit, self.cancel)?);
+            return Ok(vault.set_ref(to, &self.commit)?);
         }
         let branch = self.git_dir().join("refs/heads").join(BRANCH);
         files::write(&branch, format!("{}\n", self.commit)).map_err(ImportError::File)?;

@@ -5,8 +5,9 @@
 
 use crate::{
     Vault,
-    error::{GitError, VaultError},
+    error::GitError,
     git_dir::{Identity, PITCREW},
+    import::Checking,
     merge::Merge,
     names,
     scratch::{Trial, require_passed},
@@ -49,7 +50,7 @@ impl Vault {
             let commit = self.landing_commit(order, &tip, policy, cancel)?;
             let _exchange = self.exchange.lock().expect("no holder of the lock panics");
             fail::fail_point!("land-before-giving", |_| std::process::abort());
-            self.give_to_user(order, &commit, cancel)?;
+            self.give_to_user(&commit, &exchange_ref(order.plan), Checking::Off, cancel)?;
             fail::fail_point!("land-given", |_| std::process::abort());
             let moved = match &order.branch {
                 None => Moved::No("the plan started from no branch".into()),
@@ -127,7 +128,7 @@ impl Vault {
             require_passed(&self.try_out(&trial, policy, cancel)?)?;
         }
         fail::fail_point!("land-commit-made", |_| std::process::abort());
-        self.set_ref(&made, &commit, cancel)?;
+        self.set_ref(&made, &commit)?;
         Ok(commit)
     }
 
@@ -145,25 +146,6 @@ impl Vault {
         }
     }
 
-    /// Copies the landing commit into the user's repository.
-    fn give_to_user(
-        &self,
-        order: &LandPlan,
-        commit: &CommitId,
-        cancel: &Cancel,
-    ) -> Result<(), VaultError> {
-        let name = exchange_ref(order.plan);
-        self.user
-            .call("fetch")
-            .config("protocol.version=2")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
-            .args(["--no-recurse-submodules", "--update-shallow"])
-            .arg(&self.layout.vault)
-            .arg(format!("+{commit}:{name}"))
-            .done(cancel)?;
-        Ok(())
-    }
-
     fn finish_landing(
         &self,
         order: &LandPlan,
@@ -172,7 +154,7 @@ impl Vault {
         at: LandedAt,
         cancel: &Cancel,
     ) -> Result<Landing, Failure> {
-        self.user.call("update-ref").args(["-d", &exchange_ref(order.plan)]).done(cancel)?;
+        self.take_from_user(&exchange_ref(order.plan))?;
         // Where the branch was already there, it is compared with what it stood on before.
         let landed = self.resolve(&landing_ref(order), cancel)?;
         let (from, commit) = match landed {

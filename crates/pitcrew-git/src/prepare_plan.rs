@@ -49,8 +49,8 @@ impl Vault {
                 (snapshot.commit, snapshot.changes.len() as u64)
             }
         };
-        self.set_ref(&names::start_ref(order.plan), &start, cancel)?;
-        self.set_ref(&names::head_ref(order.plan), &start, cancel)?;
+        self.set_ref(&names::start_ref(order.plan), &start)?;
+        self.set_ref(&names::head_ref(order.plan), &start)?;
         fail::fail_point!("plan-before-record", |_| std::process::abort());
         let base = PlanBase { branch, tip, start, dirty_count, notes };
         records::write(&record, &base, Durability::PowerLoss)?;

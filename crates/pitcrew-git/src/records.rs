@@ -79,6 +79,11 @@ impl Records {
         self.root.join("attempts").join(attempt.to_string())
     }
 
+    /// The folder with the notes of changes of the user's repository that are under way.
+    pub(crate) fn underway(&self) -> PathBuf {
+        self.root.join("underway")
+    }
+
     /// The vaults of the user's submodules.
     pub(crate) fn modules(&self) -> PathBuf {
         self.root.join("modules")

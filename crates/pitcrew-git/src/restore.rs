@@ -1,7 +1,7 @@
 //! Brings a commit of the vault back as a branch of the user's repository, and drops what nobody
 //! will bring back any more.
 
-use crate::{Vault, names};
+use crate::{Vault, import::Checking, names};
 use pitcrew_model::{AttemptId, CommitId, Failure, Snapshot, TaskId};
 use pitcrew_process::Cancel;
 
@@ -34,18 +34,10 @@ impl Vault {
         let _exchange = self.exchange.lock().expect("no holder of the lock panics");
         let exchange = format!("refs/pitcrew/restore/{task}-{number}");
         // Nobody has judged it: what is malformed does not go to the user.
-        self.user
-            .call("fetch")
-            .config("protocol.version=2")
-            .config("transfer.fsckObjects=true")
-            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
-            .args(["--no-recurse-submodules", "--update-shallow"])
-            .arg(&self.layout.vault)
-            .arg(format!("+{commit}:{exchange}"))
-            .done(cancel)?;
+        self.give_to_user(commit, &exchange, Checking::Strict, cancel)?;
         let wanted = format!("pitcrew/restore/{task}-{slug}-{number}");
         let branch = self.set_side_branch(&wanted, commit, cancel)?;
-        self.user.call("update-ref").args(["-d", &exchange]).done(cancel)?;
+        self.take_from_user(&exchange)?;
         let snapshot = Snapshot {
             commit: commit.clone(),
             files_count: counted.changes.len() as u64,

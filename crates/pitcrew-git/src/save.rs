@@ -67,7 +67,7 @@ impl Vault {
         if let Some(kept) = kept.filter(is_same)
             && self.resolve(&kept.commit.0, cancel)?.is_some()
         {
-            self.set_ref(&names::saved_ref(attempt), &kept.commit, cancel)?;
+            self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
             return Ok(kept.commit);
         }
         snapshot.commit_after(head)?;

@@ -1,13 +1,19 @@
 //! Moves a branch of the user's repository by fast-forward, where that disturbs nobody.
 
-use crate::{Repository, Vault, error::GitError, files};
+use crate::{
+    Repository, Vault,
+    error::GitError,
+    files,
+    git::Answer,
+    import::Checking,
+    locks::{self, Touched},
+};
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
 /// What says that git is in the middle of something, in a worktree's git folder.
-const UNDER_WAY: [(&str, &str); 8] = [
-    ("index.lock", "another git is at work there, or died there: index.lock exists"),
+const UNDER_WAY: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge is in progress there"),
     ("CHERRY_PICK_HEAD", "a cherry-pick is in progress there"),
     ("REVERT_HEAD", "a revert is in progress there"),
@@ -46,18 +52,44 @@ impl Vault {
         }
         let holder = worktrees.iter().find(|it| it.branch.as_deref() == Some(&name));
         if let Some(worktree) = holder {
-            return fast_forward(&self.user, worktree, branch, to, cancel);
+            return self.fast_forward(worktree, branch, to, cancel);
         }
-        let answer = self
-            .user
-            .call("update-ref")
-            .args(["-m", "pitcrew: land", &name, &to.0, &from.0])
-            .finish(cancel)?;
+        let answer = self.change_user_refs(&[&name], || {
+            let call = self.user.call("update-ref");
+            // Cut off, it would leave its lock.
+            call.args(["-m", "pitcrew: land", &name, &to.0, &from.0]).finish(&Cancel::default())
+        })?;
         if answer.finished.success() {
             return Ok(Moved::Yes);
         }
-        let reason = words(&answer.stderr());
+        let reason = words(&answer);
         Ok(Moved::No(format!("{branch} could not be moved: {reason}")))
+    }
+
+    /// Copies a commit into the user's repository, under a ref that is nobody's branch.
+    pub(crate) fn give_to_user(
+        &self,
+        commit: &CommitId,
+        name: &str,
+        checking: Checking,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        let mut call = self.user.call("fetch").config("protocol.version=2");
+        if checking == Checking::Strict {
+            call = call.config("transfer.fsckObjects=true");
+        }
+        let call = call
+            .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--update-shallow"])
+            .arg(&self.layout.vault)
+            .arg(format!("+{commit}:{name}"));
+        self.change_user_refs(&[name], || call.done(cancel))
+    }
+
+    /// Removes the ref of `give_to_user`: a branch has the commit now.
+    pub(crate) fn take_from_user(&self, name: &str) -> Result<(), GitError> {
+        let call = self.user.call("update-ref").args(["-d", name]);
+        self.change_user_refs(&[name], || call.done(&Cancel::default()))
     }
 
     /// Puts `commit` at a branch of its own and returns the branch's name.
@@ -82,7 +114,8 @@ impl Vault {
                 now.is_some() || worktrees.iter().any(|it| it.branch.as_deref() == Some(&name));
             if !is_taken {
                 let zero = "0".repeat(commit.0.len());
-                self.user.call("update-ref").args([&name, &commit.0, &zero]).done(cancel)?;
+                let call = self.user.call("update-ref").args([&name, &commit.0, &zero]);
+                self.change_user_refs(&[&name], || call.done(&Cancel::default()))?;
                 return Ok(branch);
             }
             number += 1;
@@ -116,50 +149,60 @@ fn rebasing(user: &Repository, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Moves a branch and the clean tree that is on it.
-fn fast_forward(
-    user: &Repository,
-    worktree: &Worktree,
-    branch: &str,
-    to: &CommitId,
-    cancel: &Cancel,
-) -> Result<Moved, GitError> {
-    let place = worktree.path.display();
-    let kept =
-        |reason: &str| Ok(Moved::No(format!("{branch} is checked out in {place}: {reason}")));
-    if !files::is_folder(&worktree.path) {
-        return kept("that folder cannot be reached");
-    }
-    let git = user.git();
-    let git_dir = git
-        .ours(&worktree.path, "rev-parse")
-        .args(["--path-format=absolute", "--git-dir"])
-        .line(cancel)?;
-    for (file, reason) in UNDER_WAY {
-        if files::is_there(&Path::new(&git_dir).join(file)) {
-            return kept(reason);
+impl Vault {
+    /// Moves a branch and the clean tree that is on it.
+    fn fast_forward(
+        &self,
+        worktree: &Worktree,
+        branch: &str,
+        to: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<Moved, GitError> {
+        let place = worktree.path.display();
+        let kept =
+            |reason: &str| Ok(Moved::No(format!("{branch} is checked out in {place}: {reason}")));
+        if !files::is_folder(&worktree.path) {
+            return kept("that folder cannot be reached");
         }
-    }
-    let status = git
-        .ours(&worktree.path, "status")
-        .args(["--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=untracked"])
-        .output(cancel)?;
-    if !status.is_empty() {
-        return kept("it has uncommitted changes");
-    }
-    let merge = git
-        .ours(&worktree.path, "merge")
-        .config("submodule.recurse=false")
-        .config("merge.verifySignatures=false")
-        // An ignored file in the way would be overwritten without a word.
-        .args(["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--quiet", &to.0])
+        let git = self.user.git();
+        let git_dir = git
+            .ours(&worktree.path, "rev-parse")
+            .args(["--path-format=absolute", "--git-dir"])
+            .line(cancel)?;
+        let git_dir = Path::new(&git_dir);
+        for (file, reason) in UNDER_WAY {
+            if files::is_there(&git_dir.join(file)) {
+                return kept(reason);
+            }
+        }
+        let status = git
+            .ours(&worktree.path, "status")
+            .args(["--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=untracked"])
+            .output(cancel)?;
+        if !status.is_empty() {
+            return kept("it has uncommitted changes");
+        }
+        let call = git
+            .ours(&worktree.path, "merge")
+            .config("submodule.recurse=false")
+            .config("merge.verifySignatures=false")
+            // An ignored file in the way would be overwritten without a word.
+            .args(["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--quiet", &to.0]);
+        let name = format!("refs/heads/{branch}");
+        let files = ["index", "HEAD", "ORIG_HEAD"];
+        let touched = Touched { root: &worktree.path, git_dir, files: &files, refs: &[&name] };
         // Stopped half-way it would leave a tree that is neither the old nor the new one.
-        .finish(&Cancel::default())?;
-    if merge.finished.success() { Ok(Moved::Yes) } else { kept(&words(&merge.stderr())) }
+        let merge = self.change_user(&touched, || call.finish(&Cancel::default()))?;
+        if merge.finished.success() { Ok(Moved::Yes) } else { kept(&words(&merge)) }
+    }
 }
 
 /// What git says of a refusal, in one line.
-fn words(text: &str) -> String {
+fn words(answer: &Answer) -> String {
+    let text = answer.stderr();
+    if let Some(lock) = locks::named_by(&text) {
+        return locks::describe(&lock);
+    }
     let lines: Vec<&str> = text
         .lines()
         .map(str::trim)

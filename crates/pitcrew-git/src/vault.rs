@@ -10,6 +10,7 @@ use crate::{
     git::Call,
     records::Records,
     settings::Settings,
+    sweep::sweep,
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
@@ -54,7 +55,7 @@ impl Vault {
     /// Opens the vault, made from the user's repository where there is none yet.
     ///
     /// Call it once per process, when no git of an earlier one runs any more: what they left half
-    /// done is swept away, locks too.
+    /// done is swept away, locks too, also those in the user's repository that a note says are ours.
     pub fn open_or_create(
         user: Repository,
         layout: &Layout,
@@ -80,7 +81,11 @@ impl Vault {
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
         }
-        remove_locks(&vault.layout.vault);
+        sweep(&vault.layout.vault);
+        for module in fs::read_dir(vault.records().modules()).into_iter().flatten().flatten() {
+            sweep(&module.path());
+        }
+        vault.remove_user_locks();
         Ok(vault)
     }
 
@@ -119,17 +124,13 @@ impl Vault {
         self.call("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line(cancel)
     }
 
-    pub(crate) fn set_ref(
-        &self,
-        name: &str,
-        commit: &CommitId,
-        cancel: &Cancel,
-    ) -> Result<(), GitError> {
-        self.call("update-ref").args([name, &commit.0]).done(cancel)
+    /// Not to be cut off: it would leave its lock, and one of them is everybody's.
+    pub(crate) fn set_ref(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
+        self.call("update-ref").args([name, &commit.0]).done(&Cancel::default())
     }
 
-    pub(crate) fn delete_ref(&self, name: &str, cancel: &Cancel) -> Result<(), GitError> {
-        self.call("update-ref").args(["-d", name]).done(cancel)
+    pub(crate) fn delete_ref(&self, name: &str) -> Result<(), GitError> {
+        self.call("update-ref").args(["-d", name]).done(&Cancel::default())
     }
 
     /// Whether `older` is `newer` or in its history.
@@ -150,7 +151,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<(), GitError> {
         if self.resolve(&commit.0, cancel).is_ok_and(|it| it.is_some()) {
-            return self.set_ref(to, commit, cancel);
+            return self.set_ref(to, commit);
         }
         fetch_commit(self.call("fetch"), self.user.common_dir(), commit, to, cancel)
     }
@@ -224,28 +225,4 @@ fn sync(path: &Path) -> Result<(), FileError> {
 
 fn absolute(path: &Path) -> Result<PathBuf, FileError> {
     std::path::absolute(path).map_err(files::failed("find", path))
-}
-
-/// What a killed git leaves beside `refs`, and what the next one would stumble over.
-const LEFT_OVER: [&str; 5] =
-    ["HEAD.lock", "config.lock", "packed-refs.lock", "packed-refs.new", "shallow.lock"];
-
-/// Removes the locks that a killed git left. Only we write to the vault, and we have not begun.
-fn remove_locks(vault: &Path) {
-    let mut open = vec![vault.join("refs")];
-    let mut locks: Vec<PathBuf> = LEFT_OVER.iter().map(|it| vault.join(it)).collect();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if files::is_folder(&path) {
-                open.push(path);
-            } else if path.extension().is_some_and(|it| it == "lock") {
-                locks.push(path);
-            }
-        }
-    }
-    for lock in locks {
-        // A lock that stays is reported by the update that it blocks.
-        fs::remove_file(&lock).ok();
-    }
 }

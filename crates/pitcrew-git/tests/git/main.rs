@@ -14,6 +14,7 @@ mod evil_trees;
 mod verify;
 mod land;
 mod land_busy;
+mod locks;
 mod snapshots;
 mod remove;
 mod oddities;

@@ -13,6 +13,7 @@ mod conflicts;
 mod repositories;
 mod git_faults;
 mod limits;
+mod locks;
 mod input;
 mod state_dir;
 mod disk;

@@ -1,0 +1,95 @@
+//! Who is at work on a file or in a repository, as far as this machine tells.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A living process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) pid: u32,
+    pub(crate) command: String,
+}
+
+/// Who has a file open.
+pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
+    processes().find_map(|(pid, proc)| {
+        let open = fs::read_dir(proc.join("fd")).ok()?;
+        let has = open.flatten().any(|it| fs::read_link(it.path()).is_ok_and(|it| it == file));
+        has.then(|| Holder { pid, command: command(&proc) })
+    })
+}
+
+/// A git in one of these folders that is not ours: it may hold a lock without having it open.
+pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
+    processes().find_map(|(pid, proc)| {
+        let name = fs::read_to_string(proc.join("comm")).ok()?;
+        if !name.trim_end().starts_with("git") {
+            return None;
+        }
+        let folder = fs::read_link(proc.join("cwd")).ok()?;
+        let is_there = folders.iter().any(|it| folder.starts_with(it));
+        (is_there && !is_ours(&proc)).then(|| Holder { pid, command: command(&proc) })
+    })
+}
+
+/// When a living process began, in ticks since the machine did. With its number it is that process.
+pub(crate) fn start_of(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold anything; the state follows it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    // One that has ended stays until somebody asks how.
+    let is_alive = !matches!(fields.next()?, "Z" | "X" | "x");
+    fields.nth(18)?.parse().ok().filter(|_| is_alive)
+}
+
+/// Differs from one start of the machine to the next.
+pub(crate) fn boot() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    boot.trim_end().to_owned()
+}
+
+fn processes() -> impl Iterator<Item = (u32, PathBuf)> {
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        Some((pid, entry.path()))
+    })
+}
+
+fn is_ours(proc: &Path) -> bool {
+    let environment = fs::read(proc.join("environ")).unwrap_or_default();
+    environment.split(|it| *it == 0).any(|it| it.starts_with(b"PITCREW_OWNER="))
+}
+
+fn command(proc: &Path) -> String {
+    const SHOWN_MAX: usize = 60;
+    let line = fs::read(proc.join("cmdline")).unwrap_or_default();
+    let words: Vec<_> = line.split(|it| *it == 0).map(String::from_utf8_lossy).collect();
+    pitcrew_model::text::cut(words.join(" ").trim_end(), SHOWN_MAX).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_has_a_file_open_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().canonicalize().expect("it exists").join("index.lock");
+        assert_eq!(who_has_open(&path), None);
+        let file = fs::File::create(&path).expect("a file");
+        assert_eq!(who_has_open(&path).map(|it| it.pid), Some(std::process::id()));
+        drop(file);
+        assert_eq!(who_has_open(&path), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_its_start() {
+        let own = start_of(std::process::id());
+        assert!(own.is_some());
+        assert_eq!(own, start_of(std::process::id()));
+        assert_eq!(start_of(u32::MAX), None);
+    }
+}

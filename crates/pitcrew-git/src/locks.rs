@@ -1,0 +1,199 @@
+//! Locks that a git of ours left in the user's repository when it was killed.
+//!
+//! Before we change anything there, a note says which locks that may make and who makes them. A
+//! lock is removed only when such a note names it, whoever wrote the note is gone, and nobody alive
+//! could hold it. A lock of the user's own git is never removed: we wait a little, and say so.
+
+use crate::{
+    Vault,
+    error::{FileError, GitError, GitErrorKind},
+    files,
+    holders::{self, Holder},
+    records::{self, Durability},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a git of the user's is waited for.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A change of the user's repository that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Underway {
+    /// Who makes it: process, its start, and the start of the machine.
+    pid: u32,
+    started: u64,
+    boot: String,
+    root: PathBuf,
+    git_dir: PathBuf,
+    /// The locks it may make. None of them was there before.
+    locks: Vec<PathBuf>,
+}
+
+/// What is changed in the user's repository.
+pub(crate) struct Touched<'a> {
+    /// The working tree that is changed, and its git folder.
+    pub(crate) root: &'a Path,
+    pub(crate) git_dir: &'a Path,
+    /// Files of the git folder, such as the index.
+    pub(crate) files: &'a [&'a str],
+    pub(crate) refs: &'a [&'a str],
+}
+
+impl Vault {
+    /// Changes the user's repository, with a note of it for as long as it takes.
+    pub(crate) fn change_user<T>(
+        &self,
+        touched: &Touched<'_>,
+        change: impl FnOnce() -> Result<T, GitError>,
+    ) -> Result<T, GitError> {
+        let locks = self.locks_of(touched);
+        wait_for(&locks);
+        let note = self.note_underway(touched, locks);
+        let result = change();
+        if let Ok((path, underway)) = note {
+            if let Err(GitErrorKind::Cancelled | GitErrorKind::TimedOut { .. }) =
+                result.as_ref().map_err(|it| &it.kind)
+            {
+                underway.remove_locks();
+            }
+            // A note that stays is looked at when the vault is opened the next time.
+            fs::remove_file(path).ok();
+        }
+        result
+    }
+
+    /// Refs only, in the repository itself.
+    pub(crate) fn change_user_refs<T>(
+        &self,
+        refs: &[&str],
+        change: impl FnOnce() -> Result<T, GitError>,
+    ) -> Result<T, GitError> {
+        let (root, git_dir) = (self.user.root(), self.user.git_dir());
+        // The log of HEAD tells of its branch too.
+        self.change_user(&Touched { root, git_dir, files: &["HEAD"], refs }, change)
+    }
+
+    fn locks_of(&self, touched: &Touched<'_>) -> Vec<PathBuf> {
+        let own = touched.files.iter().map(|it| touched.git_dir.join(it));
+        let shared = ["packed-refs", "shallow"].map(|it| self.user.common_dir().join(it));
+        let refs = touched.refs.iter().map(|it| self.user.common_dir().join(it));
+        let with_lock = |mut path: PathBuf| {
+            path.as_mut_os_string().push(".lock");
+            path
+        };
+        own.chain(shared).chain(refs).map(with_lock).collect()
+    }
+
+    /// Without a note a lock that is left stays, and its words tell what to do: no reason to fail.
+    fn note_underway(
+        &self,
+        touched: &Touched<'_>,
+        locks: Vec<PathBuf>,
+    ) -> Result<(PathBuf, Underway), FileError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let pid = std::process::id();
+        let underway = Underway {
+            pid,
+            started: holders::start_of(pid).unwrap_or_default(),
+            boot: holders::boot(),
+            root: touched.root.to_owned(),
+            git_dir: touched.git_dir.to_owned(),
+            locks: locks.into_iter().filter(|it| !files::is_there(it)).collect(),
+        };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = self.records().underway().join(format!("{pid}-{number}.json"));
+        records::write(&path, &underway, Durability::PowerLoss)?;
+        Ok((path, underway))
+    }
+
+    /// Removes the locks of changes that were cut off by the end of whoever made them.
+    pub(crate) fn remove_user_locks(&self) {
+        let notes = fs::read_dir(self.records().underway()).into_iter().flatten().flatten();
+        for path in notes.map(|it| it.path()) {
+            let Ok(note) = records::read::<Underway>(&path) else { continue };
+            if note.as_ref().is_some_and(Underway::is_alive) {
+                continue;
+            }
+            if let Some(underway) = note {
+                underway.remove_locks();
+            }
+            // A lock that stayed belongs to somebody else.
+            fs::remove_file(path).ok();
+        }
+    }
+}
+
+impl Underway {
+    fn is_alive(&self) -> bool {
+        self.boot == holders::boot() && holders::start_of(self.pid) == Some(self.started)
+    }
+
+    fn remove_locks(&self) {
+        for lock in self.locks.iter().filter(|it| files::is_there(it)) {
+            let folders = [self.root.as_path(), self.git_dir.as_path()];
+            if holders::who_has_open(lock).or_else(|| holders::git_in(&folders)).is_none() {
+                // One that stays is named by the next change that it blocks.
+                fs::remove_file(lock).ok();
+            }
+        }
+    }
+}
+
+/// Waits a little for locks of others to go.
+fn wait_for(locks: &[PathBuf]) {
+    let until = Instant::now() + WAIT_MAX;
+    while Instant::now() < until && locks.iter().any(|it| files::is_there(it)) {
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// The lock that git stumbled over.
+pub(crate) fn named_by(stderr: &str) -> Option<PathBuf> {
+    let (_, rest) = stderr.split_once("Unable to create '")?;
+    let (path, _) = rest.split_once("': File exists")?;
+    Some(PathBuf::from(path))
+}
+
+/// What a person should know of a lock that is in the way.
+pub(crate) fn describe(lock: &Path) -> String {
+    let shown = lock.display();
+    match holder(lock) {
+        Some(Holder { pid, command }) => {
+            format!("`{shown}` is held by process {pid} (`{command}`): let it end, then try again")
+        }
+        None => format!(
+            "`{shown}` is there, and no git that could hold it was found: if none is at work, \
+             remove it, then try again"
+        ),
+    }
+}
+
+fn holder(lock: &Path) -> Option<Holder> {
+    let git_dir = lock.ancestors().find(|it| files::is_there(&it.join("HEAD")));
+    // The folder that `.git` is in; a linked one is elsewhere, and only who has the lock open is
+    // found then.
+    let root = git_dir.filter(|it| it.ends_with(".git")).and_then(Path::parent);
+    let folders: Vec<&Path> = git_dir.into_iter().chain(root).collect();
+    holders::who_has_open(lock).or_else(|| holders::git_in(&folders))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_in_the_way_is_read_from_gits_words() {
+        let words = "error: cannot lock ref 'refs/heads/a': Unable to create \
+                     '/r/.git/refs/heads/a.lock': File exists.\n\nAnother git process seems\n";
+        assert_eq!(named_by(words), Some("/r/.git/refs/heads/a.lock".into()));
+        assert_eq!(named_by("fatal: bad revision"), None);
+    }
+}
