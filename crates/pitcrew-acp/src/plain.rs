@@ -1,5 +1,7 @@
 //! Text of agents, made safe to show.
 
+use pitcrew_model::text;
+
 /// The text without what could steer a terminal or turn its reading order around.
 ///
 /// Escape sequences vanish whole; other control characters but line feeds and tabs vanish too.
@@ -11,7 +13,7 @@ pub fn plain(text: &str) -> String {
             '\u{1b}' => skip_escape(&mut rest),
             '\u{9b}' => skip_control_sequence(&mut rest),
             '\n' | '\t' => plain.push(character),
-            _ if character.is_control() || turns_order(character) => {}
+            _ if character.is_control() || text::deceives(character) => {}
             _ => plain.push(character),
         }
     }
@@ -21,7 +23,7 @@ pub fn plain(text: &str) -> String {
 /// One line of at most `bytes_max` bytes, for a list.
 pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    pitcrew_model::text::cut(&line, bytes_max).to_owned()
+    text::cut(&line, bytes_max).to_owned()
 }
 
 /// The text with every such character spelled out, where hiding one would mislead a person who decides on it.
@@ -30,21 +32,13 @@ pub(crate) fn spelled_out(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\t' => spelled.push(character),
-            _ if character.is_control() || turns_order(character) => {
+            _ if character.is_control() || text::deceives(character) => {
                 spelled.extend(character.escape_unicode());
             }
             _ => spelled.push(character),
         }
     }
     spelled
-}
-
-/// Bidirectional controls and invisible joiners.
-fn turns_order(character: char) -> bool {
-    matches!(
-        character,
-        '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
-    )
 }
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;

@@ -64,7 +64,9 @@ pub use names::AttemptName;
 pub use prepare_checkout::{Checkout, PrepareCheckout};
 pub use prepare_plan::PreparePlan;
 pub use remove_checkout::Removal;
-pub use repository::{DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository};
+pub use repository::{
+    DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository, is_new_enough,
+};
 pub use restore::RestoreWork;
 pub use save::SaveWork;
 pub use take_snapshot::TakeSnapshot;

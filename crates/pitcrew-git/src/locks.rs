@@ -148,6 +148,7 @@ impl Underway {
 }
 
 /// Waits a little for locks of others to go.
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a file is removed")]
 fn wait_for(locks: &[PathBuf]) {
     let until = Instant::now() + WAIT_MAX;
     while Instant::now() < until && locks.iter().any(|it| files::is_there(it)) {

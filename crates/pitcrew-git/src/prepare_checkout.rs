@@ -7,6 +7,7 @@ use crate::{
     files::{self, failed, require_free_space},
     git_dir::exclude_line,
     records::{CheckoutRecord, CheckoutState},
+    user_snapshot::listed,
 };
 use pitcrew_model::{CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -131,6 +132,12 @@ impl Vault {
         files::write(&self.records().exclude(attempt), &tree.exclude)?;
         record.submodules = tree.submodules.filled;
         record.notes = tree.submodules.notes;
+        if !record.submodules.is_empty() {
+            let names = listed(&record.submodules);
+            record
+                .notes
+                .push(format!("changes inside these submodules are not collected: {names}"));
+        }
         Ok(())
     }
 

@@ -151,11 +151,12 @@ impl Repository {
 fn require_version(git: &Git, path: &Path, cancel: &Cancel) -> Result<(), DiscoverErrorKind> {
     let answer = git.ours(path, "version").line(cancel).map_err(refusal)?;
     let found = answer.trim_start_matches("git version ").to_owned();
-    if parse_version(&found).is_some_and(|it| it >= GIT_VERSION_MIN) {
-        Ok(())
-    } else {
-        Err(DiscoverErrorKind::TooOld { found })
-    }
+    if is_new_enough(&found) { Ok(()) } else { Err(DiscoverErrorKind::TooOld { found }) }
+}
+
+/// Whether a git that calls itself so, as in `2.47.3`, can do what we ask.
+pub fn is_new_enough(version: &str) -> bool {
+    parse_version(version).is_some_and(|it| it >= GIT_VERSION_MIN)
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {

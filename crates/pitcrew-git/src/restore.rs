@@ -58,7 +58,7 @@ impl Vault {
         if names.is_empty() {
             return Ok(());
         }
-        let orders = names.iter().fold(String::new(), |all, it| all + "delete " + it + "\n");
+        let orders: String = names.iter().flat_map(|it| ["delete ", it, "\n"]).collect();
         self.call("update-ref").arg("--stdin").stdin(orders).done(cancel)?;
         Ok(())
     }

@@ -26,7 +26,7 @@ pub fn evolve(state: &mut State, entry: &Entry) {
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn fold(state: &mut State, entry: &Entry) {
-    // An effect has the number of the entry that asks for it.
+    // The effect that the event asks for, if it asks for one.
     let (at, effect) = (entry.at, EffectId(entry.seq.0));
     match &entry.event {
         Event::SettingsApplied { agents_max, agents_live_max } => {
@@ -70,9 +70,7 @@ fn fold(state: &mut State, entry: &Entry) {
             state.attempts.row(*attempt).claim = Some((*claim, summary.clone()));
         }
         Event::SnapshotAsked { attempt } => attempt::snapshot_asked(state, *attempt, effect),
-        Event::VerifyAsked { attempt, onto } => {
-            plan::verify_asked(state, *attempt, onto, effect);
-        }
+        Event::VerifyAsked { attempt, onto } => plan::verify_asked(state, *attempt, onto, effect),
         Event::IntegrateAsked { attempt } => plan::integrate_asked(state, *attempt, effect),
         Event::RequestOpened { request, plan, worker, kind, .. } => {
             worker::request_opened(state, *request, *plan, *worker, kind);
@@ -92,10 +90,7 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt, at),
         Event::RemovalAsked { attempt } => attempt::removal_asked(state, *attempt),
-        Event::EffectEnded { effect, result } => {
-            assert!(state.effects.remove(effect), "{effect} ended twice: the journal is corrupt");
-            result::ended(state, *effect, result, at);
-        }
+        Event::EffectEnded { effect, result } => result::ended(state, *effect, result, at),
         Event::DropAsked { attempt } => state.attempts.row(*attempt).dropping = Some(effect),
         Event::TidyAsked => state.tidying = Some(effect),
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),

@@ -59,6 +59,29 @@ pub fn chain(error: &dyn Error) -> String {
     text
 }
 
+/// Whether a character makes what follows it be read from the other side.
+pub fn turns_text_around(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character is not seen but changes how others are: it turns text around, has no width,
+/// separates lines or is a tag.
+pub fn deceives(character: char) -> bool {
+    turns_text_around(character)
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +110,15 @@ mod tests {
         let error = Failed("a", cause(Failed("b", cause(Failed("c", None)))));
         assert_eq!(chain(&error), "a failed: b failed: c failed");
         assert_eq!(causes(&error).count(), 2);
+    }
+
+    #[test]
+    fn what_is_not_seen_deceives() {
+        for character in ['\u{ad}', '\u{200b}', '\u{2028}', '\u{202e}', '\u{2069}', '\u{e0041}'] {
+            assert!(deceives(character), "{}", character.escape_unicode());
+        }
+        assert!("grün 日本 \u{1f600}\u{301}".chars().all(|it| !deceives(it)));
+        assert!(turns_text_around('\u{202e}') && !turns_text_around('\u{200d}'));
     }
 
     #[test]

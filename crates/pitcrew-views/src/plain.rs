@@ -44,28 +44,12 @@ fn push_space(line: &mut String) {
     }
 }
 
-fn push(text: &mut String, character: char) {
-    if character.is_control() || deceives(character) {
-        text.extend(character.escape_unicode());
+fn push(shown: &mut String, character: char) {
+    if character.is_control() || text::deceives(character) {
+        shown.extend(character.escape_unicode());
     } else {
-        text.push(character);
+        shown.push(character);
     }
-}
-
-/// Characters that are not seen but change how others are: bidirectional controls, zero widths,
-/// line separators and tags.
-fn deceives(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Verdict, disguise, executes};
 use crate::changes::{Change, MODE_LINK, MODE_NONE, MODE_REPOSITORY};
-use pitcrew_model::{RefusalKind, Zone};
+use pitcrew_model::{RefusalKind, Zone, text};
 
 const MODES: [&str; 5] = [MODE_NONE, "100644", "100755", MODE_LINK, MODE_REPOSITORY];
 
@@ -39,10 +39,8 @@ pub(super) fn has_blob(change: &Change) -> bool {
 }
 
 fn is_bad_part(part: &str) -> bool {
-    let turns_text_around =
-        |it: char| matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     part.is_empty()
         || part == "."
         || part == ".."
-        || part.chars().any(|it| it.is_control() || it == '\\' || turns_text_around(it))
+        || part.chars().any(|it| it.is_control() || it == '\\' || text::turns_text_around(it))
 }

@@ -11,6 +11,7 @@ use pitcrew_model::{
 };
 
 pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Timestamp) {
+    assert!(state.effects.remove(&effect), "{effect} ended twice: the journal is corrupt");
     keep(state, result, at);
     match result {
         EffectResult::PlanPrepared { plan, base } => prepared(state, *plan, base),

@@ -19,14 +19,7 @@ pub fn exit(code: Option<i32>) -> Exit {
 pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
     match effect {
         Effect::PreparePlan { plan, .. } => {
-            let base = PlanBase {
-                branch: Some("main".into()),
-                tip: commit(id),
-                start: commit(id),
-                dirty_count: 0,
-                notes: Vec::new(),
-            };
-            EffectResult::PlanPrepared { plan: *plan, base }
+            EffectResult::PlanPrepared { plan: *plan, base: base(commit(id)) }
         }
         Effect::CheckBase { plan, checks, .. } => {
             let check = |it: &String| CheckResult {
@@ -67,15 +60,12 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             EffectResult::WorkCollected { attempt: *attempt, work }
         }
         Effect::Snapshot { attempt, .. } => {
-            let snapshot =
-                Snapshot { commit: commit(id), files_count: 1, insertions: 1, deletions: 0 };
+            let snapshot = snapshot(commit(id));
             EffectResult::SnapshotTaken { attempt: *attempt, snapshot }
         }
         Effect::Restore { task, number, commit, .. } => {
-            let commit = commit.clone();
-            let snapshot = Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 };
-            let (task, number, branch) = (*task, *number, "branch".into());
-            EffectResult::Restored { task, number, branch, snapshot }
+            let (branch, snapshot) = ("branch".into(), snapshot(commit.clone()));
+            EffectResult::Restored { task: *task, number: *number, branch, snapshot }
         }
         Effect::DropSnapshots { attempt } => EffectResult::SnapshotsDropped { attempt: *attempt },
         Effect::TidyVault => EffectResult::VaultTidied { packed_count: 1 },
@@ -93,6 +83,20 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             EffectResult::CheckoutRemoved { attempt: *attempt }
         }
     }
+}
+
+fn base(commit: CommitId) -> PlanBase {
+    PlanBase {
+        branch: Some("main".into()),
+        tip: commit.clone(),
+        start: commit,
+        dirty_count: 0,
+        notes: Vec::new(),
+    }
+}
+
+fn snapshot(commit: CommitId) -> Snapshot {
+    Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 }
 }
 
 fn landing(id: EffectId) -> Landing {

@@ -5,9 +5,9 @@ use super::facts::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, Entry, Event, KeptStates, LandingStatus, PlanHead, PlanId, PlanStatus, Reason,
-    RequestId, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId,
-    WorkerStatus,
+    AttemptId, Entry, Event, Failure, KeptStates, LandingStatus, Outcome, PlanHead, PlanId,
+    PlanStatus, Reason, RequestId, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus,
 };
 
 impl Board {
@@ -36,11 +36,7 @@ impl Board {
             Event::RetryGranted { task, .. } => self.edit_task(*task, Task::grant_retry),
             Event::AttemptOpened { .. } => self.open_attempt(entry),
             Event::AttemptEnded { attempt, outcome, failure } => {
-                self.edit_attempt(*attempt, |it| {
-                    it.ended_at = Some(at);
-                    it.outcome = Some(*outcome);
-                    it.failure.clone_from(failure);
-                });
+                self.edit_attempt(*attempt, |it| it.end(*outcome, failure.as_ref(), at));
             }
             Event::CompletionClaimed { attempt, claim, summary } => {
                 self.edit_attempt(*attempt, |it| {
@@ -266,6 +262,12 @@ impl Task {
 }
 
 impl Attempt {
+    fn end(&mut self, outcome: Outcome, failure: Option<&Failure>, at: Timestamp) {
+        self.ended_at = Some(at);
+        self.outcome = Some(outcome);
+        self.failure = failure.cloned();
+    }
+
     fn count_turn(&mut self) {
         self.turns_count = self.turns_count.saturating_add(1);
     }

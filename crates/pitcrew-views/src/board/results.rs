@@ -2,7 +2,7 @@
 
 use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
 use crate::plain;
-use pitcrew_model::{AttemptId, CheckResult, EffectResult, Timestamp, Usage, Work};
+use pitcrew_model::{AttemptId, CheckResult, CommitId, EffectResult, Timestamp, Usage, Work};
 
 impl Board {
     #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
@@ -35,17 +35,10 @@ impl Board {
             EffectResult::WorkCollected { attempt, work } => {
                 self.edit_attempt(*attempt, |it| it.take(work));
             }
-            EffectResult::WorkSaved { attempt, commit } => self.edit_attempt(*attempt, |it| {
-                if commit.is_some() {
-                    it.commit.clone_from(commit);
-                }
-            }),
-            EffectResult::Integrated { attempt, head } => {
-                let task = self.attempts.get(attempt).and_then(|it| self.tasks.get(&it.task));
-                if let Some(plan) = task.map(|it| it.plan) {
-                    self.edit_plan(plan, |it| it.integrated = Some(head.clone()));
-                }
+            EffectResult::WorkSaved { attempt, commit: Some(commit) } => {
+                self.edit_attempt(*attempt, |it| it.commit = Some(commit.clone()));
             }
+            EffectResult::Integrated { attempt, head } => self.integrate(*attempt, head),
             EffectResult::Landed { plan, landing } => self.edit_plan(*plan, |it| {
                 it.landing.result = Some(landing.clone());
                 it.landing.failure = None;
@@ -70,6 +63,7 @@ impl Board {
             EffectResult::SnapshotsDropped { attempt } => self.drop_snapshots(*attempt),
             // What follows from these is told by an event of its own.
             EffectResult::PlanNotPrepared { .. }
+            | EffectResult::WorkSaved { commit: None, .. }
             | EffectResult::PermissionAnswered { .. }
             | EffectResult::TurnInterrupted { .. }
             | EffectResult::Verified { .. }
@@ -84,6 +78,13 @@ impl Board {
 }
 
 impl Board {
+    fn integrate(&mut self, attempt: AttemptId, head: &CommitId) {
+        let task = self.attempts.get(&attempt).and_then(|it| self.tasks.get(&it.task));
+        if let Some(plan) = task.map(|it| it.plan) {
+            self.edit_plan(plan, |it| it.integrated = Some(head.clone()));
+        }
+    }
+
     /// Numbers what was put into the vault of a task's work, as the kernel does.
     fn keep(&mut self, result: &EffectResult, at: Timestamp) {
         let Some(attempt) = result.keeps_work_of().and_then(|it| self.attempts.get_mut(&it)) else {

@@ -22,8 +22,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         }
         Event::BaseCheckAsked { plan } => by_us(About::Plan(*plan), "checks run on the base"),
         Event::TaskMoved { task, from, to, reason, actor } => {
-            let text = task_moved(board, (*from, *to), reason, entry.at);
-            by(*actor, About::Task(*task), text)
+            by(*actor, About::Task(*task), task_moved(board, (*from, *to), reason, entry.at))
         }
         Event::TaskDeployed { task, actor } => by(*actor, About::Task(*task), "deployed"),
         Event::RetryGranted { task, freshness, actor } => {
@@ -47,15 +46,13 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         }
         Event::RequestOpened { request, worker, kind, .. } => asked(*request, *worker, kind),
         Event::RequestMoved { request, to, text, actor, .. } => {
-            let text = decided(*request, *to, text.as_deref());
-            by(*actor, About::Request(*request), text)
+            by(*actor, About::Request(*request), decided(*request, *to, text.as_deref()))
         }
         Event::ToolDecided { worker, title, option, .. } => {
             by_us(About::Worker(*worker), tool_decided(title, option.as_deref()))
         }
         Event::LandingMoved { plan, from, to, reason, actor } => {
-            let text = format!("landing {}", moved(from, to, reason));
-            by(*actor, About::Plan(*plan), text)
+            by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
         }
         Event::Abandoned { attempt, actor } => {
             by(*actor, About::Attempt(*attempt), abandoned(board, *attempt))

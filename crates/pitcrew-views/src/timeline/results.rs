@@ -15,9 +15,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         }
         EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
         EffectResult::CheckoutPrepared { attempt, path, notes } => {
-            let said = [path].into_iter().chain(notes).map(|it| plain::line(it));
-            let said = said.collect::<Vec<_>>().join("; ");
-            (About::Attempt(*attempt), format!("checkout at {said}"))
+            (About::Attempt(*attempt), checkout(path, notes))
         }
         EffectResult::AgentReady { worker, agent, .. } => {
             (About::Worker(*worker), format!("agent `{}` is ready", plain::line(agent)))
@@ -81,6 +79,12 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         | EffectResult::AttemptFailed { .. } => return None,
     };
     Some(Said::new(Actor::Orchestrator, about, text))
+}
+
+fn checkout(path: &str, notes: &[String]) -> String {
+    let notes = notes.iter().map(|it| plain::line(it));
+    let said: Vec<String> = [plain::line(path)].into_iter().chain(notes).collect();
+    format!("checkout at {}", said.join("; "))
 }
 
 fn one_line(failure: &Failure) -> String {

@@ -11,7 +11,7 @@ use crate::{
     workspace::{Workspace, user_dirs},
 };
 use pitcrew_config::{Settings, private_dir};
-use pitcrew_git::GIT_VERSION_MIN;
+use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::limits;
 use pitcrew_process::{Cancel, Run, run_trusted};
 use rustix::fs::{Access, access, statvfs};
@@ -78,9 +78,7 @@ fn git() -> Finding {
         return Finding::new("git", Health::Bad, text).help(format!("install {major}.{minor}"));
     };
     let found = answer.trim_start_matches("git version ").to_owned();
-    let mut parts = found.split(|it: char| !it.is_ascii_digit()).map(|it| it.parse().unwrap_or(0));
-    let version: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    if version >= GIT_VERSION_MIN {
+    if is_new_enough(&found) {
         return Finding::new("git", Health::Good, found);
     }
     let help = format!("at least {major}.{minor} is needed");
