@@ -47,11 +47,9 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Option<pitcrew_model::Snapshot>, Failure> {
         let name = names::snapshot_ref(order.attempt, order.number);
-        let made = match self.resolve(&name, cancel)? {
-            Some(made) => Some(made),
-            None => self.keep_changes(order, &name, policy, cancel)?,
+        let Some(commit) = self.keep_changes(order, &name, policy, cancel)? else {
+            return Ok(None);
         };
-        let Some(commit) = made else { return Ok(None) };
         let counted = self.count_changes(&order.base, &commit, cancel)?;
         Ok(Some(pitcrew_model::Snapshot {
             commit,
@@ -69,6 +67,9 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Option<CommitId>, Failure> {
         if !files::is_folder(&order.path) {
+            if let Some(made) = self.resolve(name, cancel)? {
+                return Ok(Some(made));
+            }
             let message = format!("`{}` is gone", order.path.display());
             return Err(Failure::Checkout { message });
         }
@@ -89,6 +90,11 @@ impl Vault {
             changed.into_iter().partition(|it| is_large(&order.path, it));
         if changed.is_empty() && is_same_head {
             return Ok(None);
+        }
+        // Before a crash it may have been made already. The tree has gone on since; that is kept by
+        // the next one.
+        if let Some(made) = self.resolve(name, cancel)? {
+            return Ok(Some(made));
         }
         require_free_space(&self.layout.vault)?;
         snapshot.write_tree(&large)?;
