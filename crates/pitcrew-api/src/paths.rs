@@ -47,6 +47,15 @@ pub struct LogQuery {
     pub follow: bool,
 }
 
+/// The query of `POST /v1/tools/{name}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolQuery {
+    /// The caller's own name for the call. One that comes again is answered like the first, and
+    /// carried out once.
+    pub nonce: Option<String>,
+}
+
 pub fn board(query: BoardQuery) -> String {
     let plan = query.plan.map(|it| format!("&plan={it}")).unwrap_or_default();
     format!("{BOARD}?all={}{plan}", query.all)
@@ -77,9 +86,11 @@ pub fn plan_review(plan: PlanId) -> String {
     PLAN_REVIEW.replace("{id}", &plan.to_string())
 }
 
-/// Absent when `name` cannot be the name of a tool, and so must not become part of a path.
-pub fn tool(name: &str) -> Option<String> {
+/// Absent when `name` cannot be the name of a tool, or `nonce` that of a call, and so must not
+/// become part of a path.
+pub fn tool(name: &str, nonce: &str) -> Option<String> {
     let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
-    let named = !name.is_empty() && name.bytes().all(plain);
-    named.then(|| TOOL.replace("{name}", name))
+    let is_plain = |it: &str| !it.is_empty() && it.bytes().all(plain);
+    let named = is_plain(name) && is_plain(nonce);
+    named.then(|| format!("{}?nonce={nonce}", TOOL.replace("{name}", name)))
 }

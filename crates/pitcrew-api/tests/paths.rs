@@ -19,7 +19,7 @@ fn every_path_is_this() {
         paths::task_path(task),
         paths::task_snapshots(task),
         paths::plan_review(PlanId(2)),
-        paths::tool("orchestrator_complete_task").expect("a name"),
+        paths::tool("orchestrator_complete_task", "a1").expect("a name"),
         paths::SHUTDOWN.to_owned(),
         paths::GARBAGE.to_owned(),
     ];
@@ -35,7 +35,7 @@ fn every_path_is_this() {
         /v1/tasks/task-7/path
         /v1/tasks/task-7/snapshots
         /v1/plans/plan-2/review
-        /v1/tools/orchestrator_complete_task
+        /v1/tools/orchestrator_complete_task?nonce=a1
         /v1/shutdown
         /v1/gc
     "#]]
@@ -45,6 +45,7 @@ fn every_path_is_this() {
 #[test]
 fn the_name_of_a_tool_cannot_leave_its_path() {
     for wrong in ["", "../shutdown", "a/b", "a?b=c", "a b", "%2e"] {
-        assert_eq!(paths::tool(wrong), None, "{wrong}");
+        assert_eq!(paths::tool(wrong, "a1"), None, "{wrong}");
+        assert_eq!(paths::tool("tool", wrong), None, "{wrong}");
     }
 }

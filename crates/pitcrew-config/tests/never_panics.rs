@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn any_value_of_a_variable_or_a_flag_is_answered(key in "[a-z_]{0,12}|max_agents|agent|worktrees|task_timeout", value in "\\PC{0,20}") {
+    fn any_value_of_a_variable_or_a_flag_is_answered(key in "[a-z_]{0,12}|max_agents|agent|worktrees|task_timeout|lease", value in "\\PC{0,20}") {
         let variable = format!("PITCREW_{}", key.to_uppercase());
         let sources = Sources {
             environment: [(variable, value.clone())].into(),

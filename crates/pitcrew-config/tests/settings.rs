@@ -53,6 +53,7 @@ fn without_any_layer_the_defaults_hold() {
         agent = (none)  # default
         worktrees = (none)  # default
         task_timeout = "1h"  # default
+        lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default
@@ -79,6 +80,7 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         agent = "codex:fast"  # --agent
         worktrees = "/homes/me/trees"  # local.toml:3
         task_timeout = "1min30s"  # PITCREW_TASK_TIMEOUT
+        lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default
@@ -130,6 +132,7 @@ fn a_repository_only_makes_limits_tighter() {
         agent = (none)  # default
         worktrees = (none)  # default
         task_timeout = "10min"  # user.toml:2
+        lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default

@@ -28,6 +28,9 @@ pub const CHECK_TIMEOUT_MS: u64 = 10 * 60 * 1_000;
 pub const INITIALIZE_TIMEOUT_MS: u64 = 60 * 1_000;
 pub const CANCEL_GRACE_MS: u64 = 10 * 1_000;
 pub const STOP_GRACE_MS: u64 = 2 * 1_000;
+/// How long an agent is kept while no orchestrator is there.
+pub const LEASE_MS_DEFAULT: u64 = 2 * 60 * 1_000;
+pub const LEASE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// An orchestrator that has no worker, no client and nothing due ends after this long.
 pub const ORCHESTRATOR_IDLE_MS: u64 = 60 * 1_000;
 

@@ -22,7 +22,7 @@ use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-pub use agents::{AgentSetup, Agents};
+pub use agents::{AgentSetup, Agents, Found, Held};
 pub use subject::{LOST, Subject};
 pub use vault::VaultDriver;
 
@@ -108,13 +108,19 @@ impl Drivers {
         async move {
             fail::fail_point!("effect-before", |_| std::process::abort());
             let work = work(agents.clone(), vault, id, effect, cancel);
-            let result = whatever_happens(subject, work).await.unwrap_or_else(|broken| {
-                agents.lose(subject);
-                broken
-            });
+            let result = match whatever_happens(subject, work).await {
+                Ok(result) => result,
+                Err(broken) => {
+                    agents.lose(subject).await;
+                    broken
+                }
+            };
             log.line(&format!("Driver:{id}"), &describe(&result));
             fail::fail_point!("effect-done", |_| std::process::abort());
             handle.signal(Signal::EffectEnded { effect: id, result }).await;
+            if let Subject::Prompting(worker) = subject {
+                agents.turn_told(worker);
+            }
         }
     }
 }

@@ -68,13 +68,6 @@ impl Handle {
         self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody).await;
     }
 
-    /// A signal that comes before all others, while nobody else has a handle yet.
-    pub(crate) fn signal_first(&self, signal: Signal) {
-        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
-        let sent = self.inputs.try_send(Message::Input(Envelope { actor, body, reply }));
-        assert!(sent.is_ok(), "an empty queue has room for every worker there can be");
-    }
-
     pub(crate) async fn tick(&self) {
         self.send(Actor::Orchestrator, InputBody::Tick, Reply::Nobody).await;
     }
@@ -119,6 +112,11 @@ impl Handle {
 }
 
 impl Envelope {
+    pub fn signal(signal: Signal) -> Self {
+        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
+        Self { actor, body, reply }
+    }
+
     pub fn input(&self, at: Timestamp) -> Input {
         Input { at, actor: self.actor, body: self.body.clone() }
     }

@@ -13,7 +13,7 @@ use crate::{
 };
 use pitcrew_config::{Settings, WorkspaceDirs};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
-use pitcrew_model::limits;
+use pitcrew_model::{Signal, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
@@ -124,6 +124,7 @@ impl Orchestrator {
             dirs: setup.dirs.clone(),
             tokens: setup.tokens,
             backends: setup.settings.backends.clone(),
+            lease_ms: setup.settings.lease_ms,
         };
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
@@ -131,18 +132,16 @@ impl Orchestrator {
         let boot = Boot::new(writer.state(), &reissue, &setup.settings);
         // Before the writer says anything: what it ends must find what it ends.
         reissue.send(&orders);
-        boot.tell_losses(&handle);
+        let (tell_first, first) = oneshot::channel();
 
         let log_of_boot = log.clone();
         let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
-        let writer_ended = spawn_writer(turnstile, writer)?;
-        let (stop_drivers, mut stop) = oneshot::channel();
+        let writer_ended = spawn_writer(turnstile, writer, first)?;
+        let (stop_drivers, stop) = oneshot::channel();
         let booted = handle.clone();
         let drivers = tokio::spawn(async move {
-            tokio::select! {
-                () = boot.run(&booted, &drivers.agents, &log_of_boot) => {}
-                _ = &mut stop => return,
-            }
+            // To its end also when a stop is asked for: only agents that are found can be ended.
+            boot.run(&booted, tell_first, &drivers.agents, &log_of_boot).await;
             // Only drivers speak to the writer from now on.
             drop(booted);
             drivers.run(ordered, stop).await;
@@ -195,10 +194,11 @@ impl Drop for Orchestrator {
 fn spawn_writer<J: Journal + 'static>(
     turnstile: Turnstile,
     writer: Writer<J>,
+    first: oneshot::Receiver<Vec<Signal>>,
 ) -> io::Result<oneshot::Receiver<Writer<J>>> {
     let (ended, writer_ended) = oneshot::channel();
     let run = move || {
-        let run = AssertUnwindSafe(|| turnstile.run(writer));
+        let run = AssertUnwindSafe(|| turnstile.run(writer, first));
         let Ok(writer) = catch_unwind(run) else {
             eprintln!("pitcrew: the writer broke; the orchestrator ends here");
             std::process::abort();

@@ -34,6 +34,13 @@ impl Reissue {
         self.effects.iter().any(|it| is_start(&it.1))
     }
 
+    /// The turn of the worker whose end was not told.
+    pub fn prompt_of(&self, worker: WorkerId) -> Option<EffectId> {
+        let is_turn =
+            |effect: &Effect| matches!(effect, Effect::Prompt { worker: of, .. } if *of == worker);
+        self.effects.iter().find(|it| is_turn(&it.1)).map(|it| it.0)
+    }
+
     /// An effect is cut only by what came after it: work that a person accepts is verified though
     /// its attempt is over.
     pub fn send(self, orders: &mpsc::UnboundedSender<Order>) {

@@ -11,10 +11,12 @@ use crate::{
     writer::Committed,
 };
 use pitcrew_kernel::{State, next_due};
-use pitcrew_model::{AttemptId, Effect, EffectId, Event, PlanId, PlanStatus, Seq, Timestamp};
+use pitcrew_model::{
+    AttemptId, Effect, EffectId, Event, PlanId, PlanStatus, Seq, Signal, Timestamp,
+};
 use pitcrew_store::Journal;
 use std::sync::Arc;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Inputs that share one transaction at most.
 const BATCH_MAX: usize = 256;
@@ -47,12 +49,22 @@ pub struct Turnstile {
 
 impl Turnstile {
     /// Runs until it is told to stop, or every handle is gone. What came before that is stored.
-    /// Gives the writer back: the journal stays locked for as long as somebody keeps it.
-    pub fn run<J: Journal>(mut self, mut writer: Writer<J>) -> Writer<J> {
+    /// Hears `first` before anything else, and waits for it. Gives the writer back: the journal
+    /// stays locked for as long as somebody keeps it.
+    pub fn run<J: Journal>(
+        mut self,
+        mut writer: Writer<J>,
+        first: oneshot::Receiver<Vec<Signal>>,
+    ) -> Writer<J> {
         let mut messages = Vec::new();
         // Drivers' words that the journal had no room for. Bounded by the effects that are open
         // and by what agents may ask at a time.
         let mut unstored: Vec<Envelope> = Vec::new();
+        let first = first.blocking_recv().unwrap_or_default();
+        if !first.is_empty() {
+            let batch = first.into_iter().map(Envelope::signal).collect();
+            unstored = self.commit(&mut writer, batch);
+        }
         self.tell_due(writer.state(), next_due(writer.state()));
         while self.inputs.blocking_recv_many(&mut messages, BATCH_MAX) > 0 {
             let (mut inputs, mut looks) = (Vec::new(), Vec::new());

@@ -27,6 +27,7 @@ pub(super) struct Draft {
     pub agent: Option<Found<AgentRef>>,
     pub worktrees: Option<Found<PathBuf>>,
     pub task_timeout_ms: Option<Found<u64>>,
+    pub lease_ms: Option<Found<u64>>,
     pub backends: BTreeMap<String, Found<BackendSettings>>,
 }
 
@@ -60,6 +61,7 @@ fn read_text(
     let max_agents = root.integer("max_agents", &AGENTS_RANGE, problems);
     let max_live_agents = root.integer("max_live_agents", &AGENTS_RANGE, problems);
     let task_timeout = root.duration("task_timeout", limits::TASK_TIMEOUT_MS_MAX, problems);
+    let lease = root.duration("lease", limits::LEASE_MS_MAX, problems);
     let agent = checked(&root, "agent", problems, scalars::agent);
     refuse_foreign(&root, source.trust, problems);
     let worktrees = checked(&root, "worktrees", problems, |text| scalars::worktrees(text, home));
@@ -69,6 +71,7 @@ fn read_text(
         agent: reader.found(agent, problems),
         worktrees: reader.found(worktrees, problems),
         task_timeout_ms: reader.found(task_timeout, problems),
+        lease_ms: reader.found(lease, problems),
         backends: reader.backends(&root, layer, problems),
     })
 }

@@ -155,6 +155,7 @@ impl Merge {
             draft.task_timeout_ms,
             format_duration,
         );
+        limit("lease", &mut settings.lease_ms, draft.lease_ms, format_duration);
         settings.max_agents = u32::try_from(agents).expect("a count came from a u32");
         settings.max_live_agents = u32::try_from(live).expect("a count came from a u32");
         if let Some(agent) = draft.agent {

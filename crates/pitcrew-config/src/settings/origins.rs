@@ -55,6 +55,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
         ("agent".to_owned(), agent),
         ("worktrees".to_owned(), worktrees),
         ("task_timeout".to_owned(), timeout),
+        ("lease".to_owned(), format!("\"{}\"", format_duration(settings.lease_ms))),
     ];
     for (name, backend) in &settings.backends {
         let mut value = format!("command = {:?}", backend.command);

@@ -42,7 +42,14 @@ pub(super) fn set(
         }
         "agent" => draft.agent = Some(Found { value: agent(text)?, origin }),
         "worktrees" => draft.worktrees = Some(Found { value: worktrees(text, home)?, origin }),
-        "task_timeout" => draft.task_timeout_ms = Some(Found { value: timeout(text)?, origin }),
+        "task_timeout" => {
+            let value = duration(text, limits::TASK_TIMEOUT_MS_MAX)?;
+            draft.task_timeout_ms = Some(Found { value, origin });
+        }
+        "lease" => {
+            let value = duration(text, limits::LEASE_MS_MAX)?;
+            draft.lease_ms = Some(Found { value, origin });
+        }
         _ => return refused("cannot be set like this", "write it into your settings file"),
     }
     Ok(())
@@ -62,11 +69,11 @@ fn count(key: &str, text: &str) -> Result<u32, Refused> {
     }
 }
 
-fn timeout(text: &str) -> Result<u64, Refused> {
+fn duration(text: &str, max_ms: u64) -> Result<u64, Refused> {
     let text = text.trim();
     let seconds = text.bytes().all(|it| it.is_ascii_digit()) && !text.is_empty();
     let with_unit = if seconds { format!("{text}s") } else { text.to_owned() };
-    let checked = check_duration(&with_unit, limits::TASK_TIMEOUT_MS_MAX);
+    let checked = check_duration(&with_unit, max_ms);
     checked.or_else(|reason| refused(format!("is wrong: {reason}"), DURATION_HELP))
 }
 

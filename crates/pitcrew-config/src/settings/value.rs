@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
 pub const SETTING_KEYS: &[&str] =
-    &["max_agents", "max_live_agents", "agent", "worktrees", "task_timeout", "backends"];
+    &["max_agents", "max_live_agents", "agent", "worktrees", "task_timeout", "lease", "backends"];
 
 /// The keys of a `[backends.NAME]`.
 pub const BACKEND_KEYS: &[&str] = &["command", "env"];
@@ -31,6 +31,8 @@ pub struct Settings {
     /// The folder of the checkouts; beside the repository when absent.
     pub worktrees: Option<PathBuf>,
     pub task_timeout_ms: u64,
+    /// How long an agent is kept while no orchestrator is there.
+    pub lease_ms: u64,
     pub backends: BTreeMap<String, BackendSettings>,
 }
 
@@ -64,6 +66,7 @@ impl Default for Settings {
             agent: None,
             worktrees: None,
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
+            lease_ms: limits::LEASE_MS_DEFAULT,
             backends: BACKENDS_DEFAULT.iter().map(backend).collect(),
         }
     }

@@ -1,10 +1,12 @@
-//! Agents: started behind a shim, given turns, interrupted, stopped.
+//! Agents: started behind a shim, or found there, given turns, interrupted, stopped.
 
 mod launch;
 mod live;
 mod pump;
+mod reattach;
 
 pub use launch::AgentSetup;
+pub use reattach::{Found, Held};
 
 use super::subject::{LOST, Subject};
 use crate::Handle;
@@ -65,9 +67,7 @@ impl Agents {
             Ok((session, events)) => {
                 fail::fail_point!("agent-started", |_| std::process::abort());
                 let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
-                live.phase.send_replace(Phase::Open(session));
-                let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events);
-                live.keep(tokio::spawn(pump));
+                self.hold(&live, worker, session, events);
                 EffectResult::AgentReady { worker, agent, session: id }
             }
             Err(failure) => {
@@ -75,6 +75,19 @@ impl Agents {
                 EffectResult::AttemptFailed { attempt, failure }
             }
         }
+    }
+
+    /// From now on the agent can be spoken to, and is listened to.
+    fn hold(
+        self: &Arc<Self>,
+        live: &Live,
+        worker: WorkerId,
+        session: Session,
+        events: SessionEvents,
+    ) {
+        live.phase.send_replace(Phase::Open(session));
+        let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events);
+        live.keep(tokio::spawn(pump));
     }
 
     async fn open(
@@ -88,7 +101,7 @@ impl Agents {
         tokio::select! {
             opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
             () = live.over.notified() => {
-                // The shim has lost its client and ends the tree; the next order may rely on that.
+                // The next order may rely on that nothing of it runs any more.
                 self.end_left_over(live.attempt).await;
                 Err(Failure::Cancelled { by: "orchestrator".into() })
             }
@@ -108,9 +121,7 @@ impl Agents {
             let (usage, last_words) = (Usage::default(), String::new());
             return EffectResult::TurnEnded { worker, stop, usage, last_words };
         };
-        let ended = session.prompt(effect, text).await;
-        live.turn.send_replace(None);
-        match ended {
+        match session.prompt(effect, text).await {
             Ok(end) => EffectResult::TurnEnded {
                 worker,
                 stop: end.stop,
@@ -120,6 +131,13 @@ impl Agents {
             Err(error) => {
                 EffectResult::AttemptFailed { attempt: live.attempt, failure: error.failure() }
             }
+        }
+    }
+
+    /// The end of a turn is told, so what follows it may be told too.
+    pub fn turn_told(&self, worker: WorkerId) {
+        if let Some(live) = self.find(worker) {
+            live.turn.send_replace(None);
         }
     }
 
@@ -189,10 +207,11 @@ impl Agents {
         pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
     }
 
-    /// A start that broke leaves nothing that others could wait for.
-    pub fn lose(&self, subject: Subject) {
-        if let Subject::Starting(_, worker) = subject {
+    /// A start that broke leaves nothing that others could wait for, and no agent.
+    pub async fn lose(&self, subject: Subject) {
+        if let Subject::Starting(attempt, worker) = subject {
             self.forget(worker);
+            self.end_left_over(attempt).await;
         }
     }
 

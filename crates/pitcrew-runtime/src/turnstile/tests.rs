@@ -48,7 +48,9 @@ impl Bench {
     /// What was sent before this is one batch.
     fn run(&mut self) {
         let (turnstile, writer) = self.turnstile.take().expect("it runs once");
-        self.thread = Some(thread::spawn(move || turnstile.run(writer)));
+        let (tell_first, first) = oneshot::channel();
+        tell_first.send(Vec::new()).unwrap();
+        self.thread = Some(thread::spawn(move || turnstile.run(writer, first)));
     }
 
     fn running() -> Self {

@@ -4,7 +4,16 @@ use crate::http;
 use hyper::Method;
 use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolRefusal, serve_stdio};
 use serde_json::{Map, Value};
-use std::{env, path::PathBuf, process::ExitCode};
+use std::{
+    env,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, UNIX_EPOCH},
+};
+use tokio::time::{Instant, sleep};
+
+const PATIENCE: Duration = Duration::from_mins(2);
+const TRY_EVERY: Duration = Duration::from_millis(20);
 
 pub async fn run() -> ExitCode {
     let variable = |name: &str| env::var(name).expect("agents are given it");
@@ -23,11 +32,22 @@ struct Bridge {
 
 impl Orchestrator for Bridge {
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
-        let path = pitcrew_api::paths::tool(tool).ok_or_else(|| ToolRefusal::new("no name"))?;
-        let body = arguments.to_string().into_bytes();
-        let called =
-            http::call(&self.socket, Method::POST, &path, Some(&self.authorization), body).await;
-        let (_, body) = called.map_err(|error| ToolRefusal::new(error.to_string()))?;
+        let since = UNIX_EPOCH.elapsed().expect("a clock").as_nanos();
+        let nonce = format!("{}_{since}", std::process::id());
+        let path = pitcrew_api::paths::tool(tool, &nonce);
+        let path = path.ok_or_else(|| ToolRefusal::new("no name"))?;
+        let until = Instant::now() + PATIENCE;
+        let body = loop {
+            let body = arguments.to_string().into_bytes();
+            let key = Some(&*self.authorization);
+            match http::call(&self.socket, Method::POST, &path, key, body).await {
+                Ok((status, body)) if status != 503 => break body,
+                // The next orchestrator knows what the last one took.
+                Ok(_) | Err(_) if Instant::now() < until => sleep(TRY_EVERY).await,
+                Ok((_, body)) => break body,
+                Err(error) => return Err(ToolRefusal::new(error.to_string())),
+            }
+        };
         let answer: pitcrew_api::ToolAnswer = serde_json::from_slice(&body)
             .map_err(|_| ToolRefusal::new(String::from_utf8_lossy(&body)))?;
         if answer.is_error {

@@ -3,13 +3,13 @@
 use crate::{
     answer::Failed,
     auth::WorkerOf,
-    extract::{Named, Wanted},
+    extract::{Asked, Named, Wanted},
     serve::Doors,
 };
 use axum::{Json, extract::State};
-use pitcrew_api::{ProblemCode, ToolAnswer};
+use pitcrew_api::{ProblemCode, ToolAnswer, paths::ToolQuery};
 use pitcrew_mcp::ToolCall;
-use pitcrew_model::{Actor, Rejection};
+use pitcrew_model::{Actor, Command, Rejection};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ pub async fn call(
     WorkerOf(attempt): WorkerOf,
     State(doors): State<Arc<Doors>>,
     Named(name): Named<String>,
+    Asked(query): Asked<ToolQuery>,
     Wanted(arguments): Wanted<Value>,
 ) -> Result<Json<ToolAnswer>, Failed> {
     let call = match ToolCall::parse(&name, &arguments) {
@@ -29,8 +30,12 @@ pub async fn call(
     let worker = worker.ok_or_else(|| {
         Failed::new(ProblemCode::NotFound, format!("{attempt} has no worker any more"))
     })?;
-    let verdict = handle.command(Actor::Worker(worker), call.into_command(attempt)).await;
-    match verdict {
+    let order = call.into_command(attempt);
+    let order = match query.nonce {
+        Some(nonce) => Command::Once { nonce, order: Box::new(order) },
+        None => order,
+    };
+    match handle.command(Actor::Worker(worker), order).await {
         Ok(_) => Ok(Json(ToolAnswer::told(told))),
         // Not for the agent to know: its bridge asks the next orchestrator.
         Err(rejection @ Rejection::ShuttingDown) => {

@@ -301,7 +301,17 @@ impl Drop for Lab {
             && orchestrator.ended().is_ok_and(|it| it.is_none())
         {
             let pid = i32::try_from(orchestrator.pid()).ok().and_then(Pid::from_raw);
-            kill_process(pid.expect("a process number"), Signal::KILL).ok();
+            let pid = pid.expect("a process number");
+            // Its agents would outlive it if it were killed.
+            kill_process(pid, Signal::TERM).ok();
+            let until = Instant::now() + LONG;
+            while orchestrator.ended().is_ok_and(|it| it.is_none()) {
+                if Instant::now() >= until {
+                    kill_process(pid, Signal::KILL).ok();
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
     }
 }

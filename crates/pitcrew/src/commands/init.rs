@@ -23,6 +23,7 @@ const SETTINGS: &str = r#"# Settings of Pitcrew for this repository. `pitcrew co
 
 # How long one attempt at a task may take.
 # task_timeout = "1h"
+# lease = "2min"
 "#;
 
 const IGNORED: &str = "config.local.toml\n";

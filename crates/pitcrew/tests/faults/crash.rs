@@ -53,38 +53,13 @@ fn all_gone(left: &[(Process, String)]) {
     }
 }
 
-/// The only attempt of the task goes down with the orchestrator, and that does not count.
-#[test]
-fn a_kill_while_an_agent_runs_costs_no_attempt() {
-    let sandbox = sandbox();
-    let gate = gate(&sandbox);
-    let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
-    let plan = sandbox.plan(&waiting(&script(&steps)));
-    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    await_reached(&gate);
-    let before = others(&sandbox);
-    assert!(before.len() >= 2, "a shim and its agent: {before:?}");
-    sandbox.kill_orchestrator();
-    let board = board(&sandbox);
-    assert_eq!(board.plans[0].status, PlanStatus::Active);
-    let status = task_of(&board, "second").status;
-    assert!(matches!(status, TaskStatus::Pending), "{status}");
-    all_gone(&before);
-    open_gate(&gate);
-    completes_once(&sandbox);
-    let board = self::board(&sandbox);
-    let attempts = &task_of(&board, "first").attempts;
-    assert_eq!(attempts[0].failure, Some(Failure::Interrupted));
-    assert_eq!(attempts.len(), 2);
-}
-
 /// The time that passes while nobody is there is not the agent's.
 #[test]
 fn a_deadline_that_passes_while_nobody_is_there_costs_no_attempt() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
-    let plan = sandbox.plan(&waiting(&format!("{}\ntimeout = \"3s\"", script(&steps))));
+    let plan = sandbox.plan(&waiting(&format!("{}\ntimeout = \"6s\"", script(&steps))));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_reached(&gate);
     let since = task_of(&board(&sandbox), "first").since.0;
@@ -92,11 +67,12 @@ fn a_deadline_that_passes_while_nobody_is_there_costs_no_attempt() {
     open_gate(&gate);
     eventually("the deadline has passed", || {
         let now = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_millis();
-        (now > u128::from(since) + 3_100).then_some(())
+        (now > u128::from(since) + 6_100).then_some(())
     });
     completes_once(&sandbox);
     let board = board(&sandbox);
-    assert_eq!(task_of(&board, "first").attempts[0].failure, Some(Failure::Interrupted));
+    let attempts = &task_of(&board, "first").attempts;
+    assert_eq!((attempts.len(), &attempts[0].failure), (1, &None));
 }
 
 /// Checks are run again; those of the old run are not left behind.
@@ -119,25 +95,6 @@ fn a_kill_while_checks_run_leaves_no_check_behind() {
     open_gate(&gate);
     completes_once(&sandbox);
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 1);
-}
-
-/// The question is asked again by the next attempt; the old one cannot be answered any more.
-#[test]
-fn a_kill_while_a_question_waits_has_it_asked_again() {
-    let sandbox = sandbox();
-    let steps =
-        "ask Which letter?\nwhen \"the letter a\" write core/a.txt <<END\na\nEND\ncomplete it";
-    let task = format!("{}\nexpected_files = \"core/a.txt\"", script(steps));
-    let plan = sandbox.plan(&waiting(&task));
-    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    let old = await_request(&sandbox).id;
-    sandbox.kill_orchestrator();
-    let new = eventually("it is asked again", || {
-        Some(await_request(&sandbox).id).filter(|it| *it != old)
-    });
-    sandbox.pitcrew(&["answer", &old.to_string(), "b"]).expect(6).notes("withdrawn");
-    sandbox.pitcrew(&["answer", &new.to_string(), "the letter a"]).expect(0);
-    completes_once(&sandbox);
 }
 
 /// Between two tasks nothing runs at all, and what was reached is still there.

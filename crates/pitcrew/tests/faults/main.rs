@@ -9,6 +9,7 @@ mod crowd;
 mod trees;
 mod people;
 mod crash;
+mod reattach;
 mod conflicts;
 mod repositories;
 mod git_faults;

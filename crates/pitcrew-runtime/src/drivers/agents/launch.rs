@@ -19,6 +19,8 @@ pub struct AgentSetup {
     pub dirs: WorkspaceDirs,
     pub tokens: Tokens,
     pub backends: BTreeMap<String, BackendSettings>,
+    /// How long an agent works on when we are gone.
+    pub lease_ms: u64,
 }
 
 impl AgentSetup {
@@ -38,7 +40,7 @@ impl AgentSetup {
             argv,
             cwd: path.to_owned(),
             env: self.with_our_program(agent_environment(&extra)),
-            lease_ms: 0,
+            lease_ms: self.lease_ms,
         };
         Ok(Launch {
             shim,
@@ -81,6 +83,7 @@ impl AgentSetup {
         vec![
             ("PITCREW_SOCKET".into(), self.dirs.socket().display().to_string()),
             ("PITCREW_TOKEN".into(), self.tokens.worker(attempt)),
+            ("PITCREW_TOOL_PATIENCE_MS".into(), self.lease_ms.to_string()),
         ]
     }
 

@@ -21,8 +21,14 @@ pub async fn run(
                 handle.published.show_activity(worker, &note, clock::now());
                 Signal::Activity { worker, note }
             }
-            Event::Exited(_) if is_stopping(&agents, worker) => break,
-            Event::Exited(exit) => Signal::AgentExited { worker, exit },
+            Event::Exited(exit) => {
+                // What it said last counts, also when it said it while nobody was there.
+                turn_told(&agents, worker).await;
+                if is_stopping(&agents, worker) {
+                    break;
+                }
+                Signal::AgentExited { worker, exit }
+            }
         };
         handle.signal(signal).await;
     }
@@ -30,6 +36,15 @@ pub async fn run(
     // under way has its own hold of it.
     if let Some(agents) = agents.upgrade() {
         agents.forget(worker);
+    }
+}
+
+/// Waits until the end of the turn that was under way is told.
+async fn turn_told(agents: &Weak<Agents>, worker: WorkerId) {
+    let turn = agents.upgrade().and_then(|it| it.find(worker)).map(|it| it.turn.subscribe());
+    if let Some(mut turn) = turn {
+        // The sender is gone when nobody is interested any more.
+        turn.wait_for(Option::is_none).await.ok();
     }
 }
 

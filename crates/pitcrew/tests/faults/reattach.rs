@@ -1,0 +1,287 @@
+//! The orchestrator is killed and its agents are not: the next one goes on with them, in the
+//! middle of whatever they do. Nothing is said to them twice, and no attempt is lost.
+
+use crate::support::*;
+use pitcrew_model::{Failure, TaskStatus};
+use pitcrew_process::{SpoolReader, SpoolRecord};
+use pitcrew_testkit::{PATIENCE, Process, Sandbox, eventually};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{fs, path::PathBuf};
+
+fn gate(sandbox: &Sandbox) -> PathBuf {
+    sandbox.root().join("gate")
+}
+
+/// One task with one attempt.
+fn plan(task: &str) -> String {
+    format!(
+        "name = \"alone\"\nmax_attempts = 1\n\n[[task]]\nid = \"first\"\nregion = \"core\"\n{task}\n"
+    )
+}
+
+fn run(sandbox: &Sandbox, task: &str) {
+    let plan = sandbox.plan(&plan(task));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+}
+
+/// The folder of an attempt.
+fn folder(sandbox: &Sandbox, attempt: u32) -> PathBuf {
+    let workspaces = sandbox.home().join(".local/state/pitcrew/workspaces");
+    let mut workspaces = fs::read_dir(workspaces).expect("workspaces").flatten();
+    let workspace = workspaces.next().expect("a workspace").path();
+    workspace.join(format!("attempts/attempt-{attempt}"))
+}
+
+fn spool(sandbox: &Sandbox, attempt: u32) -> Vec<SpoolRecord> {
+    let path = folder(sandbox, attempt).join("spool.ndjson");
+    let mut spool = SpoolReader::open(&path).expect("a spool");
+    std::iter::from_fn(|| spool.read().expect("records")).collect()
+}
+
+/// The frames that were sent to the agent.
+fn sent(sandbox: &Sandbox) -> Vec<Value> {
+    let frame = |it| match it {
+        SpoolRecord::Input { line, .. } => Some(serde_json::from_str(&line).expect("a frame")),
+        SpoolRecord::Output { .. } | SpoolRecord::Garbage { .. } => None,
+    };
+    spool(sandbox, 1).into_iter().filter_map(frame).collect()
+}
+
+fn sent_count(sandbox: &Sandbox, method: &str) -> usize {
+    sent(sandbox).iter().filter(|it| it["method"] == method).count()
+}
+
+/// Waits until the agent has said something.
+fn await_said(sandbox: &Sandbox, text: &str) {
+    eventually(&format!("the agent says {text}"), || {
+        let says = |it: &SpoolRecord| matches!(it, SpoolRecord::Output { line, .. } if line.contains(text));
+        spool(sandbox, 1).iter().any(says).then_some(())
+    });
+}
+
+/// The shim and the agent, and whatever the agent has started.
+fn agents(sandbox: &Sandbox) -> Vec<(Process, String)> {
+    let all = Process::naming(&sandbox.root().display().to_string());
+    all.into_iter().filter(|it| !it.1.contains(" serve ")).collect()
+}
+
+/// The orchestrator, which neither hears nor does anything from now on.
+fn freeze(sandbox: &Sandbox) -> Process {
+    let (_, process) = sandbox.orchestrator().expect("an orchestrator runs");
+    process.signal(Signal::STOP);
+    process
+}
+
+fn kill(process: Process) {
+    process.signal(Signal::KILL);
+    assert!(process.await_end(PATIENCE), "a killed process ends");
+}
+
+/// The plan ends well, and nobody could tell from its end that somebody was away.
+#[track_caller]
+fn completes_in_one(sandbox: &Sandbox, prompts_count: usize) {
+    let summary = sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed");
+    assert!(!summary.stdout.contains("2 attempts"), "{summary}");
+    let board = board(sandbox);
+    let attempts = &task_of(&board, "first").attempts;
+    assert_eq!((attempts.len(), &attempts[0].failure), (1, &None));
+    assert_eq!(attempts[0].turns_count as usize, prompts_count);
+    assert_eq!(sent_count(sandbox, "session/prompt"), prompts_count);
+    assert_eq!(sent_count(sandbox, "initialize"), 1);
+    assert_eq!(sent_count(sandbox, "session/new"), 1);
+    assert_eq!(integrations(&events(sandbox, "plan-1")).len(), 1);
+    let logs = sandbox.pitcrew(&["logs", "plan-1"]).expect(0).stdout;
+    for word in ["lost", "interrupted", "ended by itself"] {
+        assert!(!logs.contains(word), "{logs}");
+    }
+}
+
+/// S1-053: in the middle of a turn.
+#[test]
+fn an_agent_works_on_after_a_kill_and_is_found_again() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
+    run(&sandbox, &script(&steps));
+    await_reached(&gate);
+    let before = agents(&sandbox);
+    assert!(before.len() >= 2, "a shim and its agent: {before:?}");
+    for _ in 0..3 {
+        sandbox.kill_orchestrator();
+        sandbox.pitcrew(&["status"]).expect(0).says("running");
+        assert_eq!(task_of(&board(&sandbox), "first").status, TaskStatus::Running);
+    }
+    assert_eq!(agents(&sandbox), before, "the same processes");
+    open_gate(&gate);
+    completes_in_one(&sandbox, 1);
+}
+
+/// A command is an agent like any other.
+#[test]
+fn a_command_works_on_after_a_kill() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let command = format!("echo once >> core/a.txt; {}", wait_at(&gate));
+    run(
+        &sandbox,
+        &format!("command = \"\"\"{command}\"\"\"\nchecks = \"test $(wc -l < core/a.txt) = 1\""),
+    );
+    await_reached(&gate);
+    sandbox.kill_orchestrator();
+    open_gate(&gate);
+    completes_in_one(&sandbox, 1);
+}
+
+/// The person is asked once, and the agent is answered once.
+#[test]
+fn a_permission_that_an_agent_waits_for_outlives_a_kill() {
+    let sandbox = sandbox();
+    run(&sandbox, &script("permit Paint it\nwrite core/a.txt <<END\na\nEND\ncomplete it"));
+    let request = await_request(&sandbox).id;
+    for _ in 0..2 {
+        sandbox.kill_orchestrator();
+        assert_eq!(await_request(&sandbox).id, request);
+    }
+    sandbox.pitcrew(&["approve", &request.to_string()]).expect(0);
+    completes_in_one(&sandbox, 1);
+    let answers = sent(&sandbox);
+    let answers = answers.iter().filter(|it| !it["result"]["outcome"].is_null());
+    assert_eq!(answers.count(), 1);
+    let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]);
+    assert!(!inbox.stdout.contains("request-2"), "{inbox}");
+}
+
+/// A question that waits for its answer, with the turn over.
+#[test]
+fn a_question_outlives_a_kill() {
+    let sandbox = sandbox();
+    let steps =
+        "ask Which letter?\nwhen \"the letter a\" write core/a.txt <<END\na\nEND\ncomplete it";
+    run(&sandbox, &format!("{}\nexpected_files = \"core/a.txt\"", script(steps)));
+    let request = await_request(&sandbox).id;
+    sandbox.kill_orchestrator();
+    assert_eq!(await_request(&sandbox).id, request);
+    sandbox.pitcrew(&["answer", &request.to_string(), "the letter a"]).expect(0);
+    completes_in_one(&sandbox, 2);
+}
+
+/// The agent has called, and nobody has heard it: the next orchestrator does.
+#[test]
+fn a_call_of_a_tool_that_is_in_flight_reaches_the_next_orchestrator_once() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let steps = format!(
+        "run {}\nask Which letter?\nwrite core/a.txt <<END\na\nEND\ncomplete it",
+        wait_at(&gate)
+    );
+    run(&sandbox, &script(&steps));
+    await_reached(&gate);
+    let frozen = freeze(&sandbox);
+    open_gate(&gate);
+    // The step after the gate is the call, which cannot return while nobody answers.
+    await_said(&sandbox, r#""status":"completed""#);
+    eventually("the bridge has called", || {
+        let sockets = fs::read_to_string("/proc/net/unix").expect("the sockets of the machine");
+        let door = sandbox.root().display().to_string();
+        // The socket is listed by the name under which it was made.
+        let of_door = |it: &&str| it.contains(&door) && it.contains("/serve.");
+        (sockets.lines().filter(of_door).count() > 1).then_some(())
+    });
+    kill(frozen);
+    let request = await_request(&sandbox).id;
+    assert_eq!(request.to_string(), "request-1");
+    sandbox.pitcrew(&["answer", "request-1", "a"]).expect(0);
+    completes_in_one(&sandbox, 2);
+    let events = events(&sandbox, "plan-1");
+    let asked =
+        events.iter().filter(|it| matches!(it.event, pitcrew_model::Event::RequestOpened { .. }));
+    assert_eq!(asked.count(), 1, "the person is asked once");
+}
+
+/// The turn ends while the orchestrator does not listen, and then it is killed.
+#[test]
+fn the_end_of_a_turn_that_nobody_heard_counts() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let complete = r#"pitcrew tool orchestrator_complete_task --json '{"summary":"it"}'"#;
+    let steps =
+        format!("write core/a.txt <<END\na\nEND\nrun <<END\n{complete}\n{}\nEND", wait_at(&gate));
+    run(&sandbox, &format!("script = \"\"\"\n{}\n\"\"\"", steps.replace('\\', "\\\\")));
+    await_reached(&gate);
+    let frozen = freeze(&sandbox);
+    open_gate(&gate);
+    await_said(&sandbox, "stopReason");
+    kill(frozen);
+    completes_in_one(&sandbox, 1);
+}
+
+/// Nobody is there when the agent's start comes to its end.
+#[test]
+fn an_agent_that_was_being_started_is_not_started_again() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let late = format!("{}; exec '{BINARY}' agent", wait_at(&gate));
+    backend(&sandbox, "late", &["sh", "-c", &late]);
+    let task = "agent = \"late\"\nprompt = '''\n```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```\n'''";
+    run(&sandbox, task);
+    await_reached(&gate);
+    let initialized = || {
+        let spool = fs::read_to_string(folder(&sandbox, 1).join("spool.ndjson")).ok()?;
+        spool.contains("initialize").then_some(())
+    };
+    eventually("it is spoken to", initialized);
+    sandbox.kill_orchestrator();
+    assert_eq!(task_of(&board(&sandbox), "first").status, TaskStatus::Starting);
+    sandbox.kill_orchestrator();
+    open_gate(&gate);
+    completes_in_one(&sandbox, 1);
+    assert!(!folder(&sandbox, 1).join("spool-1.ndjson").exists(), "one agent was started");
+}
+
+/// It ended by itself, so it is judged like one that somebody watched.
+#[test]
+fn an_agent_that_ends_alone_has_failed() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    run(&sandbox, &script(&format!("run {}\nexit 3", wait_at(&gate))));
+    await_reached(&gate);
+    sandbox.kill_orchestrator();
+    open_gate(&gate);
+    let record = folder(&sandbox, 1).join("exit.json");
+    eventually("it has ended", || record.exists().then_some(()));
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(5);
+    let board = board(&sandbox);
+    let attempts = &task_of(&board, "first").attempts;
+    let Some(Failure::AgentExited { exit, .. }) = &attempts[0].failure else {
+        panic!("{attempts:#?}")
+    };
+    assert_eq!((attempts.len(), exit.as_str()), (1, "exit code 3"));
+}
+
+/// Nobody comes back in time: nothing of the agent is left, its attempt does not count, and the
+/// next one does the work.
+#[test]
+fn an_agent_is_ended_when_the_lease_is_over() {
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_LEASE", "1s");
+    let gate = gate(&sandbox);
+    let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
+    run(&sandbox, &script(&steps));
+    await_reached(&gate);
+    let before = agents(&sandbox);
+    sandbox.kill_orchestrator();
+    for (process, name) in &before {
+        assert!(process.await_end(PATIENCE), "{name} survived");
+    }
+    let record = fs::read_to_string(folder(&sandbox, 1).join("exit.json")).expect("a record");
+    assert!(record.contains("nobody came back in time"), "{record}");
+    open_gate(&gate);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed");
+    let board = board(&sandbox);
+    let attempts = &task_of(&board, "first").attempts;
+    assert_eq!((attempts.len(), &attempts[0].failure), (2, &Some(Failure::Interrupted)));
+    let logs = sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
+    assert!(logs.stdout.contains("its agent was lost"), "{logs}");
+    assert!(!logs.stdout.contains("ended by itself"), "{logs}");
+}
