@@ -10,6 +10,7 @@ use crate::{
 use pitcrew_config::Settings;
 use pitcrew_kernel::State;
 use pitcrew_model::{Actor, Command, Signal};
+use pitcrew_views::Board;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -21,7 +22,7 @@ pub struct Boot {
 }
 
 impl Boot {
-    pub fn new(state: &State, reissue: &Reissue, settings: &Settings) -> Self {
+    pub fn new(state: &State, board: &Board, reissue: &Reissue, settings: &Settings) -> Self {
         // One that was still being started is found by the order to start it.
         let live = state.live_workers().filter(|it| !reissue.is_starting(it.id));
         let held = live.map(|it| Held {
@@ -29,6 +30,7 @@ impl Boot {
             attempt: it.attempt,
             path: state.attempts[it.attempt].path.clone().unwrap_or_default(),
             prompt: reissue.prompt_of(it.id),
+            note: board.worker(it.id).and_then(|it| Some(it.activity.as_ref()?.note.clone())),
         });
         let settings = Command::ApplySettings {
             agents_max: settings.max_agents,

@@ -129,7 +129,7 @@ impl Orchestrator {
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
         let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
-        let boot = Boot::new(writer.state(), &reissue, &setup.settings);
+        let boot = Boot::new(writer.state(), &published.views().board, &reissue, &setup.settings);
         // Before the writer says anything: what it ends must find what it ends.
         reissue.send(&orders);
         let (tell_first, first) = oneshot::channel();

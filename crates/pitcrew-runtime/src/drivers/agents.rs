@@ -67,7 +67,7 @@ impl Agents {
             Ok((session, events)) => {
                 fail::fail_point!("agent-started", |_| std::process::abort());
                 let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
-                self.hold(&live, worker, session, events);
+                self.hold(&live, worker, (session, events), None);
                 EffectResult::AgentReady { worker, agent, session: id }
             }
             Err(failure) => {
@@ -77,16 +77,16 @@ impl Agents {
         }
     }
 
-    /// From now on the agent can be spoken to, and is listened to.
+    /// From now on the agent can be spoken to, and is listened to. `note` was told before.
     fn hold(
         self: &Arc<Self>,
         live: &Live,
         worker: WorkerId,
-        session: Session,
-        events: SessionEvents,
+        (session, events): (Session, SessionEvents),
+        note: Option<String>,
     ) {
         live.phase.send_replace(Phase::Open(session));
-        let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events);
+        let pump = pump::run(self.handle.clone(), Arc::downgrade(self), worker, events, note);
         live.keep(tokio::spawn(pump));
     }
 

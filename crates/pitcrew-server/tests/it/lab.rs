@@ -304,13 +304,9 @@ impl Drop for Lab {
             let pid = pid.expect("a process number");
             // Its agents would outlive it if it were killed.
             kill_process(pid, Signal::TERM).ok();
-            let until = Instant::now() + LONG;
-            while orchestrator.ended().is_ok_and(|it| it.is_none()) {
-                if Instant::now() >= until {
-                    kill_process(pid, Signal::KILL).ok();
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(5));
+            let process = pitcrew_testkit::Process::of(orchestrator.pid());
+            if process.is_some_and(|it| !it.await_end(LONG)) {
+                kill_process(pid, Signal::KILL).ok();
             }
         }
     }

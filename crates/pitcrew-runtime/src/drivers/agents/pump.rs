@@ -4,6 +4,7 @@ use super::Agents;
 use crate::{Handle, clock};
 use pitcrew_acp::{Event, SessionEvents};
 use pitcrew_model::{Signal, WorkerId};
+use pitcrew_views::plain;
 use std::sync::{Weak, atomic::Ordering};
 
 pub async fn run(
@@ -11,6 +12,7 @@ pub async fn run(
     agents: Weak<Agents>,
     worker: WorkerId,
     mut events: SessionEvents,
+    mut told: Option<String>,
 ) {
     while let Some(event) = events.next().await {
         let signal = match event {
@@ -18,6 +20,10 @@ pub async fn run(
                 Signal::PermissionAsked { worker, call, tool, options }
             }
             Event::Activity { note } => {
+                // Whoever comes back is told the newest note, which may be no news.
+                if told.take().is_some_and(|it| it == plain::line(&note)) {
+                    continue;
+                }
                 handle.published.show_activity(worker, &note, clock::now());
                 Signal::Activity { worker, note }
             }

@@ -21,6 +21,8 @@ pub struct Held {
     pub path: String,
     /// The turn whose end was not told.
     pub prompt: Option<EffectId>,
+    /// What was last told of what it does.
+    pub note: Option<String>,
 }
 
 /// What became of it.
@@ -49,7 +51,7 @@ impl Agents {
         // The orders come later, and what the agent says now must not overtake the turn's end.
         live.turn.send_replace(held.prompt);
         self.live().insert(held.worker, live.clone());
-        self.hold(&live, held.worker, back.session, back.events);
+        self.hold(&live, held.worker, (back.session, back.events), held.note.clone());
         match back.presence {
             // Reading what was missed takes time too.
             Presence::Alive { away, .. } => Found::Alive { away: away + began.elapsed() },
