@@ -24,9 +24,12 @@ pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
 
 pub use clock::now;
+pub use drivers::{LOST, Subject};
 pub use handle::{Accepted, Garbage, Handle};
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
+pub use reissue::Reissue;
 pub use tokens::Tokens;
+pub use turnstile::{Order, Scope, over};
 pub use writer::{Committed, Writer};

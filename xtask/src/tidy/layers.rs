@@ -63,7 +63,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
 /// Only tests may use it.
 const TESTKIT: &str = "pitcrew-testkit";
 /// No part of the product: these depend on what they need.
-const FREE: &[&str] = &[TESTKIT, "pitcrew-crash", "xtask"];
+const FREE: &[&str] = &[TESTKIT, "pitcrew-crash", "pitcrew-sim", "xtask"];
 
 pub fn edges_are_in_the_table(files: &[SourceFile]) -> Vec<Finding> {
     check(LAYERS, files)

@@ -1,0 +1,50 @@
+//! Agents: processes that outlive the orchestrator, say what they like, and die when they like.
+
+use pitcrew_model::{AttemptId, EffectId, StopReason};
+use std::collections::BTreeMap;
+
+/// The process of a worker, or what is known of it after its end.
+#[derive(Debug)]
+pub struct Agent {
+    pub attempt: AttemptId,
+    pub alive: bool,
+    /// We have ended it, or are about to: it is not started any more, and its end is not told.
+    pub stopped: bool,
+    /// The turn it is in.
+    pub turn: Option<EffectId>,
+    /// How its turns ended. Kept where a new orchestrator finds it.
+    pub ended: BTreeMap<EffectId, StopReason>,
+    /// Calls that wait for permission, as it described them.
+    pub calls: Vec<(String, u64)>,
+    /// What its calls were answered.
+    pub answers: BTreeMap<String, Option<String>>,
+    pub calls_count: u32,
+}
+
+impl Agent {
+    pub fn new(attempt: AttemptId) -> Self {
+        Self {
+            attempt,
+            alive: false,
+            stopped: false,
+            turn: None,
+            ended: BTreeMap::new(),
+            calls: Vec::new(),
+            answers: BTreeMap::new(),
+            calls_count: 0,
+        }
+    }
+
+    pub fn end_turn(&mut self, stop: StopReason) {
+        if let Some(turn) = self.turn.take() {
+            self.ended.insert(turn, stop);
+        }
+        self.calls.clear();
+    }
+
+    pub fn die(&mut self) {
+        self.alive = false;
+        self.turn = None;
+        self.calls.clear();
+    }
+}

@@ -1,0 +1,129 @@
+//! What happened in how many schedules' steps. A fault that never happens proves nothing.
+
+use std::fmt;
+
+macro_rules! faults {
+    ($($name:ident = $text:literal),* $(,)?) => {
+        /// Something that goes wrong, or comes at a bad time.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fault { $($name),* }
+
+        impl Fault {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            pub fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+        }
+    };
+}
+
+faults!(
+    CrashBetween = "crashes between two appends",
+    CrashBefore = "crashes before anything was written",
+    TornTail = "crashes with a torn record",
+    UnsyncedLost = "crashes that lose an unsynced record",
+    UnsyncedKept = "crashes that keep an unsynced record",
+    CrashAfter = "crashes before anybody was told",
+    DiskFull = "appends to a full disk",
+    DiskReadOnly = "appends to a read-only disk",
+    DiskBusy = "appends to a locked journal",
+    ClockBack = "clock set back",
+    ClockForward = "clock set forward",
+    SharedAppend = "appends of several inputs",
+    ResultLost = "results lost in a crash",
+    ResultTwice = "results told twice",
+    DoneTwice = "effects ordered twice",
+    Cut = "effects cut short",
+    AgentDied = "agents that died",
+    AgentSurvived = "agents that outlived the orchestrator",
+    AgentLost = "agents that went down with the orchestrator",
+    AgentUnstarted = "agents that could not be started",
+    AgentIgnores = "agents that ignore an interrupt",
+    AgentZombie = "words of agents that are over",
+    Nonsense = "words about what does not exist",
+    SaidTwice = "words of agents said twice",
+    TurnFailed = "turns that ended with an error",
+    NoCompletion = "turns that ended without a word",
+    CheckoutFailed = "checkouts that could not be made",
+    GateRefused = "work refused at the gate",
+    GitLocked = "git steps that found a lock",
+    MovedHead = "heads that had moved",
+    ChecksRed = "checks that failed",
+    BaseRed = "checks that fail on the base",
+    Conflict = "work that conflicts",
+    LandingConflict = "landings that conflict",
+    LandingFailed = "landings that failed",
+    RemovalKept = "checkouts that could not be removed",
+    PlanUnprepared = "plans that could not be prepared",
+    Timeout = "attempts that ran out of time",
+    LateAnswer = "answers to what is closed",
+    SecondAnswer = "commands given twice",
+    Contradiction = "answers that contradict the last one",
+    Cancelled = "cancels",
+    Paused = "pauses",
+    Retried = "retries",
+    Accepted = "partial tasks accepted",
+    Abandoned = "tasks and plans abandoned",
+    Landed = "landings asked for",
+    Limited = "limits changed",
+    Refused = "commands refused",
+);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    pub steps: u64,
+    pub events: u64,
+    pub reached: Reached,
+    counts: Vec<u64>,
+}
+
+/// The states that somebody came by, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    pub plans: u32,
+    pub tasks: u32,
+    pub workers: u32,
+    pub requests: u32,
+    pub landings: u32,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        let counts = vec![0; Fault::ALL.len()];
+        Self { steps: 0, events: 0, reached: Reached::default(), counts }
+    }
+}
+
+impl Counters {
+    pub fn count(&mut self, fault: Fault) {
+        self.counts[fault as usize] += 1;
+    }
+
+    pub fn of(&self, fault: Fault) -> u64 {
+        self.counts[fault as usize]
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.steps += other.steps;
+        self.events += other.events;
+        self.reached.plans |= other.reached.plans;
+        self.reached.tasks |= other.reached.tasks;
+        self.reached.workers |= other.reached.workers;
+        self.reached.requests |= other.reached.requests;
+        self.reached.landings |= other.reached.landings;
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for fault in Fault::ALL {
+            writeln!(f, "{:>12}  {}", self.of(*fault), fault.text())?;
+        }
+        writeln!(f, "{:>12}  steps", self.steps)?;
+        write!(f, "{:>12}  events", self.events)
+    }
+}

@@ -1,0 +1,194 @@
+//! The orchestrator dies, and another one goes on from what is on the disk.
+
+use crate::{
+    broken::hold, counters::Fault, dice::Dice, disk::Death, invariants, words::permission,
+    world::World,
+};
+use pitcrew_kernel::{State, evolve};
+use pitcrew_model::{
+    Actor, Command, Effect, EffectId, Entry, InputBody, Seq, Signal, Timestamp, WorkerId,
+};
+use pitcrew_runtime::{LOST, Order, Reissue, Subject, Writer, over};
+use pitcrew_store::Journal;
+use std::collections::BTreeSet;
+use tokio::sync::mpsc;
+
+const HOUR_MS: u64 = 3_600_000;
+
+impl World {
+    /// Dies now, or in the middle of the next append.
+    pub fn crash(&mut self, dice: &mut Dice) {
+        let death = match dice.below(6) {
+            0 => {
+                self.counters.count(Fault::CrashBetween);
+                self.line(|| "> crash".into());
+                let said = std::mem::take(&mut self.inbox);
+                self.count_lost(&said);
+                return self.die();
+            }
+            1 => (Death::BeforeWriting, Fault::CrashBefore),
+            2 => (
+                Death::Torn { parts: u8::try_from(dice.below(20)).expect("small") },
+                Fault::TornTail,
+            ),
+            3 => (Death::Unsynced { kept: false }, Fault::UnsyncedLost),
+            4 => (Death::Unsynced { kept: true }, Fault::UnsyncedKept),
+            _ => (Death::Synced, Fault::CrashAfter),
+        };
+        self.counters.count(death.1);
+        self.line(|| format!("> crash in the next append: {:?}", death.0));
+        self.disk.lock().death = Some(death.0);
+    }
+
+    /// Everything that only the process knew is gone.
+    pub fn die(&mut self) {
+        self.line(|| "       the orchestrator is dead".into());
+        let live = self.writer.take().expect("only what lives dies").state().clone();
+        self.inbox.clear();
+        self.running.clear();
+        self.told.clear();
+        self.disk.lock().recover();
+        self.boot(live);
+    }
+
+    /// `live` is what the dead process had published.
+    fn boot(&mut self, live: State) {
+        // The dice of a boot follow from what is on the disk, so that a boot is the same however
+        // it came about.
+        let mut dice = Dice::new(self.disk.last().expect("the disk reads").0 ^ self.now.0);
+        self.set_clock(&mut dice);
+        let open = self.disk.open_effects().expect("the disk reads");
+        let mut reissue = Reissue::new(open.clone());
+        let mut entries = Vec::new();
+        let writer = Writer::open(self.disk.clone(), |entry| {
+            reissue.see(entry);
+            entries.push(entry.clone());
+        });
+        let writer = writer.expect("the disk reads");
+        self.check_replay(live, writer.state(), &entries);
+        let news = usize::try_from(self.ledger.seq).expect("it fits");
+        let effects: Vec<(EffectId, Effect)> =
+            open.iter().filter(|it| it.0.0 > self.ledger.seq).cloned().collect();
+        self.see(&entries[news..], &effects);
+        self.writer = Some(writer);
+        let lost = self.lost(&mut dice, &reissue);
+        self.reissue(reissue, &open, &entries);
+        self.line(|| format!("       the next one has {} effects open", open.len()));
+        for worker in lost {
+            self.signal(Signal::AgentExited { worker, exit: LOST });
+        }
+        self.ask_again();
+        self.flush();
+        if self.writer.is_some() {
+            let limits = self.settings(&mut dice);
+            self.say(Actor::Orchestrator, InputBody::Command(limits));
+            self.flush();
+        }
+    }
+
+    /// Nothing that was acknowledged is missing, and the fold of the journal is the state.
+    fn check_replay(&self, live: State, replayed: &State, entries: &[Entry]) {
+        let (told, found) = (self.acknowledged, replayed.seq.0);
+        hold!(found >= told, "acknowledged means durable", "{told} were told, {found} are there");
+        let mut folded = live;
+        for entry in entries.iter().filter(|it| it.seq > folded.seq.max(Seq(0))).collect::<Vec<_>>()
+        {
+            evolve(&mut folded, entry);
+        }
+        hold!(folded == *replayed, "replay gives the state", "at {}", replayed.seq);
+    }
+
+    /// The agents that went down with the orchestrator. One that was being started is started again.
+    fn lost(&mut self, dice: &mut Dice, reissue: &Reissue) -> Vec<WorkerId> {
+        let live: Vec<WorkerId> = self.state().live_workers().map(|it| it.id).collect();
+        let machine_went_down = dice.one_in(3);
+        let mut lost = Vec::new();
+        for worker in live {
+            let agent = self.agents.get_mut(&worker);
+            let lives = agent.as_ref().is_some_and(|it| it.alive);
+            if lives && !machine_went_down && !dice.one_in(4) {
+                self.counters.count(Fault::AgentSurvived);
+                self.line(|| format!("       the agent of {worker} lives on"));
+                continue;
+            }
+            if let Some(agent) = agent {
+                agent.die();
+            }
+            if !reissue.is_starting(worker) {
+                self.counters.count(Fault::AgentLost);
+                lost.push(worker);
+            }
+        }
+        lost
+    }
+
+    /// An agent that lives on waits for the answers to its calls, also to those nobody heard of.
+    fn ask_again(&mut self) {
+        let mut asked = Vec::new();
+        for (worker, agent) in self.agents.iter().filter(|it| it.1.alive) {
+            for (call, roll) in &agent.calls {
+                if !self.ledger.calls.contains(&(*worker, call.clone())) {
+                    asked.push(permission(*worker, call.clone(), *roll));
+                }
+            }
+        }
+        asked.into_iter().for_each(|it| self.signal(it));
+    }
+
+    /// What is open is ordered again, once each, with what has cut it short since.
+    fn reissue(&mut self, reissue: Reissue, open: &[(EffectId, Effect)], entries: &[Entry]) {
+        let (orders, mut ordered) = mpsc::unbounded_channel();
+        reissue.send(&orders);
+        while let Ok(order) = ordered.try_recv() {
+            match order {
+                Order::Do(id, effect) => {
+                    self.counters.count(Fault::DoneTwice);
+                    self.begin(id, *effect);
+                }
+                Order::Over(scope) => self.cut(scope),
+            }
+        }
+        let again: BTreeSet<EffectId> = self.running.keys().copied().collect();
+        let wanted: BTreeSet<EffectId> = open.iter().map(|it| it.0).collect();
+        hold!(again == wanted, "open effects go out again", "{again:?}, not {wanted:?}");
+        hold!(again == self.state().effects, "the state knows what is open", "{again:?}");
+        for (id, running) in &self.running {
+            let scope = Subject::of(&running.effect).may_be_cut_with();
+            let later = &entries[usize::try_from(id.0).expect("it fits")..];
+            let cut = scope.is_some() && later.iter().any(|it| over(&it.event) == scope);
+            hold!(running.cut == cut, "an effect is cut by what came after it", "{id}");
+        }
+    }
+
+    fn settings(&mut self, dice: &mut Dice) -> Command {
+        let (mut agents_max, mut agents_live_max) = self.state().settings;
+        if dice.one_in(6) {
+            self.counters.count(Fault::Limited);
+            agents_max = 1 + dice.small(4);
+            agents_live_max = agents_max + dice.small(4);
+        }
+        Command::ApplySettings { agents_max, agents_live_max }
+    }
+
+    /// A new process asks what time it is, and may hear anything.
+    pub fn set_clock(&mut self, dice: &mut Dice) {
+        let by = dice.below(HOUR_MS);
+        match dice.below(4) {
+            0 => {
+                self.counters.count(Fault::ClockBack);
+                self.now = Timestamp(self.now.0.saturating_sub(by));
+            }
+            1 => {
+                self.counters.count(Fault::ClockForward);
+                self.now = self.now.plus(by);
+            }
+            _ => self.now = self.now.plus(by / HOUR_MS * 1_000),
+        }
+    }
+
+    /// One more death, to see that the last state is on the disk too.
+    pub fn die_at_the_end(&mut self) {
+        self.die();
+        invariants::check(self);
+    }
+}

@@ -1,0 +1,125 @@
+//! A disk that loses what was not synced, tears what was being written, and fills up.
+//!
+//! The journal on it is a log of records, one per append. A record counts when all of it is there:
+//! what is left of a torn one is thrown away when the log is opened again.
+
+use pitcrew_model::{Effect, EffectId, Entry, Seq};
+use pitcrew_store::{AppendError, AppendErrorKind, Batch, Journal, MemoryJournal, ReadError};
+use std::{
+    panic::resume_unwind,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+#[derive(Debug, Default)]
+pub struct Disk {
+    synced: MemoryJournal,
+    /// The record that is being written, and how many of its parts are on the disk.
+    unsynced: Option<(Batch, usize)>,
+    /// What the next append dies of.
+    pub death: Option<Death>,
+    /// Appends that are still refused, and how.
+    pub refusals: (u32, Refusal),
+}
+
+/// Where in an append the process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    BeforeWriting,
+    /// In the middle of the record.
+    Torn {
+        parts: u8,
+    },
+    /// The record is whole; nobody made sure of it, and it survived or not.
+    Unsynced {
+        kept: bool,
+    },
+    /// It is durable, and nobody was told.
+    Synced,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusal {
+    #[default]
+    Full,
+    ReadOnly,
+    Busy,
+}
+
+/// Thrown where the simulated process dies. No panic: nobody is told but whoever catches it.
+pub struct Died;
+
+impl Disk {
+    fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        if self.refusals.0 > 0 {
+            self.refusals.0 -= 1;
+            return Err(self.refused(batch));
+        }
+        let parts = batch.entries.len() + batch.effects.len();
+        match self.death.take() {
+            None => {}
+            Some(Death::BeforeWriting) => resume_unwind(Box::new(Died)),
+            Some(Death::Torn { parts: torn }) => {
+                self.unsynced = Some((batch.clone(), usize::from(torn) % parts.max(1)));
+                resume_unwind(Box::new(Died))
+            }
+            Some(Death::Unsynced { kept }) => {
+                self.unsynced = kept.then(|| (batch.clone(), parts));
+                resume_unwind(Box::new(Died))
+            }
+            Some(Death::Synced) => {
+                self.synced.append(batch)?;
+                resume_unwind(Box::new(Died))
+            }
+        }
+        self.synced.append(batch)
+    }
+
+    fn refused(&self, batch: &Batch) -> AppendError {
+        let cause = || "simulated".into();
+        let kind = match self.refusals.1 {
+            Refusal::Full => AppendErrorKind::Full(cause()),
+            Refusal::ReadOnly => AppendErrorKind::ReadOnly(cause()),
+            Refusal::Busy => AppendErrorKind::Busy(cause()),
+        };
+        AppendError { path: "simulated".into(), events_count: batch.entries.len(), kind }
+    }
+
+    /// What a process that opens the log finds. A whole record at its end is taken, a torn one is not.
+    pub fn recover(&mut self) {
+        self.death = None;
+        if let Some((batch, parts)) = self.unsynced.take()
+            && parts == batch.entries.len() + batch.effects.len()
+        {
+            self.synced.append(&batch).expect("the record continues the log");
+        }
+    }
+}
+
+/// The disk as a process has it open.
+#[derive(Clone, Debug, Default)]
+pub struct OpenDisk(Arc<Mutex<Disk>>);
+
+impl OpenDisk {
+    /// A death in the middle of an append leaves the lock poisoned, and the disk as it should be.
+    pub fn lock(&self) -> MutexGuard<'_, Disk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for OpenDisk {
+    fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        self.lock().append(batch)
+    }
+
+    fn read(&self, after: Seq, limit: usize) -> Result<Vec<Entry>, ReadError> {
+        self.lock().synced.read(after, limit)
+    }
+
+    fn open_effects(&self) -> Result<Vec<(EffectId, Effect)>, ReadError> {
+        self.lock().synced.open_effects()
+    }
+
+    fn last(&self) -> Result<Seq, ReadError> {
+        self.lock().synced.last()
+    }
+}

@@ -1,0 +1,88 @@
+//! How drivers carry out what the kernel orders: well, badly, twice, or in part.
+//!
+//! They keep the promises of the real ones: every order ends in one answer, and an order that comes
+//! again finds what the first one did.
+
+mod vault;
+mod sessions;
+mod failures;
+
+use crate::{counters::Fault, dice::Dice, world::World};
+use pitcrew_model::{Effect, EffectId, EffectResult, Failure};
+use pitcrew_runtime::Subject;
+
+/// Whether anything may go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    Any,
+    Good,
+}
+
+impl World {
+    /// Goes on with one order; its answer waits to be taken.
+    pub fn drive(&mut self, id: EffectId, dice: &mut Dice, mood: Mood) {
+        let Some(running) = self.running.get(&id) else { return };
+        let (effect, cut) = (running.effect.clone(), running.cut);
+        if cut && dice.one_in(2) && !matches!(effect, Effect::StartAgent { .. }) {
+            self.counters.count(Fault::Cut);
+            let by = "orchestrator".into();
+            let result = Subject::of(&effect).failed_with(Failure::Cancelled { by });
+            return self.done(id, result);
+        }
+        let fails = mood == Mood::Any && dice.one_in(self.faults_one_in);
+        if let Some(result) = self.carry_out(id, &effect, dice, mood, fails) {
+            self.done(id, result);
+        }
+    }
+
+    fn done(&mut self, id: EffectId, result: EffectResult) {
+        self.running.remove(&id);
+        self.tell(id, result);
+    }
+
+    /// The answer, or nothing where it takes longer.
+    fn carry_out(
+        &mut self,
+        id: EffectId,
+        effect: &Effect,
+        dice: &mut Dice,
+        mood: Mood,
+        fails: bool,
+    ) -> Option<EffectResult> {
+        Some(match effect {
+            Effect::PreparePlan { plan, .. } => self.prepare_plan(*plan, dice, fails),
+            Effect::CheckBase { plan, checks, .. } => self.check_base(*plan, checks, fails),
+            Effect::PrepareCheckout { attempt, start, .. } => {
+                self.prepare_checkout(*attempt, start, dice, fails)
+            }
+            Effect::StartAgent { worker, attempt, .. } => {
+                self.start_agent(*worker, *attempt, dice, fails)
+            }
+            Effect::Prompt { worker, .. } => return self.prompt(id, *worker, dice, mood),
+            Effect::AnswerPermission { worker, call, option } => {
+                self.answer_permission(*worker, call, option.as_ref())
+            }
+            Effect::InterruptTurn { worker } => self.interrupt(id, *worker, dice, fails),
+            Effect::StopAgent { worker } => self.stop_agent(*worker),
+            Effect::CollectWork { attempt, start, base, .. } => {
+                self.git.must_know(start, "start");
+                self.git.must_know(base, "base");
+                self.collect_work(*attempt, dice, fails)
+            }
+            Effect::SaveWork { attempt, .. } => self.save_work(*attempt, fails),
+            Effect::Verify { attempt, onto, work, checks, .. } => {
+                self.git.must_know(work, "work");
+                self.verify(*attempt, onto, checks, dice, fails)
+            }
+            Effect::Integrate { attempt, plan, onto, merged } => {
+                self.integrate((*plan, *attempt), onto, merged, dice, fails)
+            }
+            Effect::Land { plan, head, .. } => {
+                // Few schedules come to a landing, so those that do have something to land against.
+                let fails = mood == Mood::Any && dice.one_in(2);
+                self.land(*plan, head, dice, fails)
+            }
+            Effect::RemoveCheckout { attempt, .. } => self.remove_checkout(*attempt, fails),
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! A little git: what the drivers did to the vault, the checkouts and the user's branch.
+
+use crate::broken::hold;
+use pitcrew_model::{AttemptId, CommitId, PlanBase, PlanId, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub struct Git {
+    pub plans: BTreeMap<PlanId, Branch>,
+    pub checkouts: BTreeMap<AttemptId, Checkout>,
+    commits: BTreeSet<CommitId>,
+    /// What was verified: on top of what, and as what.
+    verified: BTreeSet<(AttemptId, CommitId, CommitId)>,
+    next: u64,
+}
+
+/// The integration branch of a plan.
+#[derive(Debug)]
+pub struct Branch {
+    pub base: PlanBase,
+    pub head: CommitId,
+    pub integrated: BTreeSet<TaskId>,
+    /// The head that is in the user's branch, and the merge it became there.
+    pub landed: Option<(CommitId, CommitId)>,
+}
+
+#[derive(Debug)]
+pub struct Checkout {
+    /// Changes that the agent made.
+    pub written: u32,
+    /// Of these, in the vault.
+    pub saved: u32,
+    /// The driver has been asked to save, and said how it went.
+    pub tried: bool,
+    pub there: bool,
+}
+
+impl Git {
+    pub fn commit(&mut self, name: &str) -> CommitId {
+        self.next += 1;
+        let commit = CommitId(format!("{name}.{}", self.next));
+        self.commits.insert(commit.clone());
+        commit
+    }
+
+    pub fn must_know(&self, commit: &CommitId, what: &str) {
+        hold!(
+            self.commits.contains(commit),
+            "drivers are told commits that exist",
+            "{what} {commit}"
+        );
+    }
+
+    /// The same again where it was done before and nobody heard of it.
+    pub fn prepare_plan(&mut self, plan: PlanId) -> PlanBase {
+        if let Some(branch) = self.plans.get(&plan) {
+            return branch.base.clone();
+        }
+        let start = self.commit("base");
+        let base = PlanBase {
+            branch: Some("main".into()),
+            tip: start.clone(),
+            start: start.clone(),
+            dirty_count: 0,
+            notes: Vec::new(),
+        };
+        let branch =
+            Branch { base: base.clone(), head: start, integrated: BTreeSet::new(), landed: None };
+        self.plans.insert(plan, branch);
+        base
+    }
+
+    pub fn prepare_checkout(&mut self, attempt: AttemptId) {
+        let fresh = Checkout { written: 0, saved: 0, tried: false, there: true };
+        self.checkouts.entry(attempt).or_insert(fresh).there = true;
+    }
+
+    pub fn write(&mut self, attempt: AttemptId) {
+        let it = self.checkouts.get_mut(&attempt).filter(|it| it.there);
+        hold!(it.is_some(), "no checkout goes under a live agent", "{attempt} writes nowhere");
+        if let Some(it) = it {
+            it.written += 1;
+        }
+    }
+
+    /// Takes the work of a checkout into the vault.
+    pub fn save(&mut self, attempt: AttemptId, name: &str) -> Option<CommitId> {
+        let it = self.checkouts.get_mut(&attempt).filter(|it| it.there)?;
+        it.saved = it.written;
+        Some(self.commit(name))
+    }
+
+    pub fn tried_to_save(&mut self, attempt: AttemptId) {
+        if let Some(it) = self.checkouts.get_mut(&attempt) {
+            it.tried = true;
+        }
+    }
+
+    pub fn verify(&mut self, attempt: AttemptId, onto: &CommitId) -> CommitId {
+        let merged = self.commit("merge");
+        self.verified.insert((attempt, onto.clone(), merged.clone()));
+        merged
+    }
+
+    /// Compare-and-set, and the same again where it was done before.
+    pub fn integrate(
+        &mut self,
+        (plan, task, attempt): (PlanId, TaskId, AttemptId),
+        onto: &CommitId,
+        merged: &CommitId,
+    ) {
+        let checked = self.verified.contains(&(attempt, onto.clone(), merged.clone()));
+        hold!(checked, "only what was verified is integrated", "{attempt}: {merged} on {onto}");
+        let branch = self.plans.get_mut(&plan).expect("the plan was prepared");
+        if branch.head == *merged {
+            return;
+        }
+        let head = &branch.head;
+        hold!(head == onto, "one piece of work is integrated at a time", "{head} is not {onto}");
+        branch.head = merged.clone();
+        let first = branch.integrated.insert(task);
+        hold!(first, "nothing is integrated twice", "{task} in {plan}");
+    }
+
+    pub fn land(&mut self, plan: PlanId, head: &CommitId) -> CommitId {
+        let branch = &self.plans[&plan];
+        let (now, told) = (&branch.head, head);
+        hold!(now == told, "what is landed is what is integrated", "{now} is the head, not {told}");
+        if let Some((landed, merge)) = &branch.landed
+            && landed == head
+        {
+            return merge.clone();
+        }
+        let merge = self.commit("landing");
+        let landed = Some((head.clone(), merge.clone()));
+        self.plans.get_mut(&plan).expect("the plan was prepared").landed = landed;
+        merge
+    }
+
+    /// Whether the checkout could go without a loss.
+    pub fn remove(&mut self, attempt: AttemptId) -> bool {
+        let Some(it) = self.checkouts.get_mut(&attempt) else { return true };
+        let safe = it.saved == it.written;
+        it.there &= !safe;
+        safe
+    }
+}

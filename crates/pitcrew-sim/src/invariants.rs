@@ -1,0 +1,117 @@
+//! What must hold of the state after every step, computed the slow way from the facts.
+
+mod tasks;
+mod workers;
+
+use crate::{broken::hold, world::World};
+use pitcrew_kernel::{Process, State, Worker};
+use pitcrew_model::{Effect, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+
+pub fn slots_used(state: &State) -> u32 {
+    let takes = |it: &&Worker| {
+        matches!(it.status, WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running)
+    };
+    count(state.workers.iter().filter(takes))
+}
+
+pub fn processes(state: &State) -> u32 {
+    let counts = |it: &&Worker| {
+        it.status == WorkerStatus::Created
+            || matches!(it.process, Process::Alive | Process::Stopping)
+    };
+    count(state.workers.iter().filter(counts))
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(items.count()).expect("a small number")
+}
+
+pub fn check(world: &World) {
+    let state = world.state();
+    let open = world.ledger.open.keys();
+    hold!(open.eq(state.effects.iter()), "the state knows what is open", "{:?}", state.effects);
+    check_limits(world, state);
+    for task in state.tasks.iter() {
+        tasks::check(state, task, world.settled_at);
+    }
+    for attempt in state.attempts.iter() {
+        tasks::check_attempt(world, attempt);
+    }
+    for worker in state.workers.iter() {
+        workers::check(state, worker, world.settled_at);
+    }
+    check_requests(state);
+    check_plans(world, state);
+}
+
+fn check_limits(world: &World, state: &State) {
+    let ledger = &world.ledger;
+    let limits = (state.agents_max, state.agents_live_max);
+    let stored = (ledger.agents_max, ledger.agents_live_max);
+    hold!(limits == stored, "the limits are those that were set", "{limits:?}, not {stored:?}");
+    let (slots, counted) = (slots_used(state), state.agenda.slots_used);
+    hold!(slots == counted, "slots are counted", "{slots}, not {counted}");
+    let most = state.agents_max.max(world.slots_before);
+    hold!(slots <= most, "no more workers run than may", "{slots} of {most}");
+    let (processes, counted) = (processes(state), state.agenda.processes_count);
+    hold!(processes == counted, "processes are counted", "{processes}, not {counted}");
+    let most = state.agents_live_max.max(world.processes_before);
+    hold!(processes <= most, "no more processes live than may", "{processes} of {most}");
+}
+
+fn check_requests(state: &State) {
+    for request in state.requests.iter().filter(|it| it.status == RequestStatus::AtUser) {
+        let asked = match request.worker {
+            Some(worker) => {
+                let worker = &state.workers[worker];
+                worker.requests.contains(&request.id)
+                    && state.attempts[worker.attempt].is_open()
+                    && worker.process == Process::Alive
+            }
+            None => state.plans[request.plan].request == Some(request.id),
+        };
+        hold!(asked, "nothing waits for nobody's sake", "{}", request.id);
+    }
+}
+
+fn check_plans(world: &World, state: &State) {
+    for plan in state.plans.iter() {
+        let tasks = || plan.tasks.iter().map(|it| &state.tasks[*it]);
+        let completed = tasks().filter(|it| it.status == TaskStatus::Completed).count();
+        let counted = plan.completed_count;
+        hold!(completed == counted, "completed tasks are counted", "{}", plan.id);
+        if let Some(merging) = plan.merging {
+            let open = state.effects.contains(&merging);
+            hold!(open, "work that is verified is under way", "{}", plan.id);
+        } else if !plan.checking_base {
+            let idle = plan.merge_queue.is_empty();
+            hold!(idle, "collected work is verified", "{} has work and verifies none", plan.id);
+        }
+        let rests = |it: TaskStatus| it.has_ended() || it == TaskStatus::Blocked;
+        if matches!(plan.status, PlanStatus::Completed | PlanStatus::Partial | PlanStatus::Failed) {
+            let going = tasks().find(|it| !rests(it.status));
+            hold!(
+                going.is_none(),
+                "a plan ends with its last task",
+                "{} is {}",
+                plan.id,
+                plan.status
+            );
+        }
+        if plan.status == PlanStatus::Completed {
+            let all = completed == plan.tasks.len();
+            hold!(all, "a completed plan has completed tasks", "{}", plan.id);
+        }
+        if plan.status == PlanStatus::Cancelled {
+            let settled = |it: TaskStatus| it.has_ended() || it == TaskStatus::Integrating;
+            let going = tasks().find(|it| !settled(it.status));
+            hold!(going.is_none(), "cancelling cancels everything below", "{}", plan.id);
+        }
+        let removals = world.ledger.open.values().filter(|it| {
+            matches!(it, Effect::RemoveCheckout { attempt, .. }
+                if state.tasks[state.attempts[*attempt].task].plan == plan.id)
+        });
+        let counted = plan.removals_count;
+        hold!(removals.count() == counted, "removals are counted", "{}", plan.id);
+    }
+}

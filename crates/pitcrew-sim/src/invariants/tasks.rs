@@ -1,0 +1,87 @@
+//! No task waits that could go on, and no attempt is forgotten.
+
+use super::{processes, slots_used};
+use crate::{broken::hold, world::World};
+use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
+use pitcrew_model::{Overlap, PlanStatus, TaskStatus, Timestamp, overlap};
+
+pub fn check(state: &State, task: &Task, now: Timestamp) {
+    let plan = &state.plans[task.plan];
+    let runs = plan.status == PlanStatus::Active && plan.base.is_some();
+    let statuses = || task.depends_on.iter().map(|it| state.tasks[*it].status);
+    let ended = |it: TaskStatus| it.has_ended() || it == TaskStatus::Blocked;
+    let blocked = statuses().any(|it| it != TaskStatus::Completed && ended(it));
+    match task.status {
+        TaskStatus::Pending => {
+            hold!(!blocked, "what can never start is blocked", "{}", task.id);
+            let ready = statuses().all(|it| it == TaskStatus::Completed);
+            let put_away = task.last_attempt().is_none_or(|it| state.attempts[it].put_away);
+            if runs && ready && task.deployed && put_away {
+                let due = task.not_before;
+                hold!(due > now, "what is ready is queued", "{} is due", task.id);
+                hold!(
+                    next_due(state) <= Some(due),
+                    "what is due later is not forgotten",
+                    "{}",
+                    task.id
+                );
+            }
+        }
+        TaskStatus::Blocked => {
+            hold!(blocked, "what is blocked is blocked by something", "{}", task.id)
+        }
+        TaskStatus::Queued if runs => {
+            let free = slots_used(state) < state.agents_max
+                && processes(state) < state.agents_live_max
+                && (plan.head.overlap == Overlap::Allow || !region_is_held(state, task));
+            hold!(!free, "no ready task beside a free slot", "{}", task.id);
+        }
+        TaskStatus::Starting | TaskStatus::Running | TaskStatus::Verifying => {
+            let attempt = task.last_attempt().map(|it| &state.attempts[it]);
+            let open = attempt.is_some_and(Attempt::is_open);
+            hold!(open, "what runs has an open attempt", "{}", task.id);
+        }
+        TaskStatus::Queued
+        | TaskStatus::Integrating
+        | TaskStatus::Completed
+        | TaskStatus::Partial
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled => {}
+    }
+}
+
+fn region_is_held(state: &State, task: &Task) -> bool {
+    let mut holders = state.tasks.iter().filter(|it| it.status.in_attempt());
+    holders.any(|it| overlap(&it.spec.region, &task.spec.region))
+}
+
+/// Every attempt that is not done with has something under way that will take it further.
+pub fn check_attempt(world: &World, attempt: &Attempt) {
+    let state = world.state();
+    let task = &state.tasks[attempt.task];
+    let worker = &state.workers[attempt.worker];
+    let under_way = || attempt.step.is_some_and(|it| state.effects.contains(&it));
+    if attempt.is_open() {
+        let status = task.status;
+        hold!(status.in_attempt(), "an open attempt is its task's", "{}: {status}", attempt.id);
+        let last = task.last_attempt() == Some(attempt.id);
+        hold!(last, "the last attempt is the open one", "{}", attempt.id);
+        let queued = || state.plans[task.plan].merge_queue.contains(&attempt.id);
+        let moves = under_way() || queued() || waits_for_somebody(state, worker);
+        hold!(moves, "nothing is stuck", "{} of {} ({})", attempt.id, task.id, worker.status);
+    } else if !attempt.put_away {
+        hold!(under_way(), "every attempt is put away", "{}", attempt.id);
+    }
+    if !attempt.is_open() {
+        let over = worker.status.has_ended();
+        hold!(over, "no worker outlives its attempt", "{} outlives {}", worker.id, attempt.id);
+        hold!(worker.deadline.is_none(), "what is over has no deadline", "{}", worker.id);
+    }
+}
+
+fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
+    let paused = state.plan_of(&state.attempts[worker.attempt]).status == PlanStatus::Paused;
+    worker.status.is_parked()
+        && worker.process == Process::Alive
+        && (paused || !worker.requests.is_empty() || !worker.comebacks.is_empty())
+}

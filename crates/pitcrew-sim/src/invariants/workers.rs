@@ -1,0 +1,26 @@
+//! No worker waits that could go on, and none has more time than it was given.
+
+use super::slots_used;
+use crate::broken::hold;
+use pitcrew_kernel::{Comeback, Process, State, Worker};
+use pitcrew_model::{PlanStatus, Timestamp, WorkerStatus};
+
+pub fn check(state: &State, worker: &Worker, now: Timestamp) {
+    let attempt = &state.attempts[worker.attempt];
+    if !attempt.is_open() || worker.process != Process::Alive {
+        return;
+    }
+    let decided = worker.comebacks.iter().any(|it| matches!(it, Comeback::Permission { .. }));
+    let can_go_on = decided || (worker.turn.is_none() && !worker.comebacks.is_empty());
+    if worker.status == WorkerStatus::Running {
+        hold!(worker.turn.is_some(), "a running worker has a turn", "{}", worker.id);
+        hold!(!decided, "a worker is told what was decided", "{}", worker.id);
+        let left = worker.deadline.is_some_and(|it| it > now);
+        hold!(left, "nobody has more time than was given", "{}", worker.id);
+    } else if worker.status.is_parked() {
+        hold!(worker.deadline.is_none(), "time stands still for the parked", "{}", worker.id);
+        let plan = state.plan_of(attempt);
+        let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
+        hold!(!(can_go_on && free), "no parked worker beside a free slot", "{}", worker.id);
+    }
+}

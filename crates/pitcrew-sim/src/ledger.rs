@@ -1,0 +1,276 @@
+//! The journal, folded a second time and in the plainest way, with what must be true of each event.
+//!
+//! Knows nothing of the kernel's state: what the kernel forgets, this remembers.
+
+mod rows;
+mod moves;
+mod attempts;
+mod results;
+
+pub use rows::{Attempt, Plan, Process, Request, Task, Worker};
+
+use crate::{broken::hold, counters::Reached};
+use pitcrew_model::{
+    AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, LandingStatus, PlanId, RequestId,
+    RequestKind, RequestStatus, TaskId, Timestamp, WorkerId, limits,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug)]
+pub struct Ledger {
+    /// Entries seen.
+    pub seq: u64,
+    pub at: Timestamp,
+    pub agents_max: u32,
+    pub agents_live_max: u32,
+    pub plans: Vec<Plan>,
+    pub tasks: Vec<Task>,
+    pub attempts: Vec<Attempt>,
+    pub workers: Vec<Worker>,
+    pub requests: Vec<Request>,
+    /// Calls that were decided, by whom ever.
+    pub calls: BTreeSet<(WorkerId, String)>,
+    pub open: BTreeMap<EffectId, Effect>,
+    pub reached: Reached,
+    pub timeouts_count: u64,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self {
+            seq: 0,
+            at: Timestamp(0),
+            agents_max: limits::AGENTS_MAX_DEFAULT,
+            agents_live_max: limits::AGENTS_LIVE_MAX_DEFAULT,
+            plans: Vec::new(),
+            tasks: Vec::new(),
+            attempts: Vec::new(),
+            workers: Vec::new(),
+            requests: Vec::new(),
+            calls: BTreeSet::new(),
+            open: BTreeMap::new(),
+            reached: Reached::default(),
+            timeouts_count: 0,
+        }
+    }
+}
+
+/// Where the row of an id is.
+fn place(number: u64) -> usize {
+    usize::try_from(number).expect("ids fit") - 1
+}
+
+impl Ledger {
+    pub fn plan(&mut self, plan: PlanId) -> &mut Plan {
+        &mut self.plans[place(plan.0)]
+    }
+
+    pub fn task(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[place(task.0)]
+    }
+
+    pub fn attempt(&mut self, attempt: AttemptId) -> &mut Attempt {
+        &mut self.attempts[place(attempt.0)]
+    }
+
+    pub fn worker(&mut self, worker: WorkerId) -> &mut Worker {
+        &mut self.workers[place(worker.0)]
+    }
+
+    pub fn request(&mut self, request: RequestId) -> &mut Request {
+        &mut self.requests[place(request.0)]
+    }
+
+    pub fn task_of(&self, attempt: AttemptId) -> &Task {
+        &self.tasks[place(self.attempts[place(attempt.0)].task.0)]
+    }
+
+    pub fn plan_id_of(&self, attempt: AttemptId) -> PlanId {
+        self.task_of(attempt).plan
+    }
+
+    pub fn plan_of(&mut self, attempt: AttemptId) -> &mut Plan {
+        let plan = self.plan_id_of(attempt);
+        self.plan(plan)
+    }
+
+    pub fn attempt_of(&mut self, worker: WorkerId) -> &mut Attempt {
+        let attempt = self.worker(worker).attempt;
+        self.attempt(attempt)
+    }
+
+    /// Takes an entry with the effect that was stored beside it.
+    pub fn see(&mut self, entry: &Entry, effect: Option<&Effect>) {
+        self.seq += 1;
+        hold!(
+            entry.seq.0 == self.seq,
+            "the journal has no gap",
+            "{} after {}",
+            entry.seq,
+            self.seq
+        );
+        self.at = entry.at;
+        let id = EffectId(entry.seq.0);
+        self.fold(id, &entry.event);
+        if let Some(effect) = effect {
+            self.begin(id, effect);
+        }
+    }
+
+    fn begin(&mut self, id: EffectId, effect: &Effect) {
+        self.open.insert(id, effect.clone());
+    }
+
+    fn fold(&mut self, id: EffectId, event: &Event) {
+        match event {
+            Event::SettingsApplied { agents_live_max, .. } => {
+                self.agents_live_max = *agents_live_max;
+            }
+            Event::AgentsMaxSet { count } => self.agents_max = *count,
+            Event::PlanCreated { head, status, .. } => {
+                self.plans.push(Plan::new(*status, head.overlap));
+                self.reached.plans |= 1 << (*status as u32);
+            }
+            Event::TaskAdded { plan, task, spec, depends_on } => {
+                self.tasks.push(Task::new(*plan, spec, depends_on));
+                self.plan(*plan).tasks.push(*task);
+            }
+            Event::PlanMoved { plan, from, to, .. } => self.plan_moved(*plan, *from, *to),
+            Event::PlanOpened { plan } => self.plan_opened(*plan),
+            Event::BaseCheckAsked { plan } => self.plan(*plan).checking_base = Some(id),
+            Event::TaskMoved { task, from, to, reason, .. } => {
+                self.task_moved(*task, *from, *to, reason);
+            }
+            Event::TaskDeployed { task, .. } => self.task(*task).deployed = true,
+            Event::RetryGranted { task, .. } => self.task(*task).grant(),
+            Event::AttemptOpened { attempt, task, worker, number, .. } => {
+                self.attempt_opened(*attempt, *task, *worker, *number);
+            }
+            Event::AttemptEnded { attempt, outcome, failure } => {
+                self.attempt_ended(*attempt, *outcome, failure.as_ref());
+            }
+            Event::WorkerMoved { worker, from, to, .. } => self.worker_moved(*worker, *from, *to),
+            Event::AgentStartAsked { worker } => self.start_asked(*worker),
+            Event::TurnOpened { worker, cause } => self.turn_opened(id, *worker, cause),
+            Event::StopAsked { worker } => self.stop_asked(*worker),
+            Event::AgentExited { worker, .. } => self.agent_exited(*worker),
+            Event::CompletionClaimed { attempt, claim, .. } => {
+                self.attempt(*attempt).claim = Some(*claim);
+            }
+            Event::CollectAsked { attempt } => self.collect_asked(*attempt),
+            Event::SaveAsked { attempt } => self.save_asked(id, *attempt),
+            Event::VerifyAsked { attempt, onto } => self.verify_asked(id, *attempt, onto),
+            Event::IntegrateAsked { attempt } => self.integrate_asked(id, *attempt),
+            Event::RequestOpened { request, plan, worker, kind, .. } => {
+                self.request_opened(*request, *plan, *worker, kind);
+            }
+            Event::RequestMoved { request, from, to, .. } => {
+                self.request_moved(*request, *from, *to);
+            }
+            Event::ToolDecided { worker, call, .. } => {
+                self.calls.insert((*worker, call.clone()));
+            }
+            Event::ToolAnswered { request, .. } => self.tool_answered(*request),
+            Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
+            Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
+            Event::EffectEnded { effect, result } => self.effect_ended(*effect, result),
+            Event::InterruptAsked { .. }
+            | Event::ActivityNoted { .. }
+            | Event::Abandoned { .. } => {}
+        }
+    }
+
+    fn request_opened(
+        &mut self,
+        request: RequestId,
+        plan: PlanId,
+        worker: Option<WorkerId>,
+        kind: &RequestKind,
+    ) {
+        if let (Some(worker), RequestKind::ToolUse { call, .. }) = (worker, kind) {
+            let same = |it: &&Request| it.worker == Some(worker) && it.call.as_ref() == Some(call);
+            let again =
+                self.requests.iter().any(|it| same(&it) && it.status == RequestStatus::AtUser);
+            hold!(!again, "a call is put before a person once", "{call} of {worker}");
+            self.calls.insert((worker, call.clone()));
+        }
+        let status = RequestStatus::AtUser;
+        self.reached.requests |= 1 << (status as u32);
+        let call =
+            if let RequestKind::ToolUse { call, .. } = kind { Some(call.clone()) } else { None };
+        let approves_plan = *kind == RequestKind::PlanExecution;
+        let row = Request { plan, worker, status, call, approves_plan, answered: false };
+        self.requests.push(row);
+        hold!(self.requests.len() as u64 == request.0, "ids have no gap", "{request}");
+    }
+
+    fn tool_answered(&mut self, request: RequestId) {
+        let it = self.request(request);
+        let decided = matches!(it.status, RequestStatus::Approved | RequestStatus::Denied);
+        hold!(decided, "a call is answered by a person", "{request} is {}", it.status);
+        hold!(!it.answered, "a call is answered once", "{request}");
+        it.answered = true;
+    }
+
+    fn verify_asked(&mut self, id: EffectId, attempt: AttemptId, onto: &CommitId) {
+        let row = self.attempt(attempt);
+        hold!(row.collected, "only collected work is verified", "{attempt}");
+        let plan = self.plan_of(attempt);
+        hold!(plan.merging.is_none(), "one piece of work is verified at a time", "{attempt}");
+        hold!(plan.checking_base.is_none(), "the base is checked before work is", "{attempt}");
+        let head = plan.integrated.as_ref();
+        hold!(
+            head == Some(onto),
+            "work is verified on the integration head",
+            "{attempt} on {onto}"
+        );
+        plan.merging = Some(id);
+    }
+
+    fn integrate_asked(&mut self, id: EffectId, attempt: AttemptId) {
+        let row = self.attempt(attempt);
+        let (verified, failed) = (row.verified, row.has_failed());
+        hold!(verified, "only what was verified is integrated", "{attempt}");
+        hold!(!failed, "what has failed is not integrated", "{attempt}");
+        let plan = self.plan_of(attempt);
+        hold!(plan.merging.is_none(), "one piece of work is integrated at a time", "{attempt}");
+        plan.merging = Some(id);
+    }
+
+    fn removal_asked(&mut self, attempt: AttemptId) {
+        let row = self.attempt(attempt);
+        let (worker, put_away) = (row.worker, row.is_put_away());
+        hold!(put_away, "work is saved before its checkout goes", "{attempt}");
+        hold!(!row.going && !row.gone, "a checkout is removed once", "{attempt}");
+        row.going = true;
+        let lives = self.worker(worker).process.may_live();
+        hold!(!lives, "no checkout goes under a live agent", "{attempt}");
+    }
+
+    fn collect_asked(&mut self, attempt: AttemptId) {
+        let row = self.attempt(attempt);
+        let (open, claim, worker) = (row.outcome.is_none(), row.claim, row.worker);
+        let done = matches!(claim, Some(Claim::Success | Claim::Partial));
+        hold!(open && done, "work is collected when its agent says so", "{attempt}");
+        let gone = self.worker(worker).process == Process::Gone;
+        hold!(gone, "nothing is collected under a live agent", "{attempt}");
+    }
+
+    fn save_asked(&mut self, id: EffectId, attempt: AttemptId) {
+        let row = self.attempt(attempt);
+        row.saving = Some(id);
+        let worker = row.worker;
+        let lives = self.worker(worker).process.may_live();
+        hold!(!lives, "nothing is saved under a live agent", "{attempt}");
+    }
+
+    fn landing_moved(&mut self, plan: PlanId, from: LandingStatus, to: LandingStatus) {
+        let row = self.plan(plan);
+        hold!(row.landing == from, "what moves was there", "{plan}: {from}, not {}", row.landing);
+        hold!(from.may_become(to), "only legal transitions happen", "{plan}: {from} -> {to}");
+        row.landing = to;
+        let ended = row.status.has_ended();
+        hold!(to != LandingStatus::Merging || ended, "an ended plan is landed", "{plan}");
+        self.reached.landings |= 1 << (to as u32) | 1 << (from as u32);
+    }
+}

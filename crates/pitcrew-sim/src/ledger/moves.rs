@@ -1,0 +1,98 @@
+//! Transitions: only from where something is, only where the tables lead, and only for a reason.
+
+use super::{Ledger, place};
+use crate::broken::hold;
+use pitcrew_model::{
+    Failure, Outcome, PlanId, PlanStatus, Reason, RequestId, RequestStatus, TaskId, TaskStatus,
+    Timestamp, WorkerId, WorkerStatus, limits,
+};
+
+impl Ledger {
+    pub(super) fn plan_moved(&mut self, plan: PlanId, from: PlanStatus, to: PlanStatus) {
+        let row = self.plan(plan);
+        hold!(row.status == from, "what moves was there", "{plan}: {from}, not {}", row.status);
+        hold!(from.may_become(to), "only legal transitions happen", "{plan}: {from} -> {to}");
+        row.status = to;
+        self.reached.plans |= 1 << (from as u32) | 1 << (to as u32);
+        if from == PlanStatus::AwaitingApproval && to == PlanStatus::Active {
+            let asked = self.requests.iter().filter(|it| it.plan == plan && it.approves_plan);
+            let mut unapproved = asked.filter(|it| it.status != RequestStatus::Approved);
+            hold!(unapproved.next().is_none(), "a plan runs when a person agreed", "{plan}");
+        }
+    }
+
+    pub(super) fn plan_opened(&mut self, plan: PlanId) {
+        let status = self.plan(plan).status;
+        hold!(status == PlanStatus::Active, "only an active plan is prepared", "{plan}: {status}");
+    }
+
+    pub(super) fn task_moved(
+        &mut self,
+        task: TaskId,
+        from: TaskStatus,
+        to: TaskStatus,
+        reason: &Reason,
+    ) {
+        let row = self.task(task);
+        hold!(row.status == from, "what moves was there", "{task}: {from}, not {}", row.status);
+        hold!(from.may_become(to), "only legal transitions happen", "{task}: {from} -> {to}");
+        row.status = to;
+        row.not_before = Timestamp(0);
+        if let Reason::Failure { failure, retry_at } = reason {
+            row.not_before = retry_at.unwrap_or_default();
+            if from.in_attempt() {
+                self.count_attempt(task, to, failure);
+            }
+        }
+        self.reached.tasks |= 1 << (from as u32) | 1 << (to as u32);
+        if to == TaskStatus::Completed {
+            let last = self.task(task).attempts.last().copied().expect("it ran");
+            let integrated = self.attempt(last).integrated;
+            hold!(integrated, "completed means integrated", "{task}");
+        }
+    }
+
+    /// As many attempts as were granted, no more and no less. What we interrupt ourselves is free.
+    fn count_attempt(&mut self, task: TaskId, to: TaskStatus, failure: &Failure) {
+        let row = self.task(task);
+        let free =
+            *failure == Failure::Interrupted && row.interruptions < limits::INTERRUPTIONS_FREE_MAX;
+        if free {
+            row.interruptions += 1;
+        } else {
+            row.spent += 1;
+        }
+        let (spent, granted) = (row.spent, row.granted);
+        let left = (free || spent < granted) && failure.is_retryable();
+        let last = row.attempts.last().copied().expect("it ran");
+        // Work that a person took as it is and that does not merge is the person's again.
+        let accepted = self.attempt(last).outcome == Some(Outcome::Partial);
+        let detail = || format!("{task}: {spent} of {granted} are spent");
+        if to == TaskStatus::Pending {
+            hold!(left, "no attempt is begun that was not granted", "{}", detail());
+        } else if to == TaskStatus::Failed && !accepted {
+            hold!(!left, "every granted attempt is made", "{}", detail());
+        }
+    }
+
+    pub(super) fn worker_moved(&mut self, worker: WorkerId, from: WorkerStatus, to: WorkerStatus) {
+        let row = self.worker(worker);
+        hold!(row.status == from, "what moves was there", "{worker}: {from}, not {}", row.status);
+        hold!(from.may_become(to), "only legal transitions happen", "{worker}: {from} -> {to}");
+        row.status = to;
+        self.reached.workers |= 1 << (from as u32) | 1 << (to as u32);
+    }
+
+    pub(super) fn request_moved(
+        &mut self,
+        request: RequestId,
+        from: RequestStatus,
+        to: RequestStatus,
+    ) {
+        let row = &mut self.requests[place(request.0)];
+        hold!(row.status == from, "what moves was there", "{request}: {from}, not {}", row.status);
+        hold!(from.may_become(to), "only legal transitions happen", "{request}: {from} -> {to}");
+        row.status = to;
+        self.reached.requests |= 1 << (to as u32);
+    }
+}

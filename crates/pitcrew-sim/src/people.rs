@@ -1,0 +1,160 @@
+//! People: they come late, say things twice, contradict themselves, and change their minds.
+
+use crate::{counters::Fault, dice::Dice, world::World};
+use pitcrew_model::{
+    Actor, AgentRef, Approval, Command, CreatePlan, Deploy, Effort, Freshness, InputBody, Origin,
+    Overlap, PlanHead, PlanId, PlanSpec, RepoPath, RequestId, RequestStatus, TaskId, TaskSpec,
+    TaskWork, Verdict,
+};
+
+impl World {
+    pub fn person(&mut self, dice: &mut Dice) {
+        let command = match &self.last_command {
+            Some(last) if dice.one_in(12) => self.once_more(last.clone(), dice),
+            _ => self.any_command(dice),
+        };
+        self.count_command(&command);
+        self.last_command = Some(command.clone());
+        self.say(Actor::Person, InputBody::Command(command));
+    }
+
+    pub fn hand_in_plan(&mut self, dice: &mut Dice, tasks_max: u8) {
+        let plan = new_plan(dice, u64::from(tasks_max));
+        self.say(Actor::Person, InputBody::Command(Command::CreatePlan(plan)));
+    }
+
+    /// The same again, or the contrary.
+    fn once_more(&mut self, last: Command, dice: &mut Dice) -> Command {
+        if let Command::DecideRequest { request, verdict, reason } = &last
+            && dice.one_in(2)
+        {
+            self.counters.count(Fault::Contradiction);
+            let verdict = match verdict {
+                Verdict::Approve => Verdict::Deny,
+                Verdict::Deny => Verdict::Approve,
+            };
+            return Command::DecideRequest { request: *request, verdict, reason: reason.clone() };
+        }
+        self.counters.count(Fault::SecondAnswer);
+        last
+    }
+
+    fn any_command(&mut self, dice: &mut Dice) -> Command {
+        let state = self.state();
+        let (tasks, plans) = (state.tasks.len() as u64, state.plans.len() as u64);
+        let (task, plan) = (TaskId(1 + dice.below(tasks + 1)), PlanId(1 + dice.below(plans + 1)));
+        let request = self.some_request(dice);
+        let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
+        let freshness = if dice.one_in(3) { Freshness::Fresh } else { Freshness::Continue };
+        let approval = if dice.one_in(2) { Approval::Given } else { Approval::Ask };
+        match dice.below(40) {
+            0..12 => Command::DecideRequest { request, verdict, reason: None },
+            12..17 => Command::AnswerQuestion { request, text: "answer".into() },
+            17..20 => Command::DeployTask { task },
+            20..25 => {
+                let other = TaskId(1 + dice.below(tasks.max(1)));
+                let tasks = if dice.one_in(2) { vec![task] } else { vec![task, other] };
+                Command::RetryTasks { tasks, freshness }
+            }
+            25 | 26 => Command::AcceptTask { task },
+            27 | 28 => Command::CancelTask { task },
+            29 if dice.one_in(4) => Command::CancelPlan { plan },
+            29 | 30 => Command::PausePlan { plan },
+            31..34 => Command::ResumePlan { plan },
+            34 => Command::AbandonTask { task },
+            35 => Command::AbandonPlan { plan },
+            36 | 37 => Command::LandPlan { plan, approval },
+            38 => Command::CollectGarbage,
+            _ => Command::SetAgentsMax { count: dice.small(5) },
+        }
+    }
+
+    fn some_request(&mut self, dice: &mut Dice) -> RequestId {
+        let all = self.ledger.requests.iter().zip(1..);
+        let open = all.filter(|it| it.0.status == RequestStatus::AtUser);
+        let open: Vec<RequestId> = open.map(|it| RequestId(it.1)).collect();
+        match dice.pick(&open) {
+            Some(request) if !dice.one_in(10) => request,
+            _ => RequestId(1 + dice.below(self.ledger.requests.len() as u64 + 1)),
+        }
+    }
+
+    fn count_command(&mut self, command: &Command) {
+        if let Command::DecideRequest { request, .. } | Command::AnswerQuestion { request, .. } =
+            command
+        {
+            let mut all = self.ledger.requests.iter().zip(1..);
+            let it = all.find(|it| it.1 == request.0);
+            if it.is_some_and(|it| it.0.status != RequestStatus::AtUser) {
+                self.counters.count(Fault::LateAnswer);
+            }
+        }
+        let fault = match command {
+            Command::CancelTask { .. } | Command::CancelPlan { .. } => Fault::Cancelled,
+            Command::PausePlan { .. } => Fault::Paused,
+            Command::RetryTasks { .. } => Fault::Retried,
+            Command::AcceptTask { .. } => Fault::Accepted,
+            Command::AbandonTask { .. } | Command::AbandonPlan { .. } => Fault::Abandoned,
+            Command::LandPlan { .. } => Fault::Landed,
+            Command::SetAgentsMax { .. } => Fault::Limited,
+            Command::CreatePlan(_)
+            | Command::DecideRequest { .. }
+            | Command::AnswerQuestion { .. }
+            | Command::DeployTask { .. }
+            | Command::ResumePlan { .. }
+            | Command::CollectGarbage
+            | Command::ApplySettings { .. }
+            | Command::CompleteTask { .. }
+            | Command::Notify { .. } => return,
+        };
+        self.counters.count(fault);
+    }
+}
+
+fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
+    let count = 1 + dice.below(tasks_max);
+    let head = PlanHead {
+        name: "plan".into(),
+        description: String::new(),
+        base: None,
+        deploy: if dice.one_in(6) { Deploy::Manual } else { Deploy::Auto },
+        overlap: if dice.one_in(4) { Overlap::Allow } else { Overlap::Wait },
+        effort: Effort::Low,
+        shared: Vec::new(),
+        setup: Vec::new(),
+        setup_inputs: Vec::new(),
+    };
+    CreatePlan {
+        spec: PlanSpec { head, tasks: (0..count).map(|it| new_task(dice, it, count)).collect() },
+        origin: if dice.one_in(3) { Origin::Intent } else { Origin::File },
+        clean_base: false,
+        approval: if dice.one_in(4) { Approval::Ask } else { Approval::Given },
+    }
+}
+
+fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
+    let regions = ["core", "core/a", "core/b", "ui"];
+    let region = if dice.one_in(3) { None } else { dice.pick(&regions) };
+    let prefix = |it: &str| RepoPath::parse_prefix(it).expect("a path");
+    // Most depend on earlier ones; now and then a cycle is tried.
+    let reach = if dice.one_in(100) { count } else { index };
+    let depends_on = (0..reach).filter(|_| dice.one_in(4)).map(|it| format!("t{it}")).collect();
+    let prompt = String::from("do it");
+    let work = if dice.one_in(5) {
+        TaskWork::Command { prompt, command: "make".into() }
+    } else {
+        TaskWork::Prompt { prompt }
+    };
+    TaskSpec {
+        key: format!("t{index}"),
+        work,
+        region: region.into_iter().map(prefix).collect(),
+        depends_on,
+        agent: AgentRef::backend("agent"),
+        checks: if dice.one_in(2) { vec!["check".into()] } else { Vec::new() },
+        expected_files: Vec::new(),
+        criteria: Vec::new(),
+        attempts_max: 1 + dice.small(3),
+        timeout_ms: if dice.one_in(4) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
+    }
+}

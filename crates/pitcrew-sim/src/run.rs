@@ -1,0 +1,174 @@
+//! Runs one schedule, or very many.
+
+use crate::{
+    broken::Broken,
+    counters::{Counters, Fault},
+    dice::Dice,
+    disk::Refusal,
+    drivers::Mood,
+    ending,
+    schedule::{Choice, Kind, Schedule},
+    world::World,
+};
+use pitcrew_kernel::next_due;
+use pitcrew_model::{Actor, Command, EffectId, InputBody, Signal};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// What became of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    pub broken: Option<Broken>,
+    pub counters: Counters,
+    /// Empty unless it was asked for.
+    pub trace: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracing {
+    Off,
+    On,
+}
+
+/// Runs a schedule to its end, or to the first invariant that breaks.
+pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
+    let mut world = World::new(schedule.faults_one_in, tracing == Tracing::On);
+    let play = || {
+        set_limits(&mut world, schedule.seed);
+        for choice in &schedule.choices {
+            step(&mut world, *choice);
+        }
+        ending::finish(&mut world);
+    };
+    let broken = catch_unwind(AssertUnwindSafe(play)).err().map(Broken::from_payload);
+    let mut counters = std::mem::take(&mut world.counters);
+    counters.reached = world.ledger.reached;
+    for _ in 0..world.ledger.timeouts_count {
+        counters.count(Fault::Timeout);
+    }
+    Report { broken, counters, trace: world.trace.unwrap_or_default() }
+}
+
+/// Few schedules fill twenty places.
+fn set_limits(world: &mut World, seed: u64) {
+    let mut dice = Dice::new(!seed);
+    let agents_max = 1 + dice.small(3);
+    let agents_live_max = agents_max + dice.small(4);
+    let limits = Command::ApplySettings { agents_max, agents_live_max };
+    world.say(Actor::Orchestrator, InputBody::Command(limits));
+    world.flush();
+}
+
+fn step(world: &mut World, choice: Choice) {
+    let mut dice = Dice::new(choice.roll);
+    world.now = world.now.plus(dice.below(20));
+    match choice.kind {
+        Kind::Plan { tasks_max } => world.hand_in_plan(&mut dice, tasks_max),
+        Kind::Driver => {
+            let running: Vec<EffectId> = world.running.keys().copied().collect();
+            match dice.pick(&running) {
+                Some(effect) => world.drive(effect, &mut dice, Mood::Any),
+                None => pass_time(world),
+            }
+        }
+        Kind::Agent => world.anybody_speaks(&mut dice),
+        Kind::Exit => world.somebody_dies(&mut dice),
+        Kind::Person => world.person(&mut dice),
+        Kind::Time => {
+            // Mostly a back-off, sometimes the time-out of whoever runs.
+            let soon = next_due(world.state()).is_some_and(|it| it.since(world.now) < 10_000);
+            if soon || dice.one_in(6) {
+                pass_time(world);
+            } else {
+                world.now = world.now.plus(dice.below(2_000));
+                world.say(Actor::Orchestrator, InputBody::Tick);
+            }
+        }
+        Kind::Clock => {
+            world.set_clock(&mut dice);
+            let now = world.now;
+            world.line(|| format!("> the clock says {now}"));
+        }
+        Kind::Crash => world.crash(&mut dice),
+        Kind::Disk => {
+            let how = [Refusal::Full, Refusal::Full, Refusal::ReadOnly, Refusal::Busy];
+            let refusals = (1 + dice.small(4), dice.pick(&how).expect("a refusal"));
+            world.disk.lock().refusals = refusals;
+            world.line(|| {
+                format!("> the disk takes nothing {} times: {:?}", refusals.0, refusals.1)
+            });
+        }
+        Kind::Echo => {
+            if let Some((effect, result)) = dice.pick(&world.told) {
+                world.counters.count(Fault::ResultTwice);
+                world.signal(Signal::EffectEnded { effect, result });
+            }
+        }
+    }
+    // What comes while the writer is busy is taken together.
+    if !dice.one_in(4) {
+        world.flush();
+    }
+}
+
+/// Until something is due.
+fn pass_time(world: &mut World) {
+    let due = next_due(world.state());
+    world.now = due.map_or(world.now, |it| it.max(world.now));
+    world.say(Actor::Orchestrator, InputBody::Tick);
+}
+
+/// What became of many schedules.
+#[derive(Debug, Default)]
+pub struct Summary {
+    pub counters: Counters,
+    pub schedules: u64,
+    /// The smallest seed that broke something.
+    pub broken: Option<(u64, Broken)>,
+}
+
+/// Runs the schedules of all seeds in the range, on all cores, until one breaks something.
+pub fn run_all(first: u64, count: u64, threads: usize) -> Summary {
+    let next = AtomicU64::new(first);
+    let end = first.saturating_add(count);
+    let stop_at = AtomicU64::new(end);
+    let summary = Mutex::new(Summary::default());
+    let work = || {
+        let mut mine = Summary::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= stop_at.load(Ordering::Relaxed) {
+                break;
+            }
+            let report = run(&Schedule::from_seed(seed), Tracing::Off);
+            mine.schedules += 1;
+            mine.counters.add(&report.counters);
+            if let Some(broken) = report.broken {
+                stop_at.fetch_min(seed, Ordering::Relaxed);
+                mine.broken = Some((seed, broken));
+            }
+        }
+        summary.lock().unwrap_or_else(PoisonError::into_inner).add(mine);
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    summary.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Summary {
+    fn add(&mut self, other: Self) {
+        self.counters.add(&other.counters);
+        self.schedules += other.schedules;
+        let both = self.broken.take().into_iter().chain(other.broken);
+        self.broken = both.min_by_key(|it| it.0);
+    }
+}

@@ -1,0 +1,105 @@
+//! A schedule is a list of choices. Each carries its own dice, so that one can be left out and the
+//! others stay what they were.
+
+use crate::dice::Dice;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    pub seed: u64,
+    /// One in so many answers of a driver is a failure.
+    pub faults_one_in: u64,
+    pub choices: Vec<Choice>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub kind: Kind,
+    pub roll: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A person hands in a plan of at most so many tasks.
+    Plan {
+        tasks_max: u8,
+    },
+    /// A driver goes on with something that it was ordered to do.
+    Driver,
+    /// An agent, alive or not, says or does something.
+    Agent,
+    /// The process of an agent ends.
+    Exit,
+    Person,
+    Time,
+    /// The clock is set.
+    Clock,
+    /// The orchestrator dies, now or in the middle of its next append.
+    Crash,
+    /// The disk is full for a while.
+    Disk,
+    /// Something that was said before is said again.
+    Echo,
+}
+
+/// How often each kind comes, and how long the schedule is. Schedules differ in character: what
+/// crashes all the time never gets far.
+struct Character {
+    choices_count: u64,
+    weights: [(Kind, u64); 9],
+}
+
+const TASKS_MAX: u8 = 8;
+
+impl Schedule {
+    pub fn from_seed(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let character = character(&mut dice);
+        let mut choices = vec![plan(&mut dice)];
+        for _ in 0..character.choices_count {
+            choices.push(choice(&mut dice, &character));
+        }
+        // A second plan comes somewhere in the middle.
+        if dice.one_in(3) {
+            let at = dice.index(choices.len());
+            choices.insert(at, plan(&mut dice));
+        }
+        let faults_one_in = dice.pick(&[3, 10, 40]).expect("a number");
+        Self { seed, faults_one_in, choices }
+    }
+}
+
+fn plan(dice: &mut Dice) -> Choice {
+    Choice { kind: Kind::Plan { tasks_max: TASKS_MAX }, roll: dice.next() }
+}
+
+fn character(dice: &mut Dice) -> Character {
+    let often = |dice: &mut Dice, choices: &[u64]| dice.pick(choices).expect("a weight");
+    Character {
+        choices_count: 40 + dice.below(220),
+        weights: [
+            (Kind::Driver, often(dice, &[500, 1_000, 2_000])),
+            (Kind::Agent, often(dice, &[20, 60, 120])),
+            (Kind::Exit, often(dice, &[0, 4, 20])),
+            (Kind::Person, often(dice, &[20, 100, 200])),
+            (Kind::Time, often(dice, &[10, 80])),
+            (Kind::Clock, often(dice, &[0, 2, 10])),
+            (Kind::Crash, often(dice, &[0, 8, 20, 40])),
+            (Kind::Disk, often(dice, &[0, 0, 15])),
+            (Kind::Echo, 20),
+        ],
+    }
+}
+
+fn choice(dice: &mut Dice, character: &Character) -> Choice {
+    let total: u64 = character.weights.iter().map(|it| it.1).sum();
+    let mut left = dice.below(total);
+    let mut chosen = Kind::Driver;
+    for (kind, weight) in character.weights {
+        if left < weight {
+            chosen = kind;
+            break;
+        }
+        left -= weight;
+    }
+    Choice { kind: chosen, roll: dice.next() }
+}

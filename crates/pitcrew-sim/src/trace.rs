@@ -1,0 +1,61 @@
+//! Lines for people: what was said, and what followed.
+
+use crate::world::Said;
+use pitcrew_model::{Entry, InputBody, Signal};
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Write;
+
+const TEXT_CHARS_MAX: usize = 40;
+
+/// What somebody said, as one line.
+pub fn said(said: &Said) -> String {
+    let what = match &said.body {
+        InputBody::Command(command) => words("command", command),
+        InputBody::Signal(signal) => heard(signal),
+        InputBody::Tick => "tick".into(),
+    };
+    format!("{}: {what}", said.actor)
+}
+
+fn heard(signal: &Signal) -> String {
+    match signal {
+        Signal::EffectEnded { effect, result } => {
+            format!("{effect} ended: {}", words("result", result))
+        }
+        Signal::AgentExited { worker, exit } => format!("{worker} exited: {exit}"),
+        Signal::PermissionAsked { worker, call, tool, .. } => {
+            format!("{worker} asks permission: {call}, {}", tool.kind)
+        }
+        Signal::Activity { worker, note } => format!("{worker} does: {note}"),
+    }
+}
+
+/// A fact, as one line.
+pub fn entry(entry: &Entry) -> String {
+    format!("{:>4}  {}", entry.seq.0, words("type", &entry.event))
+}
+
+/// The stored form without its punctuation: its kind, then `name=value`.
+pub fn words(tag: &str, value: &impl Serialize) -> String {
+    let Ok(Value::Object(fields)) = serde_json::to_value(value) else { return "?".into() };
+    let mut line = fields.get(tag).and_then(Value::as_str).unwrap_or("?").to_owned();
+    for (name, value) in fields.iter().filter(|it| it.0 != tag && !is_empty(it.1)) {
+        let shown = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let shown: String = shown.replace('\n', " ").chars().take(TEXT_CHARS_MAX).collect();
+        let _ = write!(line, " {name}={shown}");
+    }
+    line
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}

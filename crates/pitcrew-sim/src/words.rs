@@ -1,0 +1,158 @@
+//! What agents say and do, in a turn, between turns and after their end.
+
+use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
+use pitcrew_model::{
+    Actor, AttemptId, Claim, Command, Exit, InputBody, NoteKind, PermissionOption,
+    PermissionOptionKind, Signal, StopReason, ToolUse, WorkerId,
+};
+
+impl World {
+    /// An agent in the middle of a turn goes on: it works, says something, or comes to the end.
+    pub fn go_on(&mut self, worker: WorkerId, dice: &mut Dice, mood: Mood) {
+        let Some(agent) = self.agents.get_mut(&worker) else { return };
+        let attempt = agent.attempt;
+        if mood == Mood::Good {
+            if agent.calls.is_empty() {
+                agent.end_turn(StopReason::EndTurn);
+                self.git.write(attempt);
+                let (claim, summary) = (Claim::Success, "done".into());
+                self.by_worker(worker, Command::CompleteTask { attempt, claim, summary });
+            }
+            return;
+        }
+        match dice.below(10) {
+            0 | 1 => self.git.write(attempt),
+            2..5 if agent.calls.is_empty() => {
+                let stop = any_stop(dice);
+                match stop {
+                    StopReason::Error { .. } => self.counters.count(Fault::TurnFailed),
+                    StopReason::EndTurn
+                    | StopReason::MaxTokens
+                    | StopReason::MaxTurnRequests
+                    | StopReason::Refusal
+                    | StopReason::Cancelled => self.counters.count(Fault::NoCompletion),
+                }
+                if let Some(agent) = self.agents.get_mut(&worker) {
+                    agent.end_turn(stop);
+                }
+            }
+            _ => {
+                self.git.write(attempt);
+                self.speak(worker, dice);
+            }
+        }
+    }
+
+    /// Any agent says something, also one that is over, and one that never was.
+    pub fn anybody_speaks(&mut self, dice: &mut Dice) {
+        let old = dice.one_in(8);
+        let known = self.agents.iter().filter(|it| it.1.alive || old);
+        let known: Vec<WorkerId> = known.map(|it| *it.0).collect();
+        let worker = match dice.pick(&known) {
+            Some(worker) if !dice.one_in(20) => worker,
+            None if !dice.one_in(20) => return,
+            _ => {
+                self.counters.count(Fault::Nonsense);
+                WorkerId(dice.below(self.ledger.workers.len() as u64 + 3))
+            }
+        };
+        let alive = self.agents.get(&worker).is_some_and(|it| it.alive);
+        if alive {
+            if let Some(agent) = self.agents.get(&worker)
+                && agent.turn.is_some()
+            {
+                self.git.write(agent.attempt);
+            }
+        } else {
+            self.counters.count(Fault::AgentZombie);
+        }
+        self.speak(worker, dice);
+    }
+
+    fn speak(&mut self, worker: WorkerId, dice: &mut Dice) {
+        // Worker and attempt are opened together and have the same number.
+        let attempt = AttemptId(worker.0);
+        let claims =
+            [Claim::Success, Claim::Success, Claim::Success, Claim::Partial, Claim::Failed];
+        let claim = dice.pick(&claims).expect("a claim");
+        let message = String::from(if dice.one_in(2) { "one" } else { "two" });
+        let command = match dice.below(10) {
+            0..5 => Command::CompleteTask { attempt, claim, summary: message },
+            5 | 6 => Command::Notify { attempt, kind: NoteKind::Question, message },
+            7 => Command::Notify { attempt, kind: NoteKind::Status, message },
+            8 => return self.signal(Signal::Activity { worker, note: message }),
+            _ => return self.ask_permission(worker, dice),
+        };
+        if dice.one_in(15) {
+            // A bridge that lost the answer asks again.
+            self.counters.count(Fault::SaidTwice);
+            self.by_worker(worker, command.clone());
+        }
+        self.by_worker(worker, command);
+    }
+
+    fn by_worker(&mut self, worker: WorkerId, command: Command) {
+        self.say(Actor::Worker(worker), InputBody::Command(command));
+    }
+
+    fn ask_permission(&mut self, worker: WorkerId, dice: &mut Dice) {
+        let roll = dice.next();
+        let call = match self.agents.get_mut(&worker).filter(|it| it.alive && it.turn.is_some()) {
+            Some(agent) => {
+                agent.calls_count += 1;
+                let call = format!("call-{}", agent.calls_count);
+                agent.calls.push((call.clone(), roll));
+                call
+            }
+            None => return,
+        };
+        self.signal(permission(worker, call, roll));
+    }
+
+    /// The process ends, as if of itself.
+    pub fn somebody_dies(&mut self, dice: &mut Dice) {
+        let alive = self.agents.iter().filter(|it| it.1.alive);
+        let alive: Vec<WorkerId> = alive.map(|it| *it.0).collect();
+        let Some(worker) = dice.pick(&alive) else { return };
+        let agent = self.agents.get_mut(&worker).expect("it is known");
+        agent.die();
+        self.counters.count(Fault::AgentDied);
+        let stderr = String::new();
+        let exit = match dice.below(3) {
+            0 => Exit { code: Some(0), signal: None, stderr },
+            1 => Exit { code: Some(1), signal: None, stderr },
+            _ => Exit { code: None, signal: Some(9), stderr },
+        };
+        self.signal(Signal::AgentExited { worker, exit });
+    }
+}
+
+/// The same roll describes the same call.
+pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
+    let mut dice = Dice::new(roll);
+    let kinds = ["edit", "execute", "execute", "execute", "read", "delete"];
+    let path = |it: &str| vec![String::from(it)];
+    let tool = ToolUse {
+        title: "tool".into(),
+        kind: dice.pick(&kinds).expect("a kind").into(),
+        paths: if dice.one_in(3) { Vec::new() } else { path("src/a") },
+        outside: if dice.one_in(3) { path("/etc") } else { Vec::new() },
+        command: None,
+    };
+    let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
+    let options = vec![
+        option("yes", PermissionOptionKind::AllowOnce),
+        option("no", PermissionOptionKind::RejectOnce),
+    ];
+    Signal::PermissionAsked { worker, call, tool, options }
+}
+
+fn any_stop(dice: &mut Dice) -> StopReason {
+    match dice.below(12) {
+        0 => StopReason::MaxTokens,
+        1 => StopReason::Refusal,
+        2 => StopReason::Cancelled,
+        3 => StopReason::Error { message: "no".into() },
+        _ => StopReason::EndTurn,
+    }
+}

@@ -1,0 +1,296 @@
+//! Everything there is: the orchestrator, which may die at any time, and the world, which goes on.
+
+use crate::{
+    agents::Agent,
+    broken::hold,
+    counters::{Counters, Fault},
+    disk::{Died, OpenDisk, Refusal},
+    git::Git,
+    invariants,
+    ledger::Ledger,
+    trace,
+};
+use pitcrew_kernel::State;
+use pitcrew_model::{
+    Actor, Command, Effect, EffectId, EffectResult, Entry, Event, Input, InputBody, Rejection,
+    Signal, TaskStatus, Timestamp, WorkerId,
+};
+use pitcrew_runtime::{Committed, Scope, Subject, Writer, over};
+use pitcrew_store::Journal;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
+
+pub struct World {
+    /// Absent while the orchestrator is down.
+    pub writer: Option<Writer<OpenDisk>>,
+    pub disk: OpenDisk,
+    pub now: Timestamp,
+    /// When the standing rules were last asked. A rejection asks none.
+    pub settled_at: Timestamp,
+    /// What was said and not yet taken.
+    pub inbox: Vec<Said>,
+    /// What drivers are doing.
+    pub running: BTreeMap<EffectId, Running>,
+    /// What drivers have said, for the day it is said again.
+    pub told: Vec<(EffectId, EffectResult)>,
+    /// The last command of a person.
+    pub last_command: Option<Command>,
+    pub git: Git,
+    pub agents: BTreeMap<WorkerId, Agent>,
+    pub ledger: Ledger,
+    /// Entries that somebody was told about.
+    pub acknowledged: u64,
+    pub tasks_accepted: usize,
+    pub slots_before: u32,
+    pub processes_before: u32,
+    pub counters: Counters,
+    pub trace: Option<Vec<String>>,
+    pub faults_one_in: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub actor: Actor,
+    pub body: InputBody,
+}
+
+#[derive(Debug)]
+pub struct Running {
+    pub effect: Effect,
+    /// What it is done for is over.
+    pub cut: bool,
+}
+
+impl World {
+    pub fn new(faults_one_in: u64, trace: bool) -> Self {
+        let disk = OpenDisk::default();
+        let writer = Writer::open(disk.clone(), |_| {}).expect("an empty disk reads");
+        Self {
+            writer: Some(writer),
+            disk,
+            now: Timestamp(100_000_000),
+            settled_at: Timestamp(0),
+            inbox: Vec::new(),
+            running: BTreeMap::new(),
+            told: Vec::new(),
+            last_command: None,
+            git: Git::default(),
+            agents: BTreeMap::new(),
+            ledger: Ledger::default(),
+            acknowledged: 0,
+            tasks_accepted: 0,
+            slots_before: 0,
+            processes_before: 0,
+            counters: Counters::default(),
+            trace: trace.then(Vec::new),
+            faults_one_in,
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        self.writer.as_ref().expect("the orchestrator is up").state()
+    }
+
+    pub fn line(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(line());
+        }
+    }
+
+    pub fn say(&mut self, actor: Actor, body: InputBody) {
+        self.inbox.push(Said { actor, body });
+    }
+
+    pub fn signal(&mut self, signal: Signal) {
+        self.say(Actor::Orchestrator, InputBody::Signal(signal));
+    }
+
+    pub fn tell(&mut self, effect: EffectId, result: EffectResult) {
+        self.told.push((effect, result.clone()));
+        self.signal(Signal::EffectEnded { effect, result });
+    }
+
+    /// The writer takes all that was said, in one transaction. It may die over it.
+    pub fn flush(&mut self) {
+        let said = std::mem::take(&mut self.inbox);
+        if said.is_empty() {
+            return;
+        }
+        self.counters.steps += 1;
+        if said.len() > 1 {
+            self.counters.count(Fault::SharedAppend);
+        }
+        for it in &said {
+            self.line(|| format!("> {}", trace::said(it)));
+        }
+        let (at, before) = (self.now, self.ledger.seq);
+        let input = |it: &Said| Input { at, actor: it.actor, body: it.body.clone() };
+        let inputs: Vec<Input> = said.iter().map(input).collect();
+        self.slots_before = invariants::slots_used(self.state()).max(self.state().agents_max);
+        self.processes_before =
+            invariants::processes(self.state()).max(self.state().agents_live_max);
+        let refusals = self.disk.lock().refusals;
+        let writer = self.writer.as_mut().expect("the orchestrator is up");
+        match catch_unwind(AssertUnwindSafe(|| writer.commit(&inputs))) {
+            Ok(committed) => self.committed(said, &committed, before, refusals.1),
+            Err(thrown) if thrown.is::<Died>() => {
+                self.count_lost(&said);
+                self.die();
+            }
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    fn committed(&mut self, said: Vec<Said>, done: &Committed, before: u64, refusal: Refusal) {
+        self.counters.events += done.entries.len() as u64;
+        self.check_durable(done, before);
+        for (said, verdict) in said.iter().zip(&done.verdicts) {
+            match verdict {
+                Ok(range) => {
+                    self.acknowledged = self.acknowledged.max(before + range.end as u64);
+                    self.settled_at = self.now;
+                    self.accepted(said);
+                }
+                Err(rejection) => self.rejected(said, rejection),
+            }
+        }
+        self.see(&done.entries, &done.effects);
+        self.order(&done.entries, &done.effects);
+        if done.is_stored {
+            invariants::check(self);
+        } else {
+            self.counters.count(match refusal {
+                Refusal::Full => Fault::DiskFull,
+                Refusal::ReadOnly => Fault::DiskReadOnly,
+                Refusal::Busy => Fault::DiskBusy,
+            });
+            self.line(|| "       the disk takes nothing".into());
+            self.keep_what_is_said_once(said);
+        }
+    }
+
+    /// A driver says things once: the writer keeps them until there is room.
+    fn keep_what_is_said_once(&mut self, said: Vec<Said>) {
+        let once = |it: &Said| match &it.body {
+            InputBody::Signal(
+                Signal::EffectEnded { .. }
+                | Signal::AgentExited { .. }
+                | Signal::PermissionAsked { .. },
+            ) => true,
+            InputBody::Signal(Signal::Activity { .. })
+            | InputBody::Command(_)
+            | InputBody::Tick => false,
+        };
+        self.inbox = said.into_iter().filter(once).collect();
+    }
+
+    /// What is told is on the disk, and what goes out was announced there.
+    fn check_durable(&self, done: &Committed, before: u64) {
+        let last = self.disk.last().expect("the disk reads").0;
+        let told = before + done.entries.len() as u64;
+        hold!(last == told, "acknowledged means durable", "{told} are told, {last} are on disk");
+        hold!(self.state().seq.0 == last, "the state is what is on disk", "{}", self.state().seq);
+        let stored = self.disk.read(pitcrew_model::Seq(before), usize::MAX);
+        let same = stored.expect("the disk reads") == done.entries;
+        hold!(same, "acknowledged means durable", "the entries after {before} differ");
+        let open = self.disk.open_effects().expect("the disk reads");
+        for effect in &done.effects {
+            hold!(
+                open.contains(effect),
+                "an effect is announced before it goes out",
+                "{}",
+                effect.0
+            );
+        }
+        if !done.is_stored {
+            let refused = |it: &Result<_, _>| matches!(it, Err(Rejection::JournalFull { .. }));
+            let all = done.verdicts.iter().all(refused);
+            hold!(all, "what is not stored is refused", "a full disk accepts");
+        }
+    }
+
+    fn accepted(&mut self, said: &Said) {
+        let InputBody::Command(command) = &said.body else { return };
+        if let Command::CreatePlan(it) = command {
+            self.tasks_accepted += it.spec.tasks.len();
+        }
+    }
+
+    fn rejected(&mut self, said: &Said, rejection: &Rejection) {
+        if matches!(said.body, InputBody::Command(_)) {
+            self.counters.count(Fault::Refused);
+        }
+        self.line(|| format!("       rejected: {rejection}"));
+    }
+
+    /// Facts are looked at one by one, with what they ask for.
+    pub fn see(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
+        let mut effects = effects.iter().peekable();
+        for entry in entries {
+            self.line(|| format!("    {}", trace::entry(entry)));
+            let effect = effects.next_if(|it| it.0.0 == entry.seq.0).map(|it| &it.1);
+            self.ledger.see(entry, effect);
+            self.check_against_git(entry);
+        }
+        hold!(effects.next().is_none(), "every effect has its event", "after {}", self.ledger.seq);
+    }
+
+    /// What the journal says has happened in the world.
+    fn check_against_git(&self, entry: &Entry) {
+        if let Event::TaskMoved { task, to: TaskStatus::Completed, .. } = &entry.event {
+            let plan = self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1].plan;
+            let integrated =
+                self.git.plans.get(&plan).is_some_and(|it| it.integrated.contains(task));
+            hold!(integrated, "completed means integrated", "{task} is not in the branch");
+        } else if let Event::AttemptOpened { task, .. } = &entry.event {
+            let row = &self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1];
+            let branch = self.git.plans.get(&row.plan);
+            let there = |it| branch.is_some_and(|branch| branch.integrated.contains(it));
+            let all = row.depends_on.iter().all(there);
+            hold!(all, "dependents start after integration", "{task}");
+        }
+    }
+
+    /// Tells the drivers what became durable, in that order.
+    pub fn order(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
+        let mut effects = effects.iter().peekable();
+        for entry in entries {
+            if let Some(scope) = over(&entry.event) {
+                self.cut(scope);
+            }
+            if let Some((id, effect)) = effects.next_if(|it| it.0.0 == entry.seq.0) {
+                self.begin(*id, effect.clone());
+            }
+        }
+    }
+
+    pub fn begin(&mut self, id: EffectId, effect: Effect) {
+        let announced = self.ledger.open.contains_key(&id);
+        hold!(announced, "an effect is announced before it goes out", "{id}");
+        let before = self.running.insert(id, Running { effect, cut: false });
+        hold!(before.is_none(), "an effect goes out once", "{id}");
+    }
+
+    pub fn cut(&mut self, scope: Scope) {
+        for running in self.running.values_mut() {
+            if Subject::of(&running.effect).may_be_cut_with() == Some(scope) {
+                running.cut = true;
+            }
+        }
+        if let Scope::Attempt(attempt) = scope {
+            // A start that is under way is of no use any more.
+            let started = self.agents.values_mut().filter(|it| it.attempt == attempt && !it.alive);
+            started.for_each(|it| it.stopped = true);
+        }
+    }
+
+    pub fn count_lost(&mut self, said: &[Said]) {
+        for it in said {
+            if matches!(it.body, InputBody::Signal(Signal::EffectEnded { .. })) {
+                self.counters.count(Fault::ResultLost);
+            }
+        }
+    }
+}
