@@ -3,7 +3,7 @@
 use crate::{
     crash,
     program::{Failure, run_cargo},
-    test, tidy,
+    sim, test, tidy,
 };
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("clippy", clippy),
     ("docs", docs),
     ("test", test::run),
+    ("sim", sim::in_tests),
     ("crash", crash::run_usual),
 ];
 

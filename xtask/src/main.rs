@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask test`, `ci`, `tidy`, `crash`, `bench`, `agents` and `model`.
+//! The chores of this repository: `test`, `sim`, `ci`, `tidy`, `crash`, `bench`, `agents` and `model`.
 //!
 //! One file per command. It depends on nothing but the standard library, so that it is built in
 //! a moment on a fresh machine. Never part of the product.
@@ -8,6 +8,7 @@ mod tidy;
 mod agents;
 mod test;
 mod crash;
+mod sim;
 mod ci;
 mod bench;
 mod model;
@@ -19,7 +20,9 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test    build everything and run every test
-  ci      fmt, tidy, clippy, docs, test, crash: what must pass before a change is taken
+  sim     [--schedules N | --seed S | --mutants [NAME]...]
+          run the kernel against a world that fails; one seed again; every planted bug
+  ci      fmt, tidy, clippy, docs, test, sim, crash: what must pass before a change is taken
   tidy    the rules of this repository that the compiler does not know
   crash   [--rounds N | --power-loss N [--prove]] [--seed S]
           kill the real binary, or cut the power under it; without arguments as ci does
@@ -55,6 +58,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
         ("crash", rest) => crash::run(rest),
+        ("sim", options) => sim::run(options),
         ("bench", names) => bench::run(names),
         ("agents", arguments) => agents::run(arguments),
         ("model", arguments) => model::run(arguments),

@@ -74,6 +74,8 @@ faults!(
 pub struct Counters {
     pub steps: u64,
     pub events: u64,
+    pub tasks: u64,
+    pub tasks_completed: u64,
     pub reached: Reached,
     counts: Vec<u64>,
 }
@@ -91,7 +93,14 @@ pub struct Reached {
 impl Default for Counters {
     fn default() -> Self {
         let counts = vec![0; Fault::ALL.len()];
-        Self { steps: 0, events: 0, reached: Reached::default(), counts }
+        Self {
+            steps: 0,
+            events: 0,
+            tasks: 0,
+            tasks_completed: 0,
+            reached: Reached::default(),
+            counts,
+        }
     }
 }
 
@@ -107,6 +116,8 @@ impl Counters {
     pub fn add(&mut self, other: &Self) {
         self.steps += other.steps;
         self.events += other.events;
+        self.tasks += other.tasks;
+        self.tasks_completed += other.tasks_completed;
         self.reached.plans |= other.reached.plans;
         self.reached.tasks |= other.reached.tasks;
         self.reached.workers |= other.reached.workers;
@@ -123,6 +134,8 @@ impl fmt::Display for Counters {
         for fault in Fault::ALL {
             writeln!(f, "{:>12}  {}", self.of(*fault), fault.text())?;
         }
+        writeln!(f, "{:>12}  tasks", self.tasks)?;
+        writeln!(f, "{:>12}  tasks that were completed while things failed", self.tasks_completed)?;
         writeln!(f, "{:>12}  steps", self.steps)?;
         write!(f, "{:>12}  events", self.events)
     }

@@ -6,6 +6,7 @@
 use pitcrew_model::{Effect, EffectId, Entry, Seq};
 use pitcrew_store::{AppendError, AppendErrorKind, Batch, Journal, MemoryJournal, ReadError};
 use std::{
+    collections::BTreeSet,
     panic::resume_unwind,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -13,6 +14,8 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Disk {
     synced: MemoryJournal,
+    /// The effects that are open in it.
+    pub open: BTreeSet<EffectId>,
     /// The record that is being written, and how many of its parts are on the disk.
     unsynced: Option<(Batch, usize)>,
     /// What the next append dies of.
@@ -67,11 +70,20 @@ impl Disk {
                 resume_unwind(Box::new(Died))
             }
             Some(Death::Synced) => {
-                self.synced.append(batch)?;
+                self.sync(batch)?;
                 resume_unwind(Box::new(Died))
             }
         }
-        self.synced.append(batch)
+        self.sync(batch)
+    }
+
+    fn sync(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        self.synced.append(batch)?;
+        self.open.extend(batch.effects.iter().map(|it| it.0));
+        for retired in batch.entries.iter().filter_map(|it| it.event.retires()) {
+            self.open.remove(&retired);
+        }
+        Ok(())
     }
 
     fn refused(&self, batch: &Batch) -> AppendError {
@@ -90,7 +102,7 @@ impl Disk {
         if let Some((batch, parts)) = self.unsynced.take()
             && parts == batch.entries.len() + batch.effects.len()
         {
-            self.synced.append(&batch).expect("the record continues the log");
+            self.sync(&batch).expect("the record continues the log");
         }
     }
 }

@@ -38,7 +38,7 @@ fn settle_down(world: &mut World) {
         let before = world.ledger.seq;
         drivers_answer(world);
         people_decide(world);
-        if world.ledger.seq == before {
+        if world.ledger.seq == before && idle > 0 {
             time_passes(world);
         }
         idle = if world.ledger.seq == before { idle + 1 } else { 0 };

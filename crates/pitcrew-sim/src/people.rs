@@ -1,17 +1,22 @@
 //! People: they come late, say things twice, contradict themselves, and change their minds.
 
 use crate::{counters::Fault, dice::Dice, world::World};
+use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
     Actor, AgentRef, Approval, Command, CreatePlan, Deploy, Effort, Freshness, InputBody, Origin,
-    Overlap, PlanHead, PlanId, PlanSpec, RepoPath, RequestId, RequestStatus, TaskId, TaskSpec,
-    TaskWork, Verdict,
+    Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath, RequestId, RequestKind,
+    RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
 };
 
 impl World {
     pub fn person(&mut self, dice: &mut Dice) {
         let command = match &self.last_command {
             Some(last) if dice.one_in(12) => self.once_more(last.clone(), dice),
-            _ => self.any_command(dice),
+            _ if dice.one_in(3) => self.any_command(dice),
+            _ => {
+                let wanted = self.wanted(dice);
+                dice.pick(&wanted).unwrap_or_else(|| self.any_command(dice))
+            }
         };
         self.count_command(&command);
         self.last_command = Some(command.clone());
@@ -37,6 +42,24 @@ impl World {
         }
         self.counters.count(Fault::SecondAnswer);
         last
+    }
+
+    /// Commands that somebody who looks at the board could give.
+    fn wanted(&self, dice: &mut Dice) -> Vec<Command> {
+        let mut wanted = Vec::new();
+        let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
+        let open = self.state().requests.iter().filter(|it| it.status == RequestStatus::AtUser);
+        wanted.extend(open.map(|it| {
+            let request = it.id;
+            if let RequestKind::Question { .. } = it.kind {
+                Command::AnswerQuestion { request, text: "answer".into() }
+            } else {
+                Command::DecideRequest { request, verdict, reason: None }
+            }
+        }));
+        wanted.extend(self.state().tasks.iter().filter_map(|it| wanted_of_task(it, dice)));
+        wanted.extend(self.state().plans.iter().filter_map(|it| wanted_of_plan(it, dice)));
+        wanted
     }
 
     fn any_command(&mut self, dice: &mut Dice) -> Command {
@@ -111,6 +134,49 @@ impl World {
     }
 }
 
+fn wanted_of_task(task: &Task, dice: &mut Dice) -> Option<Command> {
+    let (id, freshness) =
+        (task.id, if dice.one_in(3) { Freshness::Fresh } else { Freshness::Continue });
+    let retry = || Command::RetryTasks { tasks: vec![id], freshness };
+    match task.status {
+        TaskStatus::Pending if !task.deployed => Some(Command::DeployTask { task: id }),
+        TaskStatus::Partial if dice.one_in(3) => Some(retry()),
+        TaskStatus::Partial => Some(Command::AcceptTask { task: id }),
+        TaskStatus::Failed | TaskStatus::Cancelled if dice.one_in(4) => {
+            Some(Command::AbandonTask { task: id })
+        }
+        TaskStatus::Failed | TaskStatus::Cancelled => Some(retry()),
+        TaskStatus::Pending
+        | TaskStatus::Queued
+        | TaskStatus::Blocked
+        | TaskStatus::Starting
+        | TaskStatus::Running
+        | TaskStatus::Verifying
+        | TaskStatus::Integrating => dice.one_in(8).then_some(Command::CancelTask { task: id }),
+        TaskStatus::Completed => None,
+    }
+}
+
+fn wanted_of_plan(plan: &Plan, dice: &mut Dice) -> Option<Command> {
+    let id = plan.id;
+    match plan.status {
+        PlanStatus::Paused => Some(Command::ResumePlan { plan: id }),
+        PlanStatus::Active => dice.one_in(2).then_some(Command::PausePlan { plan: id }),
+        PlanStatus::Completed | PlanStatus::Partial if plan.completed_count > 0 => {
+            let approval = if dice.one_in(3) { Approval::Ask } else { Approval::Given };
+            Some(Command::LandPlan { plan: id, approval })
+        }
+        PlanStatus::Draft
+        | PlanStatus::Clarifying
+        | PlanStatus::Decomposing
+        | PlanStatus::AwaitingApproval
+        | PlanStatus::Completed
+        | PlanStatus::Partial
+        | PlanStatus::Failed
+        | PlanStatus::Cancelled => dice.one_in(4).then_some(Command::AbandonPlan { plan: id }),
+    }
+}
+
 fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
     let count = 1 + dice.below(tasks_max);
     let head = PlanHead {
@@ -155,6 +221,6 @@ fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
         expected_files: Vec::new(),
         criteria: Vec::new(),
         attempts_max: 1 + dice.small(3),
-        timeout_ms: if dice.one_in(4) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
+        timeout_ms: if dice.one_in(12) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
     }
 }

@@ -1,17 +1,18 @@
 //! Runs one schedule, or very many.
 
 use crate::{
-    broken::Broken,
+    broken::{Broken, hold},
     counters::{Counters, Fault},
     dice::Dice,
     disk::Refusal,
     drivers::Mood,
     ending,
+    ledger::Task,
     schedule::{Choice, Kind, Schedule},
     world::World,
 };
 use pitcrew_kernel::next_due;
-use pitcrew_model::{Actor, Command, EffectId, InputBody, Signal};
+use pitcrew_model::{Actor, Command, EffectId, InputBody, Signal, TaskStatus};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -43,8 +44,11 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         set_limits(&mut world, schedule.seed);
         for choice in &schedule.choices {
             step(&mut world, *choice);
+            check_completions(&world, schedule.completions_max);
         }
+        world.counters.tasks_completed = completions(&world) as u64;
         ending::finish(&mut world);
+        world.counters.tasks = world.ledger.tasks.len() as u64;
     };
     let broken = catch_unwind(AssertUnwindSafe(play)).err().map(Broken::from_payload);
     let mut counters = std::mem::take(&mut world.counters);
@@ -53,6 +57,18 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         counters.count(Fault::Timeout);
     }
     Report { broken, counters, trace: world.trace.unwrap_or_default() }
+}
+
+fn completions(world: &World) -> usize {
+    let completed = |it: &&Task| it.status == TaskStatus::Completed;
+    world.ledger.tasks.iter().filter(completed).count()
+}
+
+fn check_completions(world: &World, most: usize) {
+    if most < usize::MAX {
+        let count = completions(world);
+        hold!(count <= most, "the simulator is not being tried", "{count} are completed");
+    }
 }
 
 /// Few schedules fill twenty places.
@@ -74,7 +90,8 @@ fn step(world: &mut World, choice: Choice) {
             let running: Vec<EffectId> = world.running.keys().copied().collect();
             match dice.pick(&running) {
                 Some(effect) => world.drive(effect, &mut dice, Mood::Any),
-                None => pass_time(world),
+                None if next_due(world.state()).is_some() => pass_time(world),
+                None => world.person(&mut dice),
             }
         }
         Kind::Agent => world.anybody_speaks(&mut dice),

@@ -8,6 +8,8 @@ pub struct Schedule {
     pub seed: u64,
     /// One in so many answers of a driver is a failure.
     pub faults_one_in: u64,
+    /// More completed tasks than this count as broken: how the simulator is tried itself.
+    pub completions_max: usize,
     pub choices: Vec<Choice>,
 }
 
@@ -64,7 +66,7 @@ impl Schedule {
             choices.insert(at, plan(&mut dice));
         }
         let faults_one_in = dice.pick(&[3, 10, 40]).expect("a number");
-        Self { seed, faults_one_in, choices }
+        Self { seed, faults_one_in, completions_max: usize::MAX, choices }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, Command, Exit, InputBody, NoteKind, PermissionOption,
+    Actor, AttemptId, Claim, Command, Effect, Exit, InputBody, NoteKind, PermissionOption,
     PermissionOptionKind, Signal, StopReason, ToolUse, WorkerId,
 };
 
@@ -24,16 +24,16 @@ impl World {
             0 | 1 => self.git.write(attempt),
             2..5 if agent.calls.is_empty() => {
                 let stop = any_stop(dice);
-                match stop {
-                    StopReason::Error { .. } => self.counters.count(Fault::TurnFailed),
-                    StopReason::EndTurn
-                    | StopReason::MaxTokens
-                    | StopReason::MaxTurnRequests
-                    | StopReason::Refusal
-                    | StopReason::Cancelled => self.counters.count(Fault::NoCompletion),
-                }
-                if let Some(agent) = self.agents.get_mut(&worker) {
-                    agent.end_turn(stop);
+                let claims = stop == StopReason::EndTurn && !dice.one_in(4);
+                let failed = matches!(stop, StopReason::Error { .. });
+                agent.end_turn(stop);
+                if claims {
+                    self.git.write(attempt);
+                    let (claim, summary) = (Claim::Success, "done".into());
+                    self.by_worker(worker, Command::CompleteTask { attempt, claim, summary });
+                } else {
+                    let fault = if failed { Fault::TurnFailed } else { Fault::NoCompletion };
+                    self.counters.count(fault);
                 }
             }
             _ => {
@@ -111,7 +111,14 @@ impl World {
 
     /// The process ends, as if of itself.
     pub fn somebody_dies(&mut self, dice: &mut Dice) {
-        let alive = self.agents.iter().filter(|it| it.1.alive);
+        // While it is being started its end is the failure of the start.
+        let starting = |worker: WorkerId| {
+            let mut running = self.running.values();
+            running.any(
+                |it| matches!(it.effect, Effect::StartAgent { worker: it, .. } if it == worker),
+            )
+        };
+        let alive = self.agents.iter().filter(|it| it.1.alive && !starting(*it.0));
         let alive: Vec<WorkerId> = alive.map(|it| *it.0).collect();
         let Some(worker) = dice.pick(&alive) else { return };
         let agent = self.agents.get_mut(&worker).expect("it is known");

@@ -195,10 +195,10 @@ impl World {
         let stored = self.disk.read(pitcrew_model::Seq(before), usize::MAX);
         let same = stored.expect("the disk reads") == done.entries;
         hold!(same, "acknowledged means durable", "the entries after {before} differ");
-        let open = self.disk.open_effects().expect("the disk reads");
+        let disk = self.disk.lock();
         for effect in &done.effects {
             hold!(
-                open.contains(effect),
+                disk.open.contains(&effect.0),
                 "an effect is announced before it goes out",
                 "{}",
                 effect.0

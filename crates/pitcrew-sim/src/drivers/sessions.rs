@@ -23,7 +23,6 @@ impl World {
         fails: bool,
     ) -> EffectResult {
         let there = self.git.checkouts.get(&attempt).is_some_and(|it| it.there);
-        hold!(there, "an agent starts in a checkout", "{worker}");
         let agent = self.agent(worker, attempt);
         if agent.alive {
             // It was started before and nobody heard of it.
@@ -33,6 +32,7 @@ impl World {
             self.counters.count(Fault::Cut);
             return failed(attempt, Failure::Cancelled { by: "orchestrator".into() });
         }
+        hold!(there, "an agent starts in a checkout", "{worker}");
         if fails {
             self.counters.count(Fault::AgentUnstarted);
             let text = String::new();

@@ -76,13 +76,15 @@ impl World {
             self.counters.count(Fault::GitLocked);
             return failed(attempt, git("index.lock exists"));
         }
-        let commit = self.git.save(attempt, "work");
+        // Cut short, and the checkout went meanwhile.
+        let Some(commit) = self.git.save(attempt, "work") else {
+            return failed(attempt, git("no such folder"));
+        };
         if fails {
             self.counters.count(Fault::GateRefused);
             return failed(attempt, gate());
         }
         self.git.tried_to_save(attempt);
-        let commit = commit.expect("work is collected from a checkout that is there");
         let files = vec![FileChange { path: "src/a".into(), change: 'M' }];
         let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
         EffectResult::WorkCollected { attempt, work }

@@ -6,10 +6,10 @@ use pitcrew_store::{AppendErrorKind, Batch, Journal, MemoryJournal};
 
 macro_rules! suite {
     ($($name:ident),* $(,)?) => {
-        mod memory {
-            use super::*;
-            $(#[test] fn $name() { super::$name(&mut MemoryJournal::default()); })*
-        }
+        /// Every promise by name, for engines that live elsewhere too.
+        pub const PROMISES: &[(&str, fn(&mut dyn Journal))] =
+            &[$((stringify!($name), |it| $name(it))),*];
+
         mod sqlite {
             use super::*;
             $(#[test] fn $name() { super::$name(&mut open(temp_dir().path())); })*
@@ -28,6 +28,14 @@ suite!(
     an_effect_asked_for_and_retired_in_one_batch_is_not_open,
     an_empty_batch_changes_nothing,
 );
+
+#[test]
+fn the_journal_in_memory_keeps_every_promise() {
+    for (name, keeps) in PROMISES {
+        println!("{name}");
+        keeps(&mut MemoryJournal::default());
+    }
+}
 
 fn append(journal: &mut dyn Journal, batch: &Batch) {
     journal.append(batch).expect("the batch is appended");

@@ -1,0 +1,219 @@
+//! Bugs that a person could make, to be planted one at a time. The simulator has to find each.
+
+/// A change of the product that must not go unnoticed.
+pub struct Mutant {
+    pub name: &'static str,
+    pub file: &'static str,
+    /// Found once in the file.
+    pub find: &'static str,
+    pub replace: &'static str,
+    /// What the person who made it did not think of.
+    pub bug: &'static str,
+}
+
+macro_rules! mutants {
+    ($($name:literal in $file:literal: $bug:literal; $find:literal => $replace:literal)*) => {
+        &[$(Mutant { name: $name, file: $file, find: $find, replace: $replace, bug: $bug }),*]
+    };
+}
+
+pub const MUTANTS: &[Mutant] = mutants!(
+    "effects go out though nothing was stored" in "crates/pitcrew-runtime/src/writer.rs":
+        "the batch is not dropped when the disk is full, so drivers begin what nobody will remember";
+        "            batch = Batch::default();\n" => ""
+
+    "full disk answers yes" in "crates/pitcrew-runtime/src/writer.rs":
+        "callers are told their verdicts before it is known whether they are durable";
+        "            verdicts = verdicts.into_iter().map(refused).collect();" =>
+        "            drop(refused);"
+
+    "scratch is kept on a full disk" in "crates/pitcrew-runtime/src/writer.rs":
+        "the state that was decided on is not taken back when the append is refused";
+        "            self.scratch = self.durable.clone();\n" => ""
+
+    "state moves before the append" in "crates/pitcrew-runtime/src/writer.rs":
+        "the durable state is folded first, as if the append could not fail";
+        "        let stored = self.append(&batch);\n" =>
+        "        for entry in &batch.entries {\n            evolve(&mut self.durable, entry);\n        }\n        let stored = self.append(&batch);\n        if stored.is_ok() {\n            return Committed { verdicts, entries: batch.entries, effects: batch.effects, is_stored: true };\n        }\n"
+
+    "effects alone are not stored" in "crates/pitcrew-runtime/src/writer.rs":
+        "the outbox is written apart from the events, and the process dies in between";
+        "        match self.journal.append(batch) {" =>
+        "        let batch = &Batch { entries: batch.entries.clone(), effects: Vec::new() };\n        match self.journal.append(batch) {"
+
+    "only the last open effect goes out again" in "crates/pitcrew-runtime/src/reissue.rs":
+        "of the effects before a cut only one is sent";
+        "            while let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {" =>
+        "            if let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {"
+
+    "open effects do not go out again" in "crates/pitcrew-runtime/src/reissue.rs":
+        "what comes after the last cut is forgotten";
+        "        effects.for_each(begin);\n" => "        drop((effects, begin));\n"
+
+    "cuts come before what they cut" in "crates/pitcrew-runtime/src/reissue.rs":
+        "all cuts are sent first, and then everything runs to its end";
+        "effects.next_if(|it| it.0.0 < seq.0)" => "effects.next_if(|it| it.0.0 < seq.0 && false)"
+
+    "results of closed effects count" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "a result that comes twice is taken twice";
+        "    if !state.effects.contains(&effect) {" => "    if effect.0 == 0 {"
+
+    "overlapping regions run side by side" in "crates/pitcrew-kernel/src/settle.rs":
+        "the region is asked of the plan that allows overlaps";
+        "*overlap == pitcrew_model::Overlap::Allow || !agenda.regions.is_held(*key)" =>
+        "*overlap == pitcrew_model::Overlap::Wait || !agenda.regions.is_held(*key)"
+
+    "a folder above is not an overlap" in "crates/pitcrew-kernel/src/state/regions.rs":
+        "only what is below a region is looked at, not what it is below of";
+        "above || self.something_below_is_held" => "self.held.contains_key(path) || self.something_below_is_held"
+
+    "a region is released when work is verified" in "crates/pitcrew-kernel/src/evolve/task.rs":
+        "the region is given back before its work is in the branch";
+        "    match (from.in_attempt(), to.in_attempt()) {" =>
+        "    let working = |it: TaskStatus| it.in_attempt() && it != TaskStatus::Verifying && it != TaskStatus::Integrating;\n    match (working(from), working(to)) {"
+
+    "a waiting worker keeps its slot" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "the slot is freed at the end of a worker only";
+        "matches!(status, WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running)" =>
+        "!status.has_ended()"
+
+    "one slot too many" in "crates/pitcrew-kernel/src/settle.rs":
+        "off by one where tasks are started";
+        "if agenda.slots_used >= state.agents_max ||" => "if agenda.slots_used > state.agents_max ||"
+
+    "processes are not limited" in "crates/pitcrew-kernel/src/settle.rs":
+        "parked workers keep their processes, and nobody counts them";
+        " || agenda.processes_count >= state.agents_live_max {" => " {"
+
+    "one attempt too many" in "crates/pitcrew-kernel/src/decide/attempt_fails.rs":
+        "the attempt that just failed is not counted";
+        "task.attempts_spent + 1 < task.attempts_granted" => "task.attempts_spent < task.attempts_granted"
+
+    "an interruption costs an attempt" in "crates/pitcrew-kernel/src/decide/attempt_fails.rs":
+        "what the orchestrator did to the agent is taken for the agent's fault";
+        "    free || task.attempts_spent + 1" => "    (free && false) || task.attempts_spent + 1"
+
+    "a back-off is not waited for" in "crates/pitcrew-kernel/src/settle.rs":
+        "the time in the queue is not compared with the clock";
+        "    let (at, task) = state.agenda.to_queue.first()?;\n    if *at > now {" =>
+        "    let (at, task) = state.agenda.to_queue.first()?;\n    if *at > now.plus(60_000) {"
+
+    "a failed stop of a plan leaves tasks" in "crates/pitcrew-kernel/src/decide/cancel.rs":
+        "cancelling a plan forgets what waits for its turn";
+        "        if !status.has_ended() && status != TaskStatus::Integrating {" =>
+        "        if status.in_attempt() && status != TaskStatus::Integrating {"
+
+    "work is merged two at a time" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "what is being integrated does not keep the next from being verified";
+        "let free = it.merging.is_none() && !it.checking_base;" =>
+        "let free = (it.merging.is_none() || it.merge_queue.len() > 1) && !it.checking_base;"
+
+    "the base check is not awaited" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "work is called red before it is known what was red already";
+        "let free = it.merging.is_none() && !it.checking_base;" => "let free = it.merging.is_none();"
+
+    "a dependency counts when it is verified" in "crates/pitcrew-kernel/src/evolve/task.rs":
+        "dependents start from a branch that lacks what they depend on";
+        "    let completed = to == TaskStatus::Completed;" =>
+        "    let completed = to == TaskStatus::Verifying && from == TaskStatus::Running;"
+
+    "unblocking is forgotten" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "a retried dependency leaves its dependents blocked";
+        "            TaskStatus::Blocked if task.blocking_count == 0 => Due::Unblock,\n" => ""
+
+    "a checkout goes before its work is saved" in "crates/pitcrew-kernel/src/decide/abandon.rs":
+        "a person may give up what is still being saved";
+        "    if last.is_some_and(|it| !state.attempts[it].put_away) {" =>
+        "    if last.is_some_and(|it| state.attempts[it].is_open()) {"
+
+    "an attempt is put away when it ends" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
+        "the next attempt begins while the last one's process is still being stopped";
+        "    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone;" =>
+        "    row.put_away = row.work.is_some() || row.checkout != Checkout::Coming;"
+
+    "a plan ends under its last task" in "crates/pitcrew-kernel/src/evolve/task.rs":
+        "a task that is being verified is taken for ended";
+        "    !status.has_ended() && status != TaskStatus::Blocked\n" =>
+        "    !status.has_ended() && !matches!(status, TaskStatus::Blocked | TaskStatus::Verifying)\n"
+
+    "requests are not withdrawn" in "crates/pitcrew-kernel/src/decide/attempt_fails.rs":
+        "a person is asked on behalf of a worker that is gone";
+        "    let mut events = withdraw_requests(state, worker.id);" =>
+        "    let mut events = Vec::new();"
+
+    "calls outlive their turn" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "permission is asked for a call that nobody waits for any more";
+        "    let mut events = attempt_fails::withdraw_tool_uses(state, worker);" =>
+        "    let mut events = Vec::new();"
+
+    "a deadline outlives its attempt" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
+        "the time-out of what has ended is still waited for";
+        "    super::worker::change(state, worker, |it| it.deadline = None);" =>
+        "    super::worker::change(state, worker, |_| ());"
+
+    "time runs on for the parked" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "a worker that waits for a person runs out of time";
+        "        } else if let Some(deadline) = it.deadline.take() {" =>
+        "        } else if let Some(deadline) = it.deadline {"
+
+    "nobody is ever too late" in "crates/pitcrew-kernel/src/settle.rs":
+        "the deadline is compared the wrong way round";
+        "    if *deadline > now {" => "    if *deadline <= now {"
+
+    "a turn begins in a turn" in "crates/pitcrew-kernel/src/state.rs":
+        "what a worker goes on with does not wait for the end of its turn";
+        "self.comebacks.front().filter(|_| self.turn.is_none())" => "self.comebacks.front()"
+
+    "an answer is lost" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "a worker that is answered has nothing to go on with";
+        "    if let Some(comeback) = comeback {\n        will_return(state, worker, comeback);" =>
+        "    if let Some(comeback) = comeback.filter(|it| matches!(it, Comeback::Permission { .. })) {\n        will_return(state, worker, comeback);"
+
+    "a decided call is told twice" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "what was told stays on the list of what is to be told";
+        "    change(state, worker, |it| it.comebacks.retain(is_other));" =>
+        "    change(state, worker, |it| { let last = it.comebacks.len() < 2; it.comebacks.retain(|it| is_other(it) || !last) });"
+
+    "a second answer counts" in "crates/pitcrew-kernel/src/decide/decide_request.rs":
+        "what was decided is decided again";
+        "    if it.status != RequestStatus::AtUser {" =>
+        "    if it.status == RequestStatus::Withdrawn {"
+
+    "a paused plan begins turns" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "an agent that becomes ready in a paused plan is prompted";
+        "    if state.plan_of(attempt).status == PlanStatus::Paused {" =>
+        "    if state.plan_of(attempt).status == PlanStatus::Draft {"
+
+    "a paused plan returns workers" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "an answer wakes a worker of a plan that holds still";
+        "            && self.plan_of(attempt).status == PlanStatus::Active\n" => ""
+
+    "a paused plan starts tasks" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "only a cancelled plan is taken for one that does not run";
+        "let runs = plan.status == PlanStatus::Active && plan.base.is_some();" =>
+        "let runs = plan.status != PlanStatus::Cancelled && plan.base.is_some();"
+
+    "the limit stays what it was" in "crates/pitcrew-kernel/src/evolve.rs":
+        "a new number of agents is stored and not heeded";
+        "        Event::AgentsMaxSet { count } => state.agents_max = *count," =>
+        "        Event::AgentsMaxSet { count } => state.agents_max = (*count).max(state.agents_max),"
+
+    "a completed task is cancelled" in "crates/pitcrew-kernel/src/decide/cancel.rs":
+        "what is being integrated is cancelled, and is in the branch all the same";
+        "    if it.status == TaskStatus::Integrating || !it.status.may_become(TaskStatus::Cancelled) {" =>
+        "    if !it.status.may_become(TaskStatus::Cancelled) {"
+
+    "cancelled work is integrated" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "work that was cancelled while it was verified goes on to the branch";
+        "    } else if !is_accepted(state, it) {" => "    } else if state.tasks.is_empty() {"
+
+    "work is collected under a live agent" in "crates/pitcrew-kernel/src/decide/complete_task.rs":
+        "the agent's word is taken at once, without waiting for its end";
+        "            events.push(Event::StopAsked { worker });" =>
+        "            events.push(Event::CollectAsked { attempt });"
+
+    "a task starts before its plan is approved" in "crates/pitcrew-kernel/src/decide/create_plan.rs":
+        "a plan that has to be approved is opened as soon as it is there";
+        "    let given = it.approval == Approval::Given && actor == Actor::Person;" =>
+        "    let given = it.approval == Approval::Given || it.spec.tasks.len() > 1;"
+);

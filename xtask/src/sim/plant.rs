@@ -1,0 +1,165 @@
+//! Plants one bug at a time in a copy of the sources, and has the simulator find it.
+
+use super::mutants::{MUTANTS, Mutant};
+use crate::program::{self, Failure};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// A bug that is not found by then is not found.
+const SEEDS_MAX: &str = "10000";
+
+/// What the copy needs to be built.
+const PARTS: &[&str] = &["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "xtask"];
+
+/// What became of one planted bug.
+enum Verdict {
+    Caught { seed: String, invariant: String },
+    Survived,
+}
+
+/// Tries the named ones, or all of them.
+pub fn try_all(names: &[&str]) -> Result<(), Failure> {
+    if let Some(name) = names.iter().find(|name| !MUTANTS.iter().any(|it| it.name == **name)) {
+        return Err(Failure(format!("there is no mutant `{name}`")));
+    }
+    let wanted = |it: &&Mutant| names.is_empty() || names.contains(&it.name);
+    let chosen: Vec<&Mutant> = MUTANTS.iter().filter(wanted).collect();
+    for mutant in &chosen {
+        let source = read(&program::root().join(mutant.file))?;
+        mutant.apply(&source)?;
+    }
+    let folder = program::root().join("target/mutants");
+    let tree = folder.join("tree");
+    let mut survivors = Vec::new();
+    for mutant in chosen {
+        let began = Instant::now();
+        restore(&tree)?;
+        let file = tree.join(mutant.file);
+        write(&file, &mutant.apply(&read(&file)?)?)?;
+        let told = match hunt(&tree, &folder.join("build"))? {
+            Verdict::Caught { seed, invariant } => format!("seed {seed:>5}  {invariant}"),
+            Verdict::Survived => {
+                survivors.push(mutant.name);
+                format!("NOT CAUGHT: {}", mutant.bug)
+            }
+        };
+        println!("{:<44}{told}  ({:.0} s)", mutant.name, began.elapsed().as_secs_f64());
+    }
+    restore(&tree)?;
+    if survivors.is_empty() {
+        return Ok(());
+    }
+    Err(Failure(format!("not caught within {SEEDS_MAX} seeds: {}", survivors.join(", "))))
+}
+
+/// Makes the copy equal to the sources, and touches nothing that is equal already.
+fn restore(tree: &Path) -> Result<(), Failure> {
+    for part in PARTS {
+        copy(&program::root().join(part), &tree.join(part))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    if from.is_dir() {
+        for entry in fs::read_dir(from).map_err(|error| failure("read", from, &error))? {
+            let name = entry.map_err(|error| failure("read", from, &error))?.file_name();
+            copy(&from.join(&name), &to.join(&name))?;
+        }
+        return Ok(());
+    }
+    let wanted = fs::read(from).map_err(|error| failure("read", from, &error))?;
+    if fs::read(to).ok().as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    let folder = to.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).map_err(|error| failure("create", folder, &error))?;
+    fs::write(to, wanted).map_err(|error| failure("write", to, &error))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| failure("read", path, &error))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| failure("write", path, &error))
+}
+
+fn failure(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("cannot {verb} `{}`: {error}", path.display()))
+}
+
+fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
+    let arguments = ["build", "--quiet", "--package", "pitcrew-sim"];
+    let built = program::command(program::cargo(), &arguments)
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", build)
+        .output()
+        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
+    if !built.status.success() {
+        let words = String::from_utf8_lossy(&built.stderr).into_owned();
+        return Err(Failure(format!("a mutant does not build:\n{words}")));
+    }
+    let simulator = build.join("debug/pitcrew-sim");
+    let run = program::command(simulator, &["--schedules", SEEDS_MAX, "--brief"])
+        .output()
+        .map_err(|error| Failure(format!("the simulator cannot be started: {error}")))?;
+    let said = String::from_utf8_lossy(&run.stdout).into_owned();
+    let mut words = said.trim().splitn(3, '\t').map(str::to_owned);
+    match (run.status.success(), words.next(), words.next()) {
+        (true, _, _) => Ok(Verdict::Survived),
+        (false, Some(seed), Some(invariant)) => {
+            let detail = words.next().unwrap_or_default();
+            // What the product asserts itself is told with its words.
+            let invariant = if invariant == PANIC { detail } else { invariant };
+            Ok(Verdict::Caught { seed, invariant })
+        }
+        (false, _, _) => Err(Failure(format!("the simulator ended with {}", run.status))),
+    }
+}
+
+const PANIC: &str = "the product does not panic";
+
+impl Mutant {
+    /// The source with the bug in it. A text that is gone or not alone is a table out of date.
+    fn apply(&self, source: &str) -> Result<String, Failure> {
+        let (name, file) = (self.name, self.file);
+        match source.matches(self.find).count() {
+            1 => Ok(source.replacen(self.find, self.replace, 1)),
+            count => Err(Failure(format!(
+                "the mutant `{name}` is stale: {file} has its text {count} times, not once"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mutant_finds_its_text_once_and_changes_it() {
+        for mutant in MUTANTS {
+            let source = read(&program::root().join(mutant.file)).expect(mutant.file);
+            let changed = mutant.apply(&source).unwrap_or_else(|failure| panic!("{failure}"));
+            assert_ne!(changed, source, "{}", mutant.name);
+        }
+        assert!(MUTANTS.len() >= 24, "{} mutants", MUTANTS.len());
+    }
+
+    #[test]
+    fn a_mutant_whose_text_is_gone_is_named() {
+        let mutant =
+            Mutant { name: "gone", file: "lib.rs", find: "old", replace: "new", bug: "none" };
+        let failure = mutant.apply("nothing").expect_err("it is stale");
+        assert_eq!(
+            failure.to_string(),
+            "the mutant `gone` is stale: lib.rs has its text 0 times, not once"
+        );
+        assert!(mutant.apply("old old").is_err());
+        assert_eq!(mutant.apply("an old one"), Ok("an new one".into()));
+    }
+}
