@@ -132,7 +132,9 @@ impl World {
                 }
             }
         }
-        asked.into_iter().for_each(|it| self.signal(it));
+        for signal in asked {
+            self.signal(signal);
+        }
     }
 
     /// What is open is ordered again, once each, with what has cut it short since.

@@ -21,23 +21,19 @@ pub enum Mood {
 impl World {
     /// Goes on with one order; its answer waits to be taken.
     pub fn drive(&mut self, id: EffectId, dice: &mut Dice, mood: Mood) {
-        let Some(running) = self.running.get(&id) else { return };
-        let (effect, cut) = (running.effect.clone(), running.cut);
+        let Some(running) = self.running.remove(&id) else { return };
+        let (effect, cut) = (&running.effect, running.cut);
         if cut && dice.one_in(2) && !matches!(effect, Effect::StartAgent { .. }) {
             self.counters.count(Fault::Cut);
             let by = "orchestrator".into();
-            let result = Subject::of(&effect).failed_with(Failure::Cancelled { by });
-            return self.done(id, result);
+            let result = Subject::of(effect).failed_with(Failure::Cancelled { by });
+            return self.tell(id, result);
         }
         let fails = mood == Mood::Any && dice.one_in(self.faults_one_in);
-        if let Some(result) = self.carry_out(id, &effect, dice, mood, fails) {
-            self.done(id, result);
+        match self.carry_out(id, effect, dice, mood, fails) {
+            Some(result) => self.tell(id, result),
+            None => drop(self.running.insert(id, running)),
         }
-    }
-
-    fn done(&mut self, id: EffectId, result: EffectResult) {
-        self.running.remove(&id);
-        self.tell(id, result);
     }
 
     /// The answer, or nothing where it takes longer.

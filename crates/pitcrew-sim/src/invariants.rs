@@ -5,7 +5,7 @@ mod workers;
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, State, Worker};
-use pitcrew_model::{Effect, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+use pitcrew_model::{PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
 
 pub fn slots_used(state: &State) -> u32 {
     let takes = |it: &&Worker| {
@@ -107,10 +107,8 @@ fn check_plans(world: &World, state: &State) {
             let going = tasks().find(|it| !settled(it.status));
             hold!(going.is_none(), "cancelling cancels everything below", "{}", plan.id);
         }
-        let removals = world.ledger.open.values().filter(|it| {
-            matches!(it, Effect::RemoveCheckout { attempt, .. }
-                if state.tasks[state.attempts[*attempt].task].plan == plan.id)
-        });
+        let removes = world.ledger.open.values().flatten();
+        let removals = removes.filter(|it| state.tasks[state.attempts[**it].task].plan == plan.id);
         let counted = plan.removals_count;
         hold!(removals.count() == counted, "removals are counted", "{}", plan.id);
     }

@@ -30,7 +30,8 @@ pub struct Ledger {
     pub requests: Vec<Request>,
     /// Calls that were decided, by whom ever.
     pub calls: BTreeSet<(WorkerId, String)>,
-    pub open: BTreeMap<EffectId, Effect>,
+    /// Effects that have not ended, with the attempt whose checkout they remove.
+    pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
     pub timeouts_count: u64,
 }
@@ -113,12 +114,13 @@ impl Ledger {
         let id = EffectId(entry.seq.0);
         self.fold(id, &entry.event);
         if let Some(effect) = effect {
-            self.begin(id, effect);
+            let removes = if let Effect::RemoveCheckout { attempt, .. } = effect {
+                Some(*attempt)
+            } else {
+                None
+            };
+            self.open.insert(id, removes);
         }
-    }
-
-    fn begin(&mut self, id: EffectId, effect: &Effect) {
-        self.open.insert(id, effect.clone());
     }
 
     fn fold(&mut self, id: EffectId, event: &Event) {

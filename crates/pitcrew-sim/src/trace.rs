@@ -41,10 +41,7 @@ pub fn words(tag: &str, value: &impl Serialize) -> String {
     let Ok(Value::Object(fields)) = serde_json::to_value(value) else { return "?".into() };
     let mut line = fields.get(tag).and_then(Value::as_str).unwrap_or("?").to_owned();
     for (name, value) in fields.iter().filter(|it| it.0 != tag && !is_empty(it.1)) {
-        let shown = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
+        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let shown: String = shown.replace('\n', " ").chars().take(TEXT_CHARS_MAX).collect();
         let _ = write!(line, " {name}={shown}");
     }

@@ -28,7 +28,7 @@ pub fn check(state: &State, task: &Task, now: Timestamp) {
             }
         }
         TaskStatus::Blocked => {
-            hold!(blocked, "what is blocked is blocked by something", "{}", task.id)
+            hold!(blocked, "what is blocked is blocked by something", "{}", task.id);
         }
         TaskStatus::Queued if runs => {
             let free = slots_used(state) < state.agents_max

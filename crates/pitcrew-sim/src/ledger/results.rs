@@ -23,7 +23,7 @@ impl Ledger {
                 row.turn = row.turn.filter(|it| *it != id);
             }
             EffectResult::AgentStopped { worker, .. } => {
-                self.worker(*worker).process = Process::Gone
+                self.worker(*worker).process = Process::Gone;
             }
             EffectResult::WorkCollected { attempt, .. } => self.attempt(*attempt).collected = true,
             EffectResult::WorkSaved { attempt, .. } => self.attempt(*attempt).save_ended = true,
