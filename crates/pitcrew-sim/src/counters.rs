@@ -54,6 +54,7 @@ faults!(
     Conflict = "work that conflicts",
     LandingConflict = "landings that conflict",
     LandingFailed = "landings that failed",
+    SnapshotFailed = "snapshots that could not be taken",
     RemovalKept = "checkouts that could not be removed",
     PlanUnprepared = "plans that could not be prepared",
     Timeout = "attempts that ran out of time",
@@ -66,6 +67,7 @@ faults!(
     Accepted = "partial tasks accepted",
     Abandoned = "tasks and plans abandoned",
     Landed = "landings asked for",
+    Restored = "kept states restored",
     Limited = "limits changed",
     Refused = "commands refused",
 );

@@ -122,14 +122,16 @@ impl World {
         lost
     }
 
-    /// An agent that lives on waits for the answers to its calls, also to those nobody heard of.
+    /// An agent that lives on waits for the answers to its calls: to those nobody heard of, and to
+    /// those that are being decided.
     fn ask_again(&mut self) {
         let mut asked = Vec::new();
+        for worker in self.agents.iter().filter(|it| it.1.alive).map(|it| *it.0) {
+            asked.push(Signal::AgentReattached { worker, away_ms: 1_000 });
+        }
         for (worker, agent) in self.agents.iter().filter(|it| it.1.alive) {
             for (call, roll) in &agent.calls {
-                if !self.ledger.calls.contains(&(*worker, call.clone())) {
-                    asked.push(permission(*worker, call.clone(), *roll));
-                }
+                asked.push(permission(*worker, call.clone(), *roll));
             }
         }
         for signal in asked {

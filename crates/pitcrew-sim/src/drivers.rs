@@ -78,6 +78,20 @@ impl World {
                 let fails = mood == Mood::Any && dice.one_in(2);
                 self.land(*plan, head, dice, fails)
             }
+            Effect::Snapshot { attempt, last, .. } => {
+                self.snapshot(*attempt, last.as_ref(), dice, fails)
+            }
+            Effect::Restore { task, number, commit, .. } => {
+                self.restore(*task, *number, commit, fails)
+            }
+            Effect::DropSnapshots { attempt } if fails => {
+                EffectResult::SnapshotsNotDropped { attempt: *attempt, reason: "locked".into() }
+            }
+            Effect::DropSnapshots { attempt } => {
+                EffectResult::SnapshotsDropped { attempt: *attempt }
+            }
+            Effect::TidyVault if fails => EffectResult::VaultNotTidied { reason: "locked".into() },
+            Effect::TidyVault => EffectResult::VaultTidied { packed_count: 1 },
             Effect::RemoveCheckout { attempt, .. } => self.remove_checkout(*attempt, fails),
         })
     }

@@ -14,7 +14,7 @@ use pitcrew_model::{
     AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, LandingStatus, PlanId, RequestId,
     RequestKind, RequestStatus, TaskId, Timestamp, WorkerId, limits,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub struct Ledger {
@@ -28,8 +28,6 @@ pub struct Ledger {
     pub attempts: Vec<Attempt>,
     pub workers: Vec<Worker>,
     pub requests: Vec<Request>,
-    /// Calls that were decided, by whom ever.
-    pub calls: BTreeSet<(WorkerId, String)>,
     /// Effects that have not ended, with the attempt whose checkout they remove.
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
@@ -48,7 +46,6 @@ impl Default for Ledger {
             attempts: Vec::new(),
             workers: Vec::new(),
             requests: Vec::new(),
-            calls: BTreeSet::new(),
             open: BTreeMap::new(),
             reached: Reached::default(),
             timeouts_count: 0,
@@ -169,15 +166,19 @@ impl Ledger {
             Event::RequestMoved { request, from, to, .. } => {
                 self.request_moved(*request, *from, *to);
             }
-            Event::ToolDecided { worker, call, .. } => {
-                self.calls.insert((*worker, call.clone()));
-            }
             Event::ToolAnswered { request, .. } => self.tool_answered(*request),
             Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
             Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
             Event::EffectEnded { effect, result } => self.effect_ended(*effect, result),
-            Event::InterruptAsked { .. }
+            Event::SnapshotAsked { attempt } => self.snapshot_asked(id, *attempt),
+            Event::RestoreAsked { .. }
+            | Event::DropAsked { .. }
+            | Event::TidyAsked
+            | Event::AgentReattached { .. }
+            | Event::CallTaken { .. }
+            | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
+            | Event::ToolDecided { .. }
             | Event::Abandoned { .. } => {}
         }
     }
@@ -191,10 +192,9 @@ impl Ledger {
     ) {
         if let (Some(worker), RequestKind::ToolUse { call, .. }) = (worker, kind) {
             let same = |it: &&Request| it.worker == Some(worker) && it.call.as_ref() == Some(call);
-            let again =
-                self.requests.iter().any(|it| same(&it) && it.status == RequestStatus::AtUser);
+            let stands = |it: &Request| it.status != RequestStatus::Withdrawn;
+            let again = self.requests.iter().any(|it| same(&it) && stands(it));
             hold!(!again, "a call is put before a person once", "{call} of {worker}");
-            self.calls.insert((worker, call.clone()));
         }
         let status = RequestStatus::AtUser;
         self.reached.requests |= 1 << (status as u32);
@@ -264,6 +264,16 @@ impl Ledger {
         let worker = row.worker;
         let lives = self.worker(worker).process.may_live();
         hold!(!lives, "nothing is saved under a live agent", "{attempt}");
+    }
+
+    fn snapshot_asked(&mut self, id: EffectId, attempt: AttemptId) {
+        let row = self.attempt(attempt);
+        let (open, worker) = (row.outcome.is_none(), row.worker);
+        hold!(open, "what is over is not snapshotted", "{attempt}");
+        hold!(row.snapshot.is_none(), "one snapshot is taken at a time", "{attempt}");
+        row.snapshot = Some(id);
+        let lives = self.worker(worker).process == Process::Alive;
+        hold!(lives, "what is over is not snapshotted", "{attempt}");
     }
 
     fn landing_moved(&mut self, plan: PlanId, from: LandingStatus, to: LandingStatus) {

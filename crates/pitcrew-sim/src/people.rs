@@ -87,7 +87,11 @@ impl World {
             34 => Command::AbandonTask { task },
             35 => Command::AbandonPlan { plan },
             36 | 37 => Command::LandPlan { plan, approval },
-            38 => Command::CollectGarbage,
+            38 if dice.one_in(2) => Command::CollectGarbage,
+            38 => {
+                let number = if dice.one_in(2) { None } else { Some(dice.small(4)) };
+                Command::RestoreTask { task, number }
+            }
             _ => Command::SetAgentsMax { count: dice.small(5) },
         }
     }
@@ -120,6 +124,7 @@ impl World {
             Command::AbandonTask { .. } | Command::AbandonPlan { .. } => Fault::Abandoned,
             Command::LandPlan { .. } => Fault::Landed,
             Command::SetAgentsMax { .. } => Fault::Limited,
+            Command::RestoreTask { .. } => Fault::Restored,
             Command::CreatePlan(_)
             | Command::DecideRequest { .. }
             | Command::AnswerQuestion { .. }
@@ -128,7 +133,8 @@ impl World {
             | Command::CollectGarbage
             | Command::ApplySettings { .. }
             | Command::CompleteTask { .. }
-            | Command::Notify { .. } => return,
+            | Command::Notify { .. }
+            | Command::Once { .. } => return,
         };
         self.counters.count(fault);
     }

@@ -23,6 +23,9 @@ fn heard(signal: &Signal) -> String {
         Signal::EffectEnded { effect, result } => {
             format!("{effect} ended: {}", words("result", result))
         }
+        Signal::AgentReattached { worker, away_ms } => {
+            format!("{worker} is back after {away_ms} ms")
+        }
         Signal::AgentExited { worker, exit } => format!("{worker} exited: {exit}"),
         Signal::PermissionAsked { worker, call, tool, .. } => {
             format!("{worker} asks permission: {call}, {}", tool.kind)

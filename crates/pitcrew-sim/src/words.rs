@@ -83,6 +83,9 @@ impl World {
             8 => return self.signal(Signal::Activity { worker, note: message }),
             _ => return self.ask_permission(worker, dice),
         };
+        let nonce = dice.below(5).to_string();
+        let once = || Command::Once { nonce, order: Box::new(command.clone()) };
+        let command = if dice.one_in(3) { once() } else { command };
         if dice.one_in(15) {
             // A bridge that lost the answer asks again.
             self.counters.count(Fault::SaidTwice);

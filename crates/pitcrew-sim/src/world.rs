@@ -177,6 +177,7 @@ impl World {
             InputBody::Signal(
                 Signal::EffectEnded { .. }
                 | Signal::AgentExited { .. }
+                | Signal::AgentReattached { .. }
                 | Signal::PermissionAsked { .. },
             ) => true,
             InputBody::Signal(Signal::Activity { .. })

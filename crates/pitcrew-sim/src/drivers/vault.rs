@@ -4,7 +4,7 @@ use super::failures::{checks, conflict, failed, gate, git};
 use crate::{broken::hold, counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{
     AttemptId, CheckResult, CommitId, EffectResult, Failure, FileChange, LandedAt, Landing, PlanId,
-    Work,
+    Snapshot, TaskId, Work,
 };
 
 impl World {
@@ -88,6 +88,44 @@ impl World {
         let files = vec![FileChange { path: "src/a".into(), change: 'M' }];
         let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
         EffectResult::WorkCollected { attempt, work }
+    }
+
+    /// The agent may be writing at the same time.
+    pub(super) fn snapshot(
+        &mut self,
+        attempt: AttemptId,
+        last: Option<&CommitId>,
+        dice: &mut Dice,
+        fails: bool,
+    ) -> EffectResult {
+        if let Some(last) = last {
+            self.git.must_know(last, "last");
+        }
+        let unchanged = dice.one_in(4);
+        let kept = if fails || unchanged { None } else { self.git.save(attempt, "snapshot") };
+        match kept {
+            Some(commit) => EffectResult::SnapshotTaken { attempt, snapshot: snapshot_of(commit) },
+            None if unchanged => EffectResult::SnapshotUnchanged { attempt },
+            None => {
+                self.counters.count(Fault::SnapshotFailed);
+                EffectResult::SnapshotNotTaken { attempt, reason: "no room".into() }
+            }
+        }
+    }
+
+    pub(super) fn restore(
+        &mut self,
+        task: TaskId,
+        number: u32,
+        commit: &CommitId,
+        fails: bool,
+    ) -> EffectResult {
+        self.git.must_know(commit, "kept");
+        if fails {
+            return EffectResult::NotRestored { task, number, failure: git("no such branch") };
+        }
+        let (branch, snapshot) = ("restored".into(), snapshot_of(commit.clone()));
+        EffectResult::Restored { task, number, branch, snapshot }
     }
 
     pub(super) fn save_work(&mut self, attempt: AttemptId, fails: bool) -> EffectResult {
@@ -180,6 +218,10 @@ impl World {
         }
         EffectResult::CheckoutRemoved { attempt }
     }
+}
+
+fn snapshot_of(commit: CommitId) -> Snapshot {
+    Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 }
 }
 
 fn results(commands: &[String], code: i32) -> Vec<CheckResult> {

@@ -60,7 +60,11 @@ pub fn check_attempt(world: &World, attempt: &Attempt) {
     let state = world.state();
     let task = &state.tasks[attempt.task];
     let worker = &state.workers[attempt.worker];
-    let under_way = || attempt.step.is_some_and(|it| state.effects.contains(&it));
+    let under_way = || {
+        let snapshot = attempt.snapshot.filter(|_| attempt.is_open());
+        let mut waits_for = attempt.step.into_iter().chain(snapshot);
+        waits_for.any(|it| state.effects.contains(&it))
+    };
     if attempt.is_open() {
         let status = task.status;
         hold!(status.in_attempt(), "an open attempt is its task's", "{}: {status}", attempt.id);

@@ -2,7 +2,7 @@
 
 use super::slots_used;
 use crate::broken::hold;
-use pitcrew_kernel::{Comeback, Process, State, Worker};
+use pitcrew_kernel::{Comeback, Process, State, Worker, next_due};
 use pitcrew_model::{PlanStatus, Timestamp, WorkerStatus};
 
 pub fn check(state: &State, worker: &Worker, now: Timestamp) {
@@ -11,10 +11,18 @@ pub fn check(state: &State, worker: &Worker, now: Timestamp) {
         return;
     }
     let decided = worker.comebacks.iter().any(|it| matches!(it, Comeback::Permission { .. }));
-    let can_go_on = decided || (worker.turn.is_none() && !worker.comebacks.is_empty());
+    let rests = worker.turn.is_none() && attempt.snapshot.is_none();
+    let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
+    if worker.turn.is_some() && attempt.snapshot.is_none() {
+        let due = attempt.snapshot_due;
+        let known = due.is_some() && next_due(state) <= due;
+        hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);
+    }
     if worker.status == WorkerStatus::Running {
-        hold!(worker.turn.is_some(), "a running worker has a turn", "{}", worker.id);
-        hold!(!decided, "a worker is told what was decided", "{}", worker.id);
+        let moves = worker.turn.is_some() || attempt.snapshot.is_some();
+        hold!(moves, "a running worker has a turn", "{}", worker.id);
+        let told = !decided || worker.turn.is_none();
+        hold!(told, "a worker is told what was decided", "{}", worker.id);
         let left = worker.deadline.is_some_and(|it| it > now);
         hold!(left, "nobody has more time than was given", "{}", worker.id);
     } else if worker.status.is_parked() {

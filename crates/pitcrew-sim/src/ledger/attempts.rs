@@ -85,7 +85,9 @@ impl Ledger {
     pub(super) fn turn_opened(&mut self, id: EffectId, worker: WorkerId, cause: &TurnCause) {
         let attempt = self.attempt_of(worker);
         let open = attempt.outcome.is_none();
+        let kept = attempt.snapshot.is_none();
         hold!(open, "an attempt that has ended gets no turn", "{worker}");
+        hold!(kept, "a turn begins when the last one is kept", "{worker}");
         let attempt = self.worker(worker).attempt;
         let status = self.plan_of(attempt).status;
         hold!(status != PlanStatus::Paused, "a paused plan begins no turn", "{worker}");

@@ -42,7 +42,19 @@ impl Ledger {
             }
             EffectResult::CheckoutKept { attempt, .. } => self.attempt(*attempt).going = false,
             EffectResult::AttemptFailed { attempt, .. } => self.step_failed(*attempt, id),
-            EffectResult::PlanNotPrepared { .. }
+            EffectResult::SnapshotTaken { attempt, .. }
+            | EffectResult::SnapshotUnchanged { attempt }
+            | EffectResult::SnapshotNotTaken { attempt, .. } => {
+                let row = self.attempt(*attempt);
+                row.snapshot = row.snapshot.filter(|it| *it != id);
+            }
+            EffectResult::Restored { .. }
+            | EffectResult::NotRestored { .. }
+            | EffectResult::SnapshotsDropped { .. }
+            | EffectResult::SnapshotsNotDropped { .. }
+            | EffectResult::VaultTidied { .. }
+            | EffectResult::VaultNotTidied { .. }
+            | EffectResult::PlanNotPrepared { .. }
             | EffectResult::AgentReady { .. }
             | EffectResult::PermissionAnswered { .. }
             | EffectResult::TurnInterrupted { .. }

@@ -44,6 +44,7 @@ pub struct Attempt {
     pub has_run: bool,
     pub collected: bool,
     pub saving: Option<EffectId>,
+    pub snapshot: Option<EffectId>,
     /// The driver was asked to save, and said how it went.
     pub save_ended: bool,
     pub verified: bool,
@@ -129,6 +130,7 @@ impl Attempt {
             has_run: false,
             collected: false,
             saving: None,
+            snapshot: None,
             save_ended: false,
             verified: false,
             integrated: false,
