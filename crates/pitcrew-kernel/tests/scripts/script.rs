@@ -62,6 +62,10 @@ impl Script {
                 self.now = self.now.plus(plan::milliseconds(rest.trim_start_matches('+')));
                 self.give(Actor::Orchestrator, InputBody::Tick);
             }
+            "back" => {
+                let back = plan::milliseconds(rest.trim_start_matches('-'));
+                self.now = Timestamp(self.now.0.saturating_sub(back));
+            }
             "repeat" => {
                 let (actor, body) = self.last.clone().expect("something to repeat");
                 self.give(actor, body);

@@ -366,3 +366,31 @@ fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
         "#]],
     );
 }
+
+/// The next orchestrator's clock may be behind: what is due at once does not wait for it.
+#[test]
+fn the_end_of_a_turn_is_kept_at_once_also_when_the_clock_was_set_back() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +30s
+            turn worker-1 end_turn
+            back -20s
+            snapshot attempt-1 one
+            snapshot attempt-1 two
+        ",
+        &expect![[r#"
+            > snapshots
+            > turn worker-1 end_turn
+              nothing
+            > back -20s
+            > snapshot attempt-1 one
+              => snapshot 2 of attempt-1 after one
+            > snapshot attempt-1 two
+              => prompt worker-1 (reminder)
+        "#]],
+    );
+}
