@@ -1,6 +1,7 @@
 //! Thousands of tasks at the limits: more never run, and as many as may do.
 
-use crate::drivers;
+mod drivers;
+
 use pitcrew_kernel::{State, Worker, step};
 use pitcrew_model::{
     Actor, AgentRef, Approval, AttemptId, Claim, Command, CreatePlan, Deploy, Effect, Effort,
