@@ -25,7 +25,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
     "full disk answers yes" in "crates/pitcrew-runtime/src/writer.rs":
         "callers are told their verdicts before it is known whether they are durable";
         "            verdicts = verdicts.into_iter().map(refused).collect();" =>
-        "            drop(refused);"
+        "            verdicts = verdicts.into_iter().map(|it| it.or_else(refused)).collect();"
 
     "scratch is kept on a full disk" in "crates/pitcrew-runtime/src/writer.rs":
         "the state that was decided on is not taken back when the append is refused";
@@ -98,7 +98,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "    let (at, task) = state.agenda.to_queue.first()?;\n    if *at > now {" =>
         "    let (at, task) = state.agenda.to_queue.first()?;\n    if *at > now.plus(60_000) {"
 
-    "a failed stop of a plan leaves tasks" in "crates/pitcrew-kernel/src/decide/cancel.rs":
+    "cancelling a plan leaves tasks" in "crates/pitcrew-kernel/src/decide/cancel.rs":
         "cancelling a plan forgets what waits for its turn";
         "        if !status.has_ended() && status != TaskStatus::Integrating {" =>
         "        if status.in_attempt() && status != TaskStatus::Integrating {"

@@ -16,8 +16,15 @@ const PARTS: &[&str] = &["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "cra
 
 /// What became of one planted bug.
 enum Verdict {
-    Caught { seed: String, invariant: String },
+    Caught {
+        seed: String,
+        invariant: String,
+    },
     Survived,
+    /// The table is wrong.
+    Unbuilt {
+        words: String,
+    },
 }
 
 /// Tries the named ones, or all of them.
@@ -39,12 +46,14 @@ pub fn try_all(names: &[&str]) -> Result<(), Failure> {
         restore(&tree)?;
         let file = tree.join(mutant.file);
         write(&file, &mutant.apply(&read(&file)?)?)?;
-        let told = match hunt(&tree, &folder.join("build"))? {
+        let verdict = hunt(&tree, &folder.join("build"))?;
+        if !matches!(verdict, Verdict::Caught { .. }) {
+            survivors.push(mutant.name);
+        }
+        let told = match verdict {
             Verdict::Caught { seed, invariant } => format!("seed {seed:>5}  {invariant}"),
-            Verdict::Survived => {
-                survivors.push(mutant.name);
-                format!("NOT CAUGHT: {}", mutant.bug)
-            }
+            Verdict::Unbuilt { words } => format!("DOES NOT BUILD:\n{words}"),
+            Verdict::Survived => format!("NOT CAUGHT: {}", mutant.bug),
         };
         println!("{:<44}{told}  ({:.0} s)", mutant.name, began.elapsed().as_secs_f64());
     }
@@ -101,7 +110,7 @@ fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
         .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
     if !built.status.success() {
         let words = String::from_utf8_lossy(&built.stderr).into_owned();
-        return Err(Failure(format!("a mutant does not build:\n{words}")));
+        return Ok(Verdict::Unbuilt { words });
     }
     let simulator = build.join("debug/pitcrew-sim");
     let run = program::command(simulator, &["--schedules", SEEDS_MAX, "--brief"])
