@@ -3,6 +3,7 @@
 //! The journal on it is a log of records, one per append. A record counts when all of it is there:
 //! what is left of a torn one is thrown away when the log is opened again.
 
+use crate::broken::hold;
 use pitcrew_model::{Effect, EffectId, Entry, Seq};
 use pitcrew_store::{AppendError, AppendErrorKind, Batch, Journal, MemoryJournal, ReadError};
 use std::{
@@ -109,9 +110,17 @@ impl Disk {
 
 /// The disk as a process has it open.
 #[derive(Clone, Debug, Default)]
-pub struct OpenDisk(Arc<Mutex<Disk>>);
+pub struct OpenDisk(Arc<Mutex<Disk>>, Option<Strict>);
+
+/// Whoever appends what does not continue the journal has broken something.
+#[derive(Clone, Copy, Debug)]
+pub struct Strict;
 
 impl OpenDisk {
+    pub fn strict() -> Self {
+        Self(Arc::default(), Some(Strict))
+    }
+
     /// A death in the middle of an append leaves the lock poisoned, and the disk as it should be.
     pub fn lock(&self) -> MutexGuard<'_, Disk> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,7 +129,20 @@ impl OpenDisk {
 
 impl Journal for OpenDisk {
     fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
-        self.lock().append(batch)
+        let done = self.lock().append(batch);
+        // The writer would end the process.
+        if let (Err(error), Some(Strict)) = (&done, self.1) {
+            let wrong = match error.kind {
+                AppendErrorKind::OutOfOrder { .. } | AppendErrorKind::Unannounced { .. } => true,
+                AppendErrorKind::Full(_)
+                | AppendErrorKind::ReadOnly(_)
+                | AppendErrorKind::Busy(_)
+                | AppendErrorKind::Corrupt(_)
+                | AppendErrorKind::Io(_) => false,
+            };
+            hold!(!wrong, "what is appended continues the journal", "{}", error.kind);
+        }
+        done
     }
 
     fn read(&self, after: Seq, limit: usize) -> Result<Vec<Entry>, ReadError> {

@@ -65,7 +65,7 @@ pub struct Running {
 
 impl World {
     pub fn new(faults_one_in: u64, trace: bool) -> Self {
-        let disk = OpenDisk::default();
+        let disk = OpenDisk::strict();
         let writer = Writer::open(disk.clone(), |_| {}).expect("an empty disk reads");
         Self {
             writer: Some(writer),
