@@ -19,6 +19,8 @@ pub struct Board {
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
     pub(super) requests: BTreeMap<RequestId, Asked>,
+    /// What workers that have not ended do right now. In no event, and gone with us.
+    pub(super) live: BTreeMap<WorkerId, Activity>,
 }
 
 impl Default for Board {
@@ -31,6 +33,7 @@ impl Default for Board {
             attempts: BTreeMap::new(),
             workers: BTreeMap::new(),
             requests: BTreeMap::new(),
+            live: BTreeMap::new(),
         }
     }
 }

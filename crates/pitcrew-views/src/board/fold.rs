@@ -52,6 +52,7 @@ impl Board {
                 self.edit_attempt(*attempt, |it| it.abandoned = true);
             }
             Event::WorkerMoved { worker, to, reason, .. } => {
+                self.live.retain(|it, _| it != worker || !to.has_ended());
                 self.edit_worker(*worker, |it| it.move_to(*to, reason, at));
             }
             Event::AgentStartAsked { worker } => {
@@ -62,7 +63,9 @@ impl Board {
                 self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
             }
             Event::ActivityNoted { worker, note } => {
-                self.show_activity(*worker, note, at);
+                let activity = Activity { note: plain::line(note), at };
+                self.live.remove(worker);
+                self.edit_worker(*worker, |it| it.activity = Some(activity));
             }
             Event::RequestOpened { request, plan, task, worker, .. } => {
                 self.open_request(*request, Asked { plan: *plan, task: *task, worker: *worker });
@@ -85,10 +88,12 @@ impl Board {
         }
     }
 
-    /// What a worker does right now. No event: nothing follows from it, and it is gone with us.
+    /// What a worker does right now. No event: nothing follows from it, and of a worker that has
+    /// ended the board says what the journal says.
     pub fn show_activity(&mut self, worker: WorkerId, note: &str, at: Timestamp) {
-        let activity = Activity { note: plain::line(note), at };
-        self.edit_worker(worker, |it| it.activity = Some(activity));
+        if self.workers.get(&worker).is_some_and(|it| !it.status.has_ended()) {
+            self.live.insert(worker, Activity { note: plain::line(note), at });
+        }
     }
 
     fn create_plan(&mut self, plan: PlanId, head: &PlanHead, status: PlanStatus, at: Timestamp) {

@@ -1,7 +1,7 @@
 //! Joins facts into what is shown.
 
 use super::{
-    facts::{Board, Plan, Task},
+    facts::{Board, Plan, Task, Worker},
     results::sum,
     shape::{BoardView, PlanView, RegionView, SessionView, TaskView},
 };
@@ -44,7 +44,7 @@ impl Board {
             view.plans.push(self.show_plan(*id, plan));
             for task in plan.tasks.iter().filter_map(|it| self.show_task(*it, &moment)) {
                 let workers = task.attempts.iter().filter_map(|it| self.workers.get(&it.worker));
-                view.workers.extend(workers.cloned());
+                view.workers.extend(workers.map(|it| self.show_worker(it)));
                 view.tasks.push(task);
             }
         }
@@ -85,6 +85,11 @@ impl Board {
             created_at: plan.created_at,
             ended_at: plan.ended_at,
         }
+    }
+
+    fn show_worker(&self, worker: &Worker) -> Worker {
+        let live = self.live.get(&worker.id).cloned();
+        Worker { activity: live.or_else(|| worker.activity.clone()), ..worker.clone() }
     }
 
     fn show_task(&self, id: TaskId, moment: &Moment) -> Option<TaskView> {

@@ -436,3 +436,24 @@ fn land(journal: &mut Journal) {
         actor: Actor::Orchestrator,
     });
 }
+
+#[test]
+fn what_a_worker_does_is_shown_while_it_lives_and_the_journal_speaks_after() {
+    let mut journal = Journal::active();
+    journal.task(1, "t1", "core", &[]);
+    journal.start(1, 1, 1);
+    let worker = WorkerId(1);
+    let shown = |journal: &Journal| {
+        let view = journal.view();
+        view.workers[0].activity.as_ref().map(|it| it.note.clone()).unwrap_or_default()
+    };
+    journal.push(Event::ActivityNoted { worker, note: "stored".to_owned() });
+    journal.board.show_activity(worker, "live", Timestamp(99_000));
+    assert_eq!(shown(&journal), "live");
+    journal.push(Event::ActivityNoted { worker, note: "stored again".to_owned() });
+    assert_eq!(shown(&journal), "stored again");
+    journal.board.show_activity(worker, "live", Timestamp(99_000));
+    journal.move_worker(1, WorkerStatus::Created, WorkerStatus::Killed);
+    journal.board.show_activity(worker, "late", Timestamp(99_000));
+    assert_eq!(shown(&journal), "stored again");
+}
