@@ -55,8 +55,15 @@ impl Terminal {
 
     /// What Ctrl-C does: the terminal shows it, and the command gets the signal.
     pub fn interrupt(&mut self) {
-        // Nobody may be there any more to see it.
-        self.keyboard.write_all(b"\x03").ok();
+        let shown = self.screen.text().len();
+        self.keyboard.write_all(b"\x03").expect("the terminal is open");
+        // The terminal drops what was written to it and not shown yet, so the order matters.
+        self.screen.wait_for("^C", shown);
+        self.interrupt_unseen();
+    }
+
+    /// Ctrl-C once more, which a command that is about to end may not live to see.
+    pub fn interrupt_unseen(&self) {
         self.process.signal(Signal::INT);
     }
 
