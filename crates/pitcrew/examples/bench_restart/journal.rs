@@ -70,7 +70,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         }
         Effect::PrepareCheckout { attempt, .. } => EffectResult::CheckoutPrepared {
             attempt,
-            path: format!("/home/somebody/src/.worktrees/repository/{attempt}"),
+            path: format!("/srv/projects/.worktrees/repository/{attempt}"),
             notes: Vec::new(),
         },
         Effect::StartAgent { worker, .. } => {
