@@ -5,7 +5,6 @@ use crate::plain;
 use pitcrew_model::{AttemptId, CheckResult, CommitId, EffectResult, Timestamp, Usage, Work};
 
 impl Board {
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     pub(super) fn fold_result(&mut self, result: &EffectResult, at: Timestamp) {
         self.keep(result, at);
         match result {

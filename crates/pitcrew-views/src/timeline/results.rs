@@ -6,7 +6,6 @@ use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason, Work,
 };
 
-#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
