@@ -49,7 +49,7 @@ fn the_live_display_shows_who_works_where() {
 fn what_an_agent_does_is_shown_without_being_stored() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
-    let steps: String = (1..=6).map(|it| format!("run echo step-{it}\n")).collect();
+    let steps = (1..=6).fold(String::new(), |all, it| format!("{all}run echo step-{it}\n"));
     let plan = sandbox.plan(&format!(
         "name = \"steps\"\n[[task]]\nid = \"steps\"\nregion = \"core\"\nscript = \"\"\"\n{steps}run until [ -e '{}' ]; do sleep 0.02; done\nrun echo 1 > core/new.txt\ncomplete done\n\"\"\"\n",
         gate.display()
