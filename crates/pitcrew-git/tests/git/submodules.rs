@@ -32,7 +32,10 @@ fn submodules_are_filled_from_the_users_own() {
     let base = lab.plan(&vault);
     assert_eq!(base.dirty_count, 0);
     let checkout = lab.checkout(&vault, &attempt(1), &base.start);
-    assert_eq!(checkout.notes, [""; 0]);
+    assert_eq!(
+        checkout.notes,
+        ["changes inside these submodules are not collected: vendor/my lib"]
+    );
     let module = checkout.path.join("vendor/my lib");
     assert_eq!(read(&module.join("lib.c")), "int one;\n");
     assert_eq!(lab.git_in(&checkout.path, &["status", "--porcelain"]), "");
