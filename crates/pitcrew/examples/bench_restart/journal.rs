@@ -106,7 +106,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::Snapshot { .. }
         | Effect::Restore { .. }
         | Effect::DropSnapshots { .. }
-        | Effect::TidyVault { .. }) => panic!("nobody asked for {other:?}"),
+        | Effect::TidyVault) => panic!("nobody asked for {other:?}"),
     }
 }
 
