@@ -170,11 +170,14 @@ impl Ledger {
             Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
             Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
             Event::EffectEnded { effect, result } => self.effect_ended(*effect, result),
+            Event::AgentReattached { worker, away_ms } => {
+                let row = self.worker(*worker);
+                row.deadline = row.deadline.map(|it| it.plus(*away_ms));
+            }
             Event::SnapshotAsked { attempt } => self.snapshot_asked(id, *attempt),
             Event::RestoreAsked { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
-            | Event::AgentReattached { .. }
             | Event::CallTaken { .. }
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }

@@ -121,10 +121,10 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "a retried dependency leaves its dependents blocked";
         "            TaskStatus::Blocked if task.blocking_count == 0 => Due::Unblock,\n" => ""
 
-    "a checkout goes before its work is saved" in "crates/pitcrew-kernel/src/decide/abandon.rs":
-        "a person may give up what is still being saved";
-        "    if last.is_some_and(|it| !state.attempts[it].put_away) {" =>
-        "    if last.is_some_and(|it| state.attempts[it].is_open()) {"
+    "what an ended agent left is not saved" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "an attempt that failed is over with its process, and its work stays where it is";
+        "return if saved { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };" =>
+        "return if saved || attempt.claim.is_none() { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };"
 
     "an attempt is put away when it ends" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
         "the next attempt begins while the last one's process is still being stopped";
@@ -146,17 +146,17 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "    let mut events = attempt_fails::withdraw_tool_uses(state, worker);" =>
         "    let mut events = Vec::new();"
 
-    "a deadline outlives its attempt" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
-        "the time-out of what has ended is still waited for";
-        "    super::worker::change(state, worker, |it| it.deadline = None);" =>
-        "    super::worker::change(state, worker, |_| ());"
+    "a worker that is done runs out of time" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "the deadline of an agent that is being stopped stands";
+        "        it.process = Process::Stopping;\n        it.deadline = None;\n" =>
+        "        it.process = Process::Stopping;\n"
 
     "time runs on for the parked" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "a worker that waits for a person runs out of time";
         "        } else if let Some(deadline) = it.deadline.take() {" =>
         "        } else if let Some(deadline) = it.deadline {"
 
-    "nobody is ever too late" in "crates/pitcrew-kernel/src/settle.rs":
+    "everybody is too late at once" in "crates/pitcrew-kernel/src/settle.rs":
         "the deadline is compared the wrong way round";
         "    if *deadline > now {" => "    if *deadline <= now {"
 

@@ -14,6 +14,7 @@ pub fn exit(code: Option<i32>) -> Exit {
 }
 
 /// The result of a driver that could do what it was told.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of effect")]
 pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
     match effect {
         Effect::PreparePlan { plan, .. } => {

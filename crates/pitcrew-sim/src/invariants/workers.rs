@@ -7,6 +7,8 @@ use pitcrew_model::{PlanStatus, Timestamp, WorkerStatus};
 
 pub fn check(state: &State, worker: &Worker, now: Timestamp) {
     let attempt = &state.attempts[worker.attempt];
+    let stopping = worker.process == Process::Stopping;
+    hold!(!stopping || worker.deadline.is_none(), "what is over has no deadline", "{}", worker.id);
     if !attempt.is_open() || worker.process != Process::Alive {
         return;
     }

@@ -16,11 +16,9 @@ impl Ledger {
         number: u32,
     ) {
         self.check_start(task);
-        let at = self.at;
         let row = self.task(task);
-        let (due, before) = (row.not_before, row.attempts.last().copied());
+        let before = row.attempts.last().copied();
         hold!(row.status == TaskStatus::Starting, "a starting task has an attempt", "{task}");
-        hold!(due <= at, "a back-off is waited for", "{task} waits until {due}");
         row.attempts.push(attempt);
         let count = row.attempts.len();
         hold!(
@@ -33,7 +31,8 @@ impl Ledger {
             hold!(put_away, "an attempt is put away before the next", "{before} of {task}");
         }
         self.attempts.push(Attempt::new(task, worker));
-        self.workers.push(Worker::new(attempt));
+        let timeout_ms = self.task(task).timeout_ms;
+        self.workers.push(Worker::new(attempt, timeout_ms));
         let ids = (self.attempts.len() as u64, self.workers.len() as u64);
         hold!(ids == (attempt.0, worker.0), "ids have no gap", "{attempt} {worker}");
     }
@@ -69,7 +68,13 @@ impl Ledger {
         let integrated = row.integrated;
         hold!(outcome != Outcome::Success || integrated, "success means integrated", "{attempt}");
         row.outcome = Some(outcome);
-        self.timeouts_count += u64::from(matches!(failure, Some(Failure::Timeout { .. })));
+        let worker = row.worker;
+        if let Some(Failure::Timeout { .. }) = failure {
+            self.timeouts_count += 1;
+            let (at, deadline) = (self.at, self.worker(worker).deadline);
+            let late = deadline.is_some_and(|it| it <= at);
+            hold!(late, "nobody is cut off before time", "{attempt} at {at}: {deadline:?}");
+        }
     }
 
     pub(super) fn start_asked(&mut self, worker: WorkerId) {
@@ -105,6 +110,7 @@ impl Ledger {
         let row = self.worker(worker);
         hold!(row.process == Process::Alive, "an agent is stopped once", "{worker}");
         row.process = Process::Stopping;
+        row.deadline = None;
     }
 
     pub(super) fn agent_exited(&mut self, worker: WorkerId) {

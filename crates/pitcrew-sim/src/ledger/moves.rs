@@ -33,7 +33,11 @@ impl Ledger {
         to: TaskStatus,
         reason: &Reason,
     ) {
+        let at = self.at;
         let row = self.task(task);
+        let due = row.not_before;
+        let waited = to != TaskStatus::Queued || due <= at;
+        hold!(waited, "a back-off is waited for", "{task} waits until {due}");
         hold!(row.status == from, "what moves was there", "{task}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{task}: {from} -> {to}");
         row.status = to;
@@ -76,7 +80,13 @@ impl Ledger {
     }
 
     pub(super) fn worker_moved(&mut self, worker: WorkerId, from: WorkerStatus, to: WorkerStatus) {
+        let at = self.at;
         let row = self.worker(worker);
+        if matches!(to, WorkerStatus::Starting | WorkerStatus::Running) {
+            row.deadline.get_or_insert(at.plus(row.left_ms));
+        } else if let Some(deadline) = row.deadline.take() {
+            row.left_ms = deadline.since(at);
+        }
         hold!(row.status == from, "what moves was there", "{worker}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{worker}: {from} -> {to}");
         row.status = to;

@@ -29,6 +29,7 @@ pub struct Task {
     pub spent: u32,
     pub interruptions: u32,
     pub not_before: Timestamp,
+    pub timeout_ms: u64,
 }
 
 #[derive(Debug)]
@@ -60,6 +61,9 @@ pub struct Worker {
     pub process: Process,
     pub turn: Option<EffectId>,
     pub turns_count: u32,
+    pub deadline: Option<Timestamp>,
+    /// What is left of its time while it is parked.
+    pub left_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +113,7 @@ impl Task {
             spent: 0,
             interruptions: 0,
             not_before: Timestamp(0),
+            timeout_ms: spec.timeout_ms,
         }
     }
 
@@ -150,9 +155,9 @@ impl Attempt {
 }
 
 impl Worker {
-    pub fn new(attempt: AttemptId) -> Self {
+    pub fn new(attempt: AttemptId, left_ms: u64) -> Self {
         let (status, process) = (WorkerStatus::Created, Process::None);
-        Self { attempt, status, process, turn: None, turns_count: 0 }
+        Self { attempt, status, process, turn: None, turns_count: 0, deadline: None, left_ms }
     }
 }
 
