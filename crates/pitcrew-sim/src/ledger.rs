@@ -166,7 +166,9 @@ impl Ledger {
             Event::RequestMoved { request, from, to, .. } => {
                 self.request_moved(*request, *from, *to);
             }
-            Event::ToolAnswered { request, .. } => self.tool_answered(*request),
+            Event::ToolAnswered { request, option, .. } => {
+                self.tool_answered(*request, option.as_deref());
+            }
             Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
             Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
             Event::EffectEnded { effect, result } => self.effect_ended(*effect, result),
@@ -209,11 +211,14 @@ impl Ledger {
         hold!(self.requests.len() as u64 == request.0, "ids have no gap", "{request}");
     }
 
-    fn tool_answered(&mut self, request: RequestId) {
+    fn tool_answered(&mut self, request: RequestId, option: Option<&str>) {
         let it = self.request(request);
         let decided = matches!(it.status, RequestStatus::Approved | RequestStatus::Denied);
         hold!(decided, "a call is answered by a person", "{request} is {}", it.status);
         hold!(!it.answered, "a call is answered once", "{request}");
+        let wanted = if it.status == RequestStatus::Approved { "yes" } else { "no" };
+        let same = option == Some(wanted);
+        hold!(same, "a call is answered as a person decided", "{request}: {option:?}");
         it.answered = true;
     }
 

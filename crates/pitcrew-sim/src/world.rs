@@ -12,8 +12,8 @@ use crate::{
 };
 use pitcrew_kernel::State;
 use pitcrew_model::{
-    Actor, Command, Effect, EffectId, EffectResult, Entry, Event, Input, InputBody, Rejection,
-    Signal, TaskStatus, Timestamp, WorkerId,
+    Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input, InputBody,
+    Rejection, Signal, TaskStatus, Timestamp, WorkerId,
 };
 use pitcrew_runtime::{Committed, Scope, Subject, Writer, over};
 use pitcrew_store::Journal;
@@ -151,7 +151,7 @@ impl World {
                 Ok(range) => {
                     self.acknowledged = self.acknowledged.max(before + range.end as u64);
                     self.settled_at = self.now;
-                    self.accepted(said);
+                    self.accepted(said, &done.entries[range.clone()]);
                 }
                 Err(rejection) => self.rejected(said, rejection),
             }
@@ -212,10 +212,18 @@ impl World {
         }
     }
 
-    fn accepted(&mut self, said: &Said) {
+    fn accepted(&mut self, said: &Said, entries: &[Entry]) {
         let InputBody::Command(command) = &said.body else { return };
         if let Command::CreatePlan(it) = command {
             self.tasks_accepted += it.spec.tasks.len();
+            let opened = entries.iter().any(|it| matches!(it.event, Event::PlanOpened { .. }));
+            let agreed = it.approval == Approval::Given;
+            hold!(
+                agreed || !opened,
+                "a plan runs when a person agreed",
+                "after {}",
+                self.ledger.seq
+            );
         }
     }
 

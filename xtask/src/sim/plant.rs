@@ -112,10 +112,14 @@ fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
         let words = String::from_utf8_lossy(&built.stderr).into_owned();
         return Ok(Verdict::Unbuilt { words });
     }
+    // A bug that never ends takes all memory: it gets so much and no more.
     let simulator = build.join("debug/pitcrew-sim");
-    let run = program::command(simulator, &["--schedules", SEEDS_MAX, "--brief"])
-        .output()
-        .map_err(|error| Failure(format!("the simulator cannot be started: {error}")))?;
+    let bounded = "ulimit -v 4000000; exec \"$0\" \"$@\"";
+    let simulator = simulator.to_string_lossy();
+    let run =
+        program::command("sh", &["-c", bounded, &simulator, "--schedules", SEEDS_MAX, "--brief"])
+            .output()
+            .map_err(|error| Failure(format!("the simulator cannot be started: {error}")))?;
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     let mut words = said.trim().splitn(3, '\t').map(str::to_owned);
     match (run.status.success(), words.next(), words.next()) {
