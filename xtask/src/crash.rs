@@ -54,8 +54,12 @@ fn require_tracer() -> Result<(), Failure> {
         return Ok(());
     }
     println!("strace is not there; trying to install it");
-    let installed = program::command("apt-get", &["install", "--yes", "strace"]).status();
-    if installed.is_ok_and(|it| it.success()) {
+    let get = |arguments: &[&str]| {
+        program::command("apt-get", arguments).status().is_ok_and(|it| it.success())
+    };
+    let install = || get(&["install", "--yes", "strace"]);
+    // A fresh machine may not know its packages yet.
+    if install() || get(&["update"]) && install() {
         return Ok(());
     }
     Err(Failure("strace is needed to record a run: install it, e.g. `apt install strace`".into()))
