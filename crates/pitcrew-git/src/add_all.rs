@@ -63,7 +63,7 @@ enum Moved {
 }
 
 fn moved_under(error: &GitError) -> Option<Moved> {
-    let GitErrorKind::Exit { code: Some(128), stderr } = &error.kind else { return None };
+    let GitErrorKind::Exit { code: Some(128), stderr, .. } = &error.kind else { return None };
     stderr.lines().find_map(|line| {
         let words = line.strip_prefix("fatal: ")?;
         let gone = words.strip_prefix("unable to stat '").and_then(|it| {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn moved(stderr: &str) -> Option<Moved> {
-        let kind = GitErrorKind::Exit { code: Some(128), stderr: stderr.into() };
+        let kind = GitErrorKind::Exit { code: Some(128), signal: None, stderr: stderr.into() };
         moved_under(&GitError { command: "add", place: "/".into(), kind })
     }
 

@@ -20,8 +20,8 @@ pub struct GitError {
 pub enum GitErrorKind {
     #[error("git could not be started")]
     NotStarted(#[source] RunError),
-    #[error("{}", describe_exit(*code, stderr))]
-    Exit { code: Option<i32>, stderr: String },
+    #[error("{}", describe_exit(*code, *signal, stderr))]
+    Exit { code: Option<i32>, signal: Option<i32>, stderr: String },
     #[error("{}", locks::describe(lock))]
     Locked { lock: PathBuf },
     #[error("it did not end within {seconds} s")]
@@ -34,8 +34,12 @@ pub enum GitErrorKind {
     Unreadable { reason: String },
 }
 
-fn describe_exit(code: Option<i32>, stderr: &str) -> String {
-    let end = code.map_or_else(|| "killed by a signal".into(), |it| format!("exit code {it}"));
+fn describe_exit(code: Option<i32>, signal: Option<i32>, stderr: &str) -> String {
+    let end = match (code, signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "it is gone".into(),
+    };
     let words = stderr.trim();
     if words.is_empty() { end } else { format!("{end}: {words}") }
 }

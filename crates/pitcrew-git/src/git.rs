@@ -239,7 +239,10 @@ impl Answer {
         let stderr = self.stderr();
         self.failed(match locks::named_by(&stderr) {
             Some(lock) => GitErrorKind::Locked { lock },
-            None => GitErrorKind::Exit { code: self.finished.code, stderr },
+            None => {
+                let (code, signal) = (self.finished.code, self.finished.signal);
+                GitErrorKind::Exit { code, signal, stderr }
+            }
         })
     }
 

@@ -24,7 +24,7 @@ impl Vault {
             return Err(Failure::Git { message });
         }
         fail::fail_point!("integrate-before", |_| std::process::abort());
-        self.call("update-ref").args([&head, &merged.0, &onto.0]).done(cancel)?;
+        self.update_ref(&[&head, &merged.0, &onto.0])?;
         fail::fail_point!("integrate-moved", |_| std::process::abort());
         Ok(merged.clone())
     }

@@ -4,7 +4,13 @@ use crate::{files, holders};
 use std::{
     fs,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// A lock that is there for so long is nobody's, or somebody has it open.
+const LOCK_AGE_MIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Beside `refs`, what the next git would stumble over.
 const LEFT_OVER: [&str; 7] = [
@@ -37,6 +43,23 @@ pub(crate) fn sweep(vault: &Path) {
             fs::remove_file(&path).ok();
         }
     }
+}
+
+/// Removes a lock in the vault that nobody works behind; whether it is gone. A git that is at work
+/// has it open, but for the moment in which it puts the new file in the place of the old one.
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a file is removed")]
+pub(crate) fn remove_left_lock(lock: &Path) -> bool {
+    let until = Instant::now() + LOCK_AGE_MIN;
+    while files::is_there(lock) {
+        if Instant::now() >= until && holders::who_has_open(lock).is_none() {
+            return fs::remove_file(lock).is_ok() || !files::is_there(lock);
+        }
+        if Instant::now() >= until + LOCK_AGE_MIN {
+            return false;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    true
 }
 
 /// `tmp_obj_x` and `tmp_pack_x` of one object or pack, `.tmp-1-pack-x` of a repacking,

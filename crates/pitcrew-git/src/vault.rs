@@ -5,12 +5,12 @@
 
 use crate::{
     Git, Layout, Repository,
-    error::{FileError, GitError, VaultError},
+    error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     git::Call,
     records::Records,
     settings::Settings,
-    sweep::sweep,
+    sweep::{self, sweep},
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
@@ -124,13 +124,33 @@ impl Vault {
         self.call("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line(cancel)
     }
 
-    /// Not to be cut off: it would leave its lock, and one of them is everybody's.
     pub(crate) fn set_ref(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
-        self.call("update-ref").args([name, &commit.0]).done(&Cancel::default())
+        self.update_ref(&[name, &commit.0])
     }
 
     pub(crate) fn delete_ref(&self, name: &str) -> Result<(), GitError> {
-        self.call("update-ref").args(["-d", name]).done(&Cancel::default())
+        self.update_ref(&["-d", name])
+    }
+
+    /// Not to be cut off: it would leave its lock, and one of them is everybody's. One that a
+    /// killed git of ours has left is removed: nobody else writes here.
+    pub(crate) fn update_ref(&self, arguments: &[&str]) -> Result<(), GitError> {
+        let update = || self.call("update-ref").args(arguments).done(&Cancel::default());
+        let updated = update().map_err(|error| match &error.kind {
+            GitErrorKind::Locked { lock } if sweep::remove_left_lock(lock) => None,
+            GitErrorKind::Locked { .. }
+            | GitErrorKind::NotStarted(_)
+            | GitErrorKind::Exit { .. }
+            | GitErrorKind::TimedOut { .. }
+            | GitErrorKind::Cancelled
+            | GitErrorKind::TooLong { .. }
+            | GitErrorKind::Unreadable { .. } => Some(error),
+        });
+        match updated {
+            Err(None) => update(),
+            Err(Some(error)) => Err(error),
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Whether `older` is `newer` or in its history.

@@ -50,7 +50,7 @@ fn locks_of_somebody_else_are_named_and_never_broken() {
     sandbox.pitcrew(&["run", &sandbox.plan(TWO), "--yes"]).expect(0);
     let before = picture_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(8);
-    assert!(refused.stderr.contains(".lock': File exists"), "{refused}");
+    assert!(refused.stderr.contains(".lock` is there"), "{refused}");
     assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
     assert_eq!(picture_of_the_user(&sandbox), before);
     for lock in locks {
