@@ -91,14 +91,19 @@ enum Piece {
     Garbage,
 }
 
+/// What no JSON has outside of an escape.
+fn is_refused(character: char) -> bool {
+    character < ' ' && !['\t', '\r'].contains(&character)
+}
+
 /// Lines as a splitter sees them that has everything at once.
 fn split(bytes: &[u8]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = bytes
         .split_inclusive(|it| *it == b'\n')
         .map(|line| match line.strip_suffix(b"\n") {
             Some(line) if line.len() <= BYTES_MAX => match str::from_utf8(line) {
-                Ok(text) => Piece::Text(text.to_owned()),
-                Err(_) => Piece::Garbage,
+                Ok(text) if !text.contains(is_refused) => Piece::Text(text.to_owned()),
+                Ok(_) | Err(_) => Piece::Garbage,
             },
             Some(_) | None => Piece::Garbage,
         })
