@@ -127,7 +127,8 @@ fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
         (false, Some(seed), Some(invariant)) => {
             let detail = words.next().unwrap_or_default();
             // What the product asserts itself is told with its words.
-            let invariant = if invariant == PANIC { detail } else { invariant };
+            let told = if invariant == PANIC { detail } else { invariant };
+            let invariant = told.lines().next().unwrap_or_default().to_owned();
             Ok(Verdict::Caught { seed, invariant })
         }
         (false, _, _) => Err(Failure(format!("the simulator ended with {}", run.status))),
