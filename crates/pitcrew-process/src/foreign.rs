@@ -5,7 +5,7 @@ use crate::{
     shim::{ExitRecord, Line, Lines, Order, Report, ShimSpec, encode, read_exit},
     tree,
 };
-use pitcrew_model::Exit;
+use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
 use pitcrew_testkit::{cases, corpus};
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
@@ -46,8 +46,12 @@ fn any_file_of_an_attempt_is_answered() {
     let folder = tempfile::tempdir().expect("a folder");
     corpus!("exit").check(300, |bytes| {
         fs::write(folder.path().join("exit.json"), bytes).expect("room");
-        let understood = serde_json::from_slice::<ExitRecord>(bytes).ok();
-        assert_eq!(read_exit(folder.path()), understood);
+        let is_short = bytes.len() <= 6 * OUTPUT_TAIL_BYTES;
+        let understood = serde_json::from_slice::<ExitRecord>(bytes).ok().filter(|_| is_short);
+        // In between, the tail is escaped or not.
+        if is_short || bytes.len() > 7 * OUTPUT_TAIL_BYTES {
+            assert_eq!(read_exit(folder.path()), understood);
+        }
         understood.iter().for_each(assert_comes_back);
     });
     corpus!("spec").check(300, |bytes| {
@@ -67,7 +71,7 @@ fn an_exit_record_without_end_is_not_read() {
         let json = serde_json::to_vec(exit).expect("plain data");
         fs::write(folder.path().join("exit.json"), json).expect("room");
     };
-    let longest = exit("\u{1}".repeat(pitcrew_model::limits::OUTPUT_TAIL_BYTES));
+    let longest = exit("\u{1}".repeat(OUTPUT_TAIL_BYTES));
     write(&longest);
     assert_eq!(read_exit(folder.path()).map(|it| it.exit), Some(longest));
     write(&exit("x".repeat(1_024 * 1_024)));
