@@ -3,7 +3,10 @@
 use crate::Handle;
 use pitcrew_model::Timestamp;
 use std::{
-    sync::LazyLock,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tokio::sync::watch;
@@ -14,9 +17,22 @@ static START: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
     (since, Instant::now())
 });
 
+/// How far the journal is ahead of the clock on the wall.
+static AHEAD_MS: AtomicU64 = AtomicU64::new(0);
+
 /// Counts only the time that passed for programs: a machine that slept, or whose clock was set,
 /// must not time out the workers.
 pub fn now() -> Timestamp {
+    counted().plus(AHEAD_MS.load(Ordering::Relaxed))
+}
+
+/// Time goes on after `last`, which was written down before we began: a clock that was set back
+/// while nobody was there must not hold up what is due.
+pub fn go_on_after(last: Timestamp) {
+    AHEAD_MS.fetch_max(last.since(counted()), Ordering::Relaxed);
+}
+
+fn counted() -> Timestamp {
     let (wall, start) = &*START;
     let since = *wall + start.elapsed();
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))

@@ -13,7 +13,7 @@ use crate::{
 };
 use pitcrew_config::{Settings, WorkspaceDirs};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
-use pitcrew_model::{Signal, limits};
+use pitcrew_model::{Signal, Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
@@ -105,10 +105,13 @@ impl Orchestrator {
         let reader = Mutex::new(journal.reader()?);
         let mut views = Views::default();
         let mut reissue = Reissue::new(journal.open_effects()?);
+        let mut last = Timestamp(0);
         let writer = Writer::open(journal, |entry| {
             views.fold(entry);
             reissue.see(entry);
+            last = entry.at;
         })?;
+        clock::go_on_after(last);
         let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
         let repository = setup.repository.owned_by(&owner);
         let vault = Arc::new(Vault::open_or_create(repository, &layout, &Cancel::default())?);

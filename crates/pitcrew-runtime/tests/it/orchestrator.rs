@@ -181,6 +181,23 @@ async fn a_check_of_a_plan_that_is_over_is_not_run_again() {
     next.stop().await;
 }
 
+/// Else what is due would be held up for as long as the clock was set back.
+#[tokio::test(flavor = "multi_thread")]
+async fn time_goes_on_from_the_journal_when_the_clock_was_set_back() {
+    let dir = workspace();
+    let later = pitcrew_runtime::now().plus(3_600_000);
+    let journal = SqliteJournal::open(&dirs(dir.path(), &repository(dir.path())).state).unwrap();
+    let mut writer = Writer::open(journal, |_| {}).unwrap();
+    let body = InputBody::Command(plan("true"));
+    let created = writer.commit(&[Input { at: later, actor: Actor::Person, body }]);
+    assert!(created.verdicts[0].is_ok(), "{:?}", created.verdicts);
+    drop(writer);
+
+    let orchestrator = start(dir.path()).unwrap();
+    assert!(pitcrew_runtime::now() >= later);
+    orchestrator.stop().await;
+}
+
 /// Dropped, it is as if the process had died: nothing runs on, and the next one finds everything.
 #[tokio::test]
 async fn a_dropped_orchestrator_leaves_nothing_running() {
