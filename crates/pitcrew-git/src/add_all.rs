@@ -8,6 +8,9 @@ use crate::{
 /// How often a tree is looked at again in which something moved just then.
 const LOOKS_MAX: usize = 8;
 
+/// What ends a git under whose eyes a file became shorter.
+const SIGBUS: i32 = 7;
+
 impl Snapshot<'_> {
     /// Puts everything but the given paths into the index; returns the folders that git would not
     /// look into.
@@ -63,6 +66,9 @@ enum Moved {
 }
 
 fn moved_under(error: &GitError) -> Option<Moved> {
+    if let GitErrorKind::Exit { signal: Some(SIGBUS), .. } = &error.kind {
+        return Some(Moved::Something);
+    }
     let GitErrorKind::Exit { code: Some(128), stderr, .. } = &error.kind else { return None };
     stderr.lines().find_map(|line| {
         let words = line.strip_prefix("fatal: ")?;

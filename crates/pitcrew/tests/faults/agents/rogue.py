@@ -213,11 +213,14 @@ def writes_more_than_it_may(_):
 
 
 def fills_the_disk(_):
-    """With files that are each small enough to be taken."""
-    os.makedirs(region(), exist_ok=True)
+    """With files that git ignores, beside one that is work."""
+    ballast = os.path.join(region(), "ballast")
+    os.makedirs(ballast)
+    with open(os.path.join(region(), "work"), "w") as file:
+        file.write("done\n")
     try:
         for number in range(1_000_000):
-            with open(os.path.join(region(), str(number)), "wb", buffering=0) as file:
+            with open(os.path.join(ballast, str(number)), "wb", buffering=0) as file:
                 for _ in range(10):
                     file.write(bytes(1 << 20))
     except OSError as error:
