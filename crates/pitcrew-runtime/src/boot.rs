@@ -2,30 +2,46 @@
 //! ordered again, and before anything of it begins, what was lost is told.
 
 use crate::{
-    Handle,
+    Handle, clock,
     drivers::{Agents, Found, Held, LOST},
     log::Log,
     reissue::Reissue,
 };
 use pitcrew_config::Settings;
 use pitcrew_kernel::State;
-use pitcrew_model::{Actor, Command, Signal};
+use pitcrew_model::{Actor, Command, Signal, Timestamp, WorkerId};
 use pitcrew_views::Board;
 use std::sync::Arc;
 use tokio::sync::oneshot;
+
+/// What the writer hears before anything else, and for when it is told.
+pub struct First {
+    pub at: Timestamp,
+    pub signals: Vec<Signal>,
+}
 
 /// What has to be done before the drivers begin.
 pub struct Boot {
     /// The agents that the last orchestrator had.
     held: Vec<Held>,
+    /// Those that it was starting: they are found by the order to start them.
+    starting: Vec<WorkerId>,
+    /// When the last orchestrator said its last word.
+    last: Timestamp,
     settings: Command,
 }
 
 impl Boot {
-    pub fn new(state: &State, board: &Board, reissue: &Reissue, settings: &Settings) -> Self {
-        // One that was still being started is found by the order to start it.
-        let live = state.live_workers().filter(|it| !reissue.is_starting(it.id));
-        let held = live.map(|it| Held {
+    pub fn new(
+        state: &State,
+        last: Timestamp,
+        board: &Board,
+        reissue: &Reissue,
+        settings: &Settings,
+    ) -> Self {
+        let (starting, live): (Vec<_>, Vec<_>) =
+            state.live_workers().partition(|it| reissue.is_starting(it.id));
+        let held = live.into_iter().map(|it| Held {
             worker: it.id,
             attempt: it.attempt,
             path: state.attempts[it.attempt].path.clone().unwrap_or_default(),
@@ -36,43 +52,52 @@ impl Boot {
             agents_max: settings.max_agents,
             agents_live_max: settings.max_live_agents,
         };
-        Self { held: held.collect(), settings }
+        let starting = starting.into_iter().map(|it| it.id).collect();
+        Self { held: held.collect(), starting, last, settings }
     }
 
     /// Lets the drivers begin when it returns.
     ///
-    /// What became of the agents is the first thing that the writer hears: a deadline that passed
-    /// while nobody was there must not come before it.
+    /// What became of the agents is the first thing that the writer hears, as if no time had passed
+    /// since the last word of the journal: a deadline of one agent must not pass while it is told of
+    /// another that nobody was there.
     pub async fn run(
         self,
         handle: &Handle,
-        first: oneshot::Sender<Vec<Signal>>,
+        first: oneshot::Sender<First>,
         agents: &Arc<Agents>,
         log: &Log,
     ) {
         let found = self.held.iter().map(|held| async {
             let found = agents.reattach(held).await;
             log.line("Orchestrator", &format!("the agent of {}: {found:?}", held.attempt));
-            told(held, found)
+            (held.worker, found)
         });
-        let signals = futures::future::join_all(found).await.into_iter().flatten().collect();
+        let found = futures::future::join_all(found).await;
+        let away_ms = clock::now().since(self.last);
+        let held = found.into_iter().map(|(worker, found)| told(worker, found, away_ms));
+        let starting = self.starting.iter().map(|it| back(*it, away_ms));
         // The writer is gone only where we are about to end.
-        first.send(signals).ok();
+        first.send(First { at: self.last, signals: held.chain(starting).collect() }).ok();
         if let Err(refused) = handle.command(Actor::Orchestrator, self.settings).await {
             log.line("Orchestrator", &format!("the limits stay as they were: {refused}"));
         }
     }
 }
 
-fn told(held: &Held, found: Found) -> Option<Signal> {
-    let worker = held.worker;
+/// One that has ended tells so itself, after what it said before.
+fn told(worker: WorkerId, found: Found, away_ms: u64) -> Signal {
     match found {
         Found::Alive { away } => {
-            let away_ms = u64::try_from(away.as_millis()).unwrap_or(u64::MAX);
-            Some(Signal::AgentReattached { worker, away_ms })
+            // Whoever was here may have been silent: the shim knows how long nobody was there.
+            let alone_ms = u64::try_from(away.as_millis()).unwrap_or(u64::MAX);
+            back(worker, away_ms.max(alone_ms))
         }
-        // It tells its end itself, after what it said before.
-        Found::Ended => None,
-        Found::Lost => Some(Signal::AgentExited { worker, exit: LOST }),
+        Found::Ended => back(worker, away_ms),
+        Found::Lost => Signal::AgentExited { worker, exit: LOST },
     }
+}
+
+fn back(worker: WorkerId, away_ms: u64) -> Signal {
+    Signal::AgentReattached { worker, away_ms }
 }

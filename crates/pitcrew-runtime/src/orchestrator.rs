@@ -2,7 +2,7 @@
 
 use crate::{
     Handle, Tokens, Views, Writer,
-    boot::Boot,
+    boot::{Boot, First},
     clock,
     drivers::{AgentSetup, Drivers, VaultDriver},
     log::Log,
@@ -13,7 +13,7 @@ use crate::{
 };
 use pitcrew_config::{Settings, WorkspaceDirs};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
-use pitcrew_model::{Signal, Timestamp, limits};
+use pitcrew_model::{Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
@@ -132,7 +132,8 @@ impl Orchestrator {
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
         let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
-        let boot = Boot::new(writer.state(), &published.views().board, &reissue, &setup.settings);
+        let settings = &setup.settings;
+        let boot = Boot::new(writer.state(), last, &published.views().board, &reissue, settings);
         // Before the writer says anything: what it ends must find what it ends.
         reissue.send(&orders);
         let (tell_first, first) = oneshot::channel();
@@ -197,7 +198,7 @@ impl Drop for Orchestrator {
 fn spawn_writer<J: Journal + 'static>(
     turnstile: Turnstile,
     writer: Writer<J>,
-    first: oneshot::Receiver<Vec<Signal>>,
+    first: oneshot::Receiver<First>,
 ) -> io::Result<oneshot::Receiver<Writer<J>>> {
     let (ended, writer_ended) = oneshot::channel();
     let run = move || {

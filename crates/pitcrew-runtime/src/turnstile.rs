@@ -4,16 +4,16 @@
 mod tests;
 
 use crate::{
-    Writer, clock,
+    Writer,
+    boot::First,
+    clock,
     handle::{Accepted, Envelope, Message, Reply},
     log::Log,
     published::Published,
     writer::Committed,
 };
 use pitcrew_kernel::{State, next_due};
-use pitcrew_model::{
-    AttemptId, Effect, EffectId, Event, PlanId, PlanStatus, Seq, Signal, Timestamp,
-};
+use pitcrew_model::{AttemptId, Effect, EffectId, Event, PlanId, PlanStatus, Seq, Timestamp};
 use pitcrew_store::Journal;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -54,16 +54,17 @@ impl Turnstile {
     pub fn run<J: Journal>(
         mut self,
         mut writer: Writer<J>,
-        first: oneshot::Receiver<Vec<Signal>>,
+        first: oneshot::Receiver<First>,
     ) -> Writer<J> {
         let mut messages = Vec::new();
         // Drivers' words that the journal had no room for. Bounded by the effects that are open
         // and by what agents may ask at a time.
         let mut unstored: Vec<Envelope> = Vec::new();
-        let first = first.blocking_recv().unwrap_or_default();
-        if !first.is_empty() {
-            let batch = first.into_iter().map(Envelope::signal).collect();
-            unstored = self.commit(&mut writer, batch);
+        if let Ok(First { at, signals }) = first.blocking_recv()
+            && !signals.is_empty()
+        {
+            let batch = signals.into_iter().map(Envelope::signal).collect();
+            unstored = self.commit(&mut writer, at, batch);
         }
         self.tell_due(writer.state(), next_due(writer.state()));
         while self.inputs.blocking_recv_many(&mut messages, BATCH_MAX) > 0 {
@@ -78,7 +79,7 @@ impl Turnstile {
             if !inputs.is_empty() {
                 // What is older than what just came goes first.
                 let batch = std::mem::take(&mut unstored).into_iter().chain(inputs).collect();
-                unstored = self.commit(&mut writer, batch);
+                unstored = self.commit(&mut writer, clock::now(), batch);
             }
             for look in looks {
                 look(writer.state());
@@ -91,9 +92,10 @@ impl Turnstile {
     fn commit<J: Journal>(
         &mut self,
         writer: &mut Writer<J>,
+        now: Timestamp,
         batch: Vec<Envelope>,
     ) -> Vec<Envelope> {
-        let (now, before) = (clock::now(), writer.last());
+        let before = writer.last();
         let inputs: Vec<_> = batch.iter().map(|it| it.input(now)).collect();
         let committed = writer.commit(&inputs);
         self.published.publish(&committed.entries);
@@ -105,7 +107,7 @@ impl Turnstile {
             next_due(writer.state())
         } else {
             // What is due now would only fail again.
-            Some(now.plus(RETRY_MS))
+            Some(clock::now().plus(RETRY_MS))
         };
         self.tell_due(writer.state(), due);
         reply(batch, committed, before)

@@ -49,7 +49,7 @@ impl Bench {
     fn run(&mut self) {
         let (turnstile, writer) = self.turnstile.take().expect("it runs once");
         let (tell_first, first) = oneshot::channel();
-        tell_first.send(Vec::new()).unwrap();
+        tell_first.send(First { at: Timestamp(0), signals: Vec::new() }).ok().unwrap();
         self.thread = Some(thread::spawn(move || turnstile.run(writer, first)));
     }
 

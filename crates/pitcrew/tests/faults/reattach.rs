@@ -120,6 +120,36 @@ fn an_agent_works_on_after_a_kill_and_is_found_again() {
     completes_in_one(&sandbox, 1);
 }
 
+/// Nobody was there for longer than the agents may take, and they worked all the while.
+#[test]
+fn the_time_that_nobody_was_there_is_nobodys_fault() {
+    let sandbox = sandbox();
+    let gates = ["core", "ui"].map(|it| sandbox.root().join(it));
+    let task = |gate: &PathBuf| {
+        let region = gate.file_name().expect("a name").display().to_string();
+        let steps = format!("run {}\nrun echo a > {region}/a.txt\ncomplete it", wait_at(gate));
+        let head = format!("id = \"{region}\"\nregion = \"{region}\"\ntimeout = \"10m\"");
+        format!("[[task]]\n{head}\n{}\n", script(&steps))
+    };
+    let tasks = gates.each_ref().map(task).concat();
+    let plan = sandbox.plan(&format!("name = \"alone\"\nmax_attempts = 1\n\n{tasks}"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    for gate in &gates {
+        await_reached(gate);
+    }
+    sandbox.kill_orchestrator();
+    // As if all of it had happened an hour ago.
+    let journal = folder(&sandbox, 1).join("../../journal.db");
+    let journal = rusqlite::Connection::open(journal).expect("a journal");
+    journal.execute("UPDATE events SET at = at - 3600000", []).expect("room");
+    drop(journal);
+    sandbox.pitcrew(&["status"]).expect(0).says("running  task-1").says("running  task-2");
+    for gate in &gates {
+        open_gate(gate);
+    }
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed, 2 attempts");
+}
+
 /// A command is an agent like any other.
 #[test]
 fn a_command_works_on_after_a_kill() {
