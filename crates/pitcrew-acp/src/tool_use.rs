@@ -125,7 +125,7 @@ fn shown(text: &str, bytes_max: usize) -> String {
 }
 
 fn kind(call: &ToolCall, named: &Named) -> &'static str {
-    if ours::is_ours(call, &named.commands) {
+    if ours::is_ours(call, named) {
         return ORCHESTRATOR_TOOL_KIND;
     }
     match call.kind {

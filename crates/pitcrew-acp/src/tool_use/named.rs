@@ -22,6 +22,8 @@ pub struct Named {
     pub commands: Vec<String>,
     /// There were more paths than are looked at.
     pub is_partial: bool,
+    /// There is more to the commands than was taken: a part of one, or whole ones.
+    pub is_command_cut: bool,
 }
 
 impl Named {
@@ -40,9 +42,9 @@ impl Named {
     /// Takes everything from raw input. What has no keys at all may well be a command.
     pub fn input(&mut self, input: &Value) {
         match input {
-            Value::String(_) => self.commands.extend(words(input)),
+            Value::String(_) => self.command(words(input)),
             Value::Array(items) if items.iter().any(Value::is_string) => {
-                self.commands.extend(words(input));
+                self.command(words(input));
             }
             Value::Null
             | Value::Bool(_)
@@ -51,6 +53,15 @@ impl Named {
             | Value::Object(_) => {}
         }
         self.search(input, false);
+    }
+
+    fn command(&mut self, line: Line) {
+        // A command within a command stands in both.
+        let is_full = self.commands.iter().map(String::len).sum::<usize>() >= COMMANDS_BYTES_MAX;
+        self.is_command_cut |= line.is_cut || is_full && !line.text.is_empty();
+        if !is_full && !line.text.is_empty() {
+            self.commands.push(line.text);
+        }
     }
 
     /// Goes as deep as the input does: the JSON reader bounds the depth.
@@ -63,10 +74,7 @@ impl Named {
                 }
             }
             Value::Object(object) => {
-                // A command within a command stands in both.
-                if self.commands.iter().map(String::len).sum::<usize>() < COMMANDS_BYTES_MAX {
-                    self.commands.extend(command(object));
-                }
+                self.command(command(object));
                 for (key, value) in object {
                     if let ("changes", Value::Object(changes)) = (key.as_str(), value) {
                         // A patch as a map from path to change.
@@ -80,54 +88,74 @@ impl Named {
     }
 }
 
+/// A line for a shell, empty where there is nothing to run.
+#[derive(Default)]
+struct Line {
+    text: String,
+    is_cut: bool,
+}
+
+impl Line {
+    fn push(&mut self, text: &str) {
+        let taken = text::cut(text, COMMANDS_BYTES_MAX);
+        self.text.push_str(taken);
+        self.is_cut |= taken.len() < text.len();
+    }
+
+    fn add(&mut self, other: &Self, between: &str) {
+        if !self.text.is_empty() && !other.text.is_empty() {
+            self.text.push_str(between);
+        }
+        self.text.push_str(&other.text);
+        self.is_cut |= other.is_cut;
+    }
+}
+
 /// The command that an object holds, with its arguments.
-fn command(object: &Map<String, Value>) -> Option<String> {
-    let (mut commands, mut arguments) = (Vec::new(), Vec::new());
+fn command(object: &Map<String, Value>) -> Line {
+    let (mut commands, mut arguments) = (Line::default(), Line::default());
     for (key, value) in object {
         let key = letters(key);
         if is_command_key(&key) {
-            commands.extend(words(value));
+            commands.add(&words(value), "\n");
         } else if matches!(key.as_str(), "args" | "arguments") && !value.is_object() {
-            arguments.extend(words(value));
+            arguments.add(&words(value), " ");
         }
     }
-    let mut parts = Vec::new();
-    parts.extend((!commands.is_empty()).then(|| commands.join("\n")));
-    parts.append(&mut arguments);
-    (!parts.is_empty()).then(|| parts.join(" "))
+    commands.add(&arguments, " ");
+    commands
 }
 
-/// The value as a line for a shell, if there is anything in it.
-fn words(value: &Value) -> Option<String> {
-    let words = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
-        Value::String(words) => text::cut(words, COMMANDS_BYTES_MAX).to_owned(),
+fn words(value: &Value) -> Line {
+    let mut line = Line::default();
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(words) => line.push(words),
         Value::Array(items) => {
-            let mut line = String::new();
             for (index, item) in items.iter().enumerate() {
-                line.push_str(if index > 0 { " " } else { "" });
-                match item.as_str() {
-                    Some(word) => line.push_str(text::cut(word, COMMANDS_BYTES_MAX)),
-                    None => line.push_str(&json(item)),
-                }
-                if line.len() > COMMANDS_BYTES_MAX {
+                if line.text.len() > COMMANDS_BYTES_MAX {
+                    line.is_cut = true;
                     break;
                 }
+                line.push(if index > 0 { " " } else { "" });
+                match item.as_str() {
+                    Some(word) => line.push(word),
+                    None => json(item, &mut line),
+                }
             }
-            line
         }
-        Value::Object(object) if object.is_empty() => String::new(),
-        Value::Object(_) => json(value),
-    };
-    (!words.is_empty()).then_some(words)
+        Value::Object(object) if object.is_empty() => {}
+        Value::Object(_) => json(value, &mut line),
+    }
+    line
 }
 
-/// The beginning of a value as JSON.
-fn json(value: &Value) -> String {
+/// Adds the beginning of a value as JSON.
+fn json(value: &Value, line: &mut Line) {
     let mut beginning = Beginning(Vec::new());
     // Stops where it is full.
-    serde_json::to_writer(&mut beginning, value).ok();
-    String::from_utf8_lossy(&beginning.0).into_owned()
+    line.is_cut |= serde_json::to_writer(&mut beginning, value).is_err();
+    line.push(&String::from_utf8_lossy(&beginning.0));
 }
 
 struct Beginning(Vec<u8>);
@@ -186,4 +214,35 @@ fn is_path_key(key: &str) -> bool {
             | "cwd"
             | "workdir"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_command_that_was_cut_or_left_out_is_told() {
+        let full = "x".repeat(COMMANDS_BYTES_MAX);
+        let longer = format!("{full}y");
+        for (input, is_cut) in [
+            (json!(full), false),
+            (json!(longer), true),
+            (json!([full]), false),
+            (json!([longer]), true),
+            (json!([full, "y", "z"]), true),
+            (json!({"command": full, "text": longer}), false),
+            (json!({"command": longer}), true),
+            (json!({"command": "x", "args": [longer]}), true),
+            (json!({"command": {"run": full}}), true),
+            (json!({"command": [{"run": full}]}), true),
+            (json!({"a": {"command": full}, "b": {"command": "", "path": "y"}}), false),
+            (json!({"a": {"command": full}, "b": {"command": "y"}}), true),
+        ] {
+            let mut named = Named::default();
+            named.input(&input);
+            let shape = input.to_string().replace(&full, "…");
+            assert_eq!(named.is_command_cut, is_cut, "{shape}");
+        }
+    }
 }

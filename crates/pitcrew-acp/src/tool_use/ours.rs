@@ -2,30 +2,48 @@
 //!
 //! Strict: nobody is asked about these. What may hide something else is not one of them.
 
-use super::letters;
-use crate::schema::{ToolCall, ToolKind};
+use super::named::Named;
+use crate::schema::{ToolCall, ToolCallContent, ToolKind};
 use pitcrew_model::ORCHESTRATOR_TOOLS;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The name of our MCP server.
 const SERVER: &str = "pitcrew";
 /// The arguments of our tools. A call with any other is not one of them.
 const ARGUMENTS: &[&str] = &["summary", "outcome", "kind", "message"];
 
-pub fn is_ours(call: &ToolCall, commands: &[String]) -> bool {
-    let input = call.raw_input.as_ref();
-    if !commands.is_empty() {
-        return commands.iter().flat_map(|it| it.lines()).all(is_our_command);
+/// A call without input may be anything, whatever its title says: a person decides.
+pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
+    let Some(Value::Object(input)) = &call.raw_input else { return false };
+    let is_text = |it: &ToolCallContent| matches!(it, ToolCallContent::Content(_));
+    if named.is_command_cut || !named.paths.is_empty() || !call.content.iter().all(is_text) {
+        return false;
     }
-    match input.filter(|it| it["server"] == SERVER) {
-        Some(input) => {
-            let is_tool = input["tool"].as_str().is_some_and(|it| ORCHESTRATOR_TOOLS.contains(&it));
-            is_tool && takes_our_arguments(input.get("arguments"))
-        }
-        None => {
-            call.kind == ToolKind::Other && has_our_name(&call.title) && takes_our_arguments(input)
-        }
+    // Any other kind does something else than to talk to us.
+    let (is_other, title) = (call.kind == ToolKind::Other, &call.title);
+    if !is_other && call.kind != ToolKind::Execute {
+        return false;
     }
+    if !named.commands.is_empty() {
+        return are_our_commands(input);
+    }
+    is_our_server(title, input) || is_other && is_title(title) && are_our_arguments(input)
+}
+
+/// At least one command, each one ours, and nothing beside them that could change what they do.
+fn are_our_commands(input: &Map<String, Value>) -> bool {
+    let is_ours = |it: &Value| {
+        let mut lines = it.as_str().unwrap_or_default().lines().peekable();
+        lines.peek().is_some() && lines.all(is_our_command)
+    };
+    input.iter().all(|(key, value)| match key.as_str() {
+        "command" | "cmd" => is_ours(value),
+        "commands" => value.as_array().is_some_and(|it| it.iter().all(is_ours)),
+        "description" | "title" => value.is_string(),
+        "timeout" => value.is_number() || value.is_null(),
+        "is_background" | "run_in_background" => value.is_boolean(),
+        _ => false,
+    })
 }
 
 /// `pitcrew tool NAME --json '...'`, and nothing that a shell would make more of.
@@ -33,28 +51,46 @@ fn is_our_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix("pitcrew tool ") else { return false };
     let Some((name, rest)) = rest.split_once(' ') else { return false };
     let body = rest.strip_prefix("--json '").and_then(|it| it.strip_suffix('\''));
-    ORCHESTRATOR_TOOLS.contains(&name) && body.is_some_and(|it| !it.contains('\''))
+    // To fish, a quote after a backslash ends nothing.
+    let is_plain =
+        |it: &str| !it.ends_with('\\') && !it.contains(|it: char| it == '\'' || it.is_control());
+    ORCHESTRATOR_TOOLS.contains(&name) && body.is_some_and(is_plain)
 }
 
-/// The whole title is the name, or its first word, with what agents put before it.
-fn has_our_name(title: &str) -> bool {
-    let ends = |it: char| it.is_whitespace() || "({:".contains(it);
-    let first = title.split(ends).next().unwrap_or_default();
-    let bare = |text: &str| {
-        let all = letters(text);
-        let rest = all.strip_prefix("mcp").unwrap_or(&all);
-        rest.strip_prefix(SERVER).unwrap_or(rest).to_owned()
+/// A call of a tool of our server that tells server, tool and arguments apart.
+fn is_our_server(title: &str, input: &Map<String, Value>) -> bool {
+    let is_known = |it: &String| matches!(it.as_str(), "server" | "tool" | "arguments");
+    let text = |key| input.get(key).and_then(Value::as_str);
+    let arguments = input.get("arguments").and_then(Value::as_object);
+    let is_tool = |it: &str| ORCHESTRATOR_TOOLS.contains(&it) && is_title_of(title, it);
+    input.keys().all(is_known)
+        && text("server") == Some(SERVER)
+        && text("tool").is_some_and(is_tool)
+        && arguments.is_some_and(are_our_arguments)
+}
+
+fn is_title(title: &str) -> bool {
+    ORCHESTRATOR_TOOLS.iter().any(|it| is_title_of(title, it))
+}
+
+/// The whole title is the name, as one of the agents spells it.
+fn is_title_of(title: &str, name: &str) -> bool {
+    [
+        format!("mcp__{SERVER}__{name}"),
+        format!("mcp.{SERVER}.{name}"),
+        format!("{SERVER}_{name}"),
+        format!("{SERVER}: {}", name.replace('_', " ")),
+        format!("{name} ({SERVER} MCP Server)"),
+    ]
+    .iter()
+    .any(|it| it == title)
+}
+
+fn are_our_arguments(input: &Map<String, Value>) -> bool {
+    let is_ours = |(key, value): (&String, &Value)| {
+        ARGUMENTS.contains(&key.as_str()) && (value.is_string() || value.is_null())
     };
-    let names = [bare(first), bare(title)];
-    ORCHESTRATOR_TOOLS.iter().any(|it| names.contains(&letters(it)))
-}
-
-fn takes_our_arguments(input: Option<&Value>) -> bool {
-    match input {
-        None | Some(Value::Null) => true,
-        Some(Value::Object(input)) => input.keys().all(|it| ARGUMENTS.contains(&it.as_str())),
-        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => false,
-    }
+    !input.is_empty() && input.iter().all(is_ours)
 }
 
 #[cfg(test)]
@@ -100,6 +136,15 @@ mod tests {
             json!("x"),
             json!({"server": "other", "tool": "orchestrator_complete_task"}),
             json!({"server": "pitcrew", "tool": "rm"}),
+            json!({"server": "pitcrew", "tool": "orchestrator_complete_task"}),
+            json!({"server": "pitcrew", "tool": "orchestrator_complete_task",
+                "arguments": {"summary": "x"}, "env": {"x": "y"}}),
+            json!({"server": "pitcrew", "tool": "a2a_notify_orchestrator",
+                "arguments": {"summary": "x"}}),
+            json!({"summary": {"code": "x"}}),
+            json!({"summary": ["x"]}),
+            json!({}),
+            json!(null),
         ] {
             let call = json!({"title": name, "kind": "other", "rawInput": input});
             assert_ne!(kind_of(&call), "orchestrator", "{input}");
@@ -109,12 +154,99 @@ mod tests {
             "{\"orchestrator_complete_task\": \"x\"}",
             "mcp__other__orchestrator_complete_task",
             "orchestrator_complete_tasks",
+            "orchestrator_complete_task",
+            "./orchestrator_complete_task x",
+            "orchestrator_complete_task; rm x",
+            "./pitcrew_orchestrator_complete_task",
+            "pitcrew_orchestrator_complete_task; rm x",
+            "pitcrew: orchestrator complete task (x)",
+            "mcp__pitcrew__orchestrator_complete_task\nrm x",
         ] {
             let call = json!({"title": title, "kind": "other", "rawInput": {"summary": "x"}});
             assert_ne!(kind_of(&call), "orchestrator", "{title}");
         }
-        let executes = json!({"title": name, "kind": "execute"});
-        assert_eq!(kind_of(&executes), "execute", "what it executes is not known");
+        for kind in ["execute", "other"] {
+            let call = json!({"title": name, "kind": kind});
+            assert_eq!(kind_of(&call), kind, "what it does is not known");
+        }
+        for kind in ["edit", "delete", "move", "fetch", "switch_mode"] {
+            let call = json!({"title": name, "kind": kind, "rawInput": {"summary": "x"}});
+            assert_eq!(kind_of(&call), kind);
+        }
+    }
+
+    #[test]
+    fn a_call_that_touches_files_is_not_ours() {
+        let name = "mcp__pitcrew__orchestrator_complete_task";
+        let command = "pitcrew tool orchestrator_complete_task --json '{}'";
+        for input in [json!({"summary": "x"}), json!({"command": command})] {
+            let mut call = json!({"title": name, "kind": "other", "rawInput": input});
+            call["content"] =
+                json!([{"type": "content", "content": {"type": "text", "text": "x"}}]);
+            assert_eq!(kind_of(&call), "orchestrator", "{input}");
+            for path in ["/etc/x", "src/a", ""] {
+                call["content"] = json!([{"type": "diff", "path": path, "newText": "x"}]);
+                assert_ne!(kind_of(&call), "orchestrator", "{input} {path}");
+            }
+            call["content"] = json!([]);
+            call["locations"] = json!([{"path": "/etc/x"}]);
+            assert_ne!(kind_of(&call), "orchestrator", "{input}");
+        }
+    }
+
+    /// An agent runs the whole command, not what is kept of it.
+    #[test]
+    fn a_command_that_was_cut_is_not_ours() {
+        let start = "pitcrew tool orchestrator_complete_task --json '";
+        let ours = format!("{start}{}'", "x".repeat(16 * 1_024 - start.len() - 1));
+        let longer = format!("{ours}; rm x");
+        let whole = ours.replacen("--json '", "--json 'x", 1);
+        for (input, kind) in [
+            (json!({"command": ours}), "orchestrator"),
+            (json!({"command": longer}), "execute"),
+            (json!({"command": whole}), "execute"),
+            (json!({"commands": [longer]}), "execute"),
+            (json!({"commands": [ours, "rm x"]}), "execute"),
+            (json!({"a": {"command": ours}, "b": {"command": "rm x"}}), "execute"),
+            (json!([ours, {"command": "rm x"}]), "execute"),
+        ] {
+            let call = json!({"title": "t", "kind": "execute", "rawInput": input});
+            assert_eq!(kind_of(&call), kind);
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_a_command_is_known_or_the_command_is_not_ours() {
+        let command = "pitcrew tool orchestrator_complete_task --json '{}'";
+        let with = |key: &str, value: &Value| {
+            let mut input = json!({ "command": command });
+            input[key] = value.clone();
+            kind_of(&json!({"title": "t", "kind": "execute", "rawInput": input}))
+        };
+        for (key, value) in [
+            ("description", json!("Ends the task")),
+            ("timeout", json!(1_000)),
+            ("is_background", json!(false)),
+        ] {
+            assert_eq!(with(key, &value), "orchestrator", "{key}");
+        }
+        for (key, value) in [
+            ("env", json!({"PATH": "/tmp"})),
+            ("code", json!("rm x")),
+            ("args", json!({"x": "y"})),
+            ("args", json!("; rm x")),
+            ("script", json!(command)),
+            ("cwd", json!("src")),
+            ("shell", json!("/tmp/x")),
+            ("Command", json!("")),
+            ("cmd", json!("")),
+            ("cmd", json!(["pitcrew", "tool"])),
+            ("commands", json!([""])),
+            ("commands", json!({})),
+            ("description", json!({"x": "y"})),
+        ] {
+            assert_eq!(with(key, &value), "execute", "{key} {value}");
+        }
     }
 
     #[test]
@@ -127,6 +259,9 @@ mod tests {
             "pitcrew tool rm --json '{}'",
             "./pitcrew tool orchestrator_complete_task --json '{}'",
             "pitcrew land",
+            r"pitcrew tool orchestrator_complete_task --json '\'",
+            r"pitcrew tool orchestrator_complete_task --json '{}\'; rm x; echo \'",
+            "pitcrew tool orchestrator_complete_task --json '{}\0'",
         ] {
             let call = json!({"title": "t", "kind": "execute", "rawInput": {"command": command}});
             assert_eq!(kind_of(&call), "execute", "{command}");

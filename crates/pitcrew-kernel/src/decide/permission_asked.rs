@@ -71,7 +71,10 @@ fn rule(tool: &ToolUse) -> Rule {
     let ours = tool.kind == ORCHESTRATOR_TOOL_KIND;
     let harmless = matches!(tool.kind.as_str(), "read" | "search" | "think");
     let changes = matches!(tool.kind.as_str(), "edit" | "delete" | "move");
-    if ours || harmless && tool.outside.is_empty() && tool.command.is_none() {
+    // Our tools touch no files: a call that names some does something else besides.
+    let talks = ours && tool.paths.is_empty();
+    let looks = harmless && tool.command.is_none();
+    if (talks || looks) && tool.outside.is_empty() {
         return Rule::AutoApprove;
     }
     if !changes {

@@ -39,6 +39,29 @@ fn the_matrix_decides_what_it_knows() {
 }
 
 #[test]
+fn a_tool_of_ours_that_names_files_is_asked() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 orchestrator  $ pitcrew tool
+            permit worker-1 orchestrator /etc/passwd
+            permit worker-1 orchestrator src/a
+        ",
+        &expect![[r#"
+            > permit worker-1 orchestrator  $ pitcrew tool
+              => answer worker-1, call orchestrator  $ pitcrew tool: yes
+            > permit worker-1 orchestrator /etc/passwd
+              request-1: may it orchestrator /etc/passwd?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 orchestrator src/a
+              request-2: may it orchestrator src/a?
+        "#]],
+    );
+}
+
+#[test]
 fn a_command_is_asked_whatever_it_calls_itself() {
     check(
         "
