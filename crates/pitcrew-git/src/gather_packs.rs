@@ -41,7 +41,7 @@ impl Vault {
     /// Puts loose objects and small packs into one pack; large packs stay as they are.
     pub(crate) fn repack(&self, cancel: &Cancel) -> Result<(), VaultError> {
         // Snapshots are many refs, each in a file of its own.
-        self.call("pack-refs").arg("--all").done(&Cancel::default())?;
+        self.change_refs(|| self.call("pack-refs").arg("--all"))?;
         self.call("repack")
             .config("core.fsync=all")
             .args(["-d", "--quiet", "--geometric=2", "--no-write-bitmap-index"])

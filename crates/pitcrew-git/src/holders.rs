@@ -23,14 +23,21 @@ pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
 
 /// A git in one of these folders that is not ours: it may hold a lock without having it open.
 pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
-    processes().find_map(|(pid, proc)| {
-        let name = fs::read_to_string(proc.join("comm")).ok()?;
-        if !name.trim_end().starts_with("git") {
-            return None;
-        }
+    gits().find_map(|(pid, proc)| {
         let folder = fs::read_link(proc.join("cwd")).ok()?;
         let is_there = folders.iter().any(|it| folder.starts_with(it));
         (is_there && !is_ours(&proc)).then(|| Holder { pid, command: command(&proc) })
+    })
+}
+
+/// Whether any git, ours too, is at work in a repository: in its folder, or told of it.
+pub(crate) fn is_git_at_work(git_dir: &Path) -> bool {
+    let path = git_dir.as_os_str().as_encoded_bytes();
+    gits().any(|(_, proc)| {
+        let line = fs::read(proc.join("cmdline")).unwrap_or_default();
+        let is_told = |it: &[u8]| it.strip_prefix(b"--git-dir=").unwrap_or(it) == path;
+        fs::read_link(proc.join("cwd")).is_ok_and(|it| it.starts_with(git_dir))
+            || line.split(|it| *it == 0).any(is_told)
     })
 }
 
@@ -56,6 +63,12 @@ fn processes() -> impl Iterator<Item = (u32, PathBuf)> {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         Some((pid, entry.path()))
     })
+}
+
+fn gits() -> impl Iterator<Item = (u32, PathBuf)> {
+    let is_git =
+        |proc: &Path| fs::read_to_string(proc.join("comm")).is_ok_and(|it| it.starts_with("git"));
+    processes().filter(move |(_, proc)| is_git(proc))
 }
 
 fn is_ours(proc: &Path) -> bool {

@@ -10,7 +10,7 @@ use crate::{
     snapshot::{BRANCH, Snapshot},
 };
 use pitcrew_model::{Refusal, RefusalKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Oddities of objects that git only warns of. None of them is made by an honest git.
 const STRICT: [&str; 12] = [
@@ -61,7 +61,7 @@ impl Snapshot<'_> {
         }
         let branch = self.git_dir().join("refs/heads").join(BRANCH);
         files::write(&branch, format!("{}\n", self.commit)).map_err(ImportError::File)?;
-        let bundle = self.folder.path().join("bundle");
+        let bundle = self.fresh_bundle();
         let answer = self
             .call("bundle")
             .args(["create", "--quiet"])
@@ -87,6 +87,19 @@ impl Snapshot<'_> {
             refusals if refusals.is_empty() => ImportError::Git(error),
             refusals => ImportError::Refused(refusals),
         })
+    }
+
+    /// A name that no try before had: one that was killed leaves its lock beside it.
+    fn fresh_bundle(&self) -> PathBuf {
+        let mut number = 1;
+        loop {
+            let bundle = self.folder.path().join(format!("{number}.bundle"));
+            if !files::is_there(&bundle) && !files::is_there(&bundle.with_extension("bundle.lock"))
+            {
+                return bundle;
+            }
+            number += 1;
+        }
     }
 
     fn fetch(&self, bundle: &Path, to: &str, checking: Checking) -> Result<(), GitError> {

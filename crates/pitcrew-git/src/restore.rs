@@ -34,10 +34,13 @@ impl Vault {
         let _exchange = self.exchange.lock().expect("no holder of the lock panics");
         let exchange = format!("refs/pitcrew/restore/{task}-{number}");
         // Nobody has judged it: what is malformed does not go to the user.
-        self.give_to_user(commit, &exchange, Checking::Strict, cancel)?;
+        let given = self.give_to_user(commit, &exchange, Checking::Strict, cancel);
         let wanted = format!("pitcrew/restore/{task}-{slug}-{number}");
-        let branch = self.set_side_branch(&wanted, commit, cancel)?;
-        self.take_from_user(&exchange)?;
+        let branch = given.and_then(|()| self.set_side_branch(&wanted, commit, cancel));
+        // Whatever became of it: nothing but the branch stays with the user.
+        let taken = self.take_from_user(&exchange);
+        let branch = branch?;
+        taken?;
         let snapshot = Snapshot {
             commit: commit.clone(),
             files_count: counted.changes.len() as u64,
@@ -59,7 +62,7 @@ impl Vault {
             return Ok(());
         }
         let orders: String = names.iter().flat_map(|it| ["delete ", it, "\n"]).collect();
-        self.call("update-ref").arg("--stdin").stdin(orders).done(cancel)?;
+        self.change_refs(|| self.call("update-ref").arg("--stdin").stdin(orders.as_str()))?;
         Ok(())
     }
 }

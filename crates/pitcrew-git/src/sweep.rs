@@ -8,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A lock that is there for so long is nobody's, or somebody has it open.
+/// A lock that is there for so long is nobody's, or a git is at work.
 const LOCK_AGE_MIN: Duration = Duration::from_secs(2);
+/// How long a moment is waited for in which no git is at work.
+const WAIT_MAX: Duration = Duration::from_secs(6);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Beside `refs`, what the next git would stumble over.
@@ -45,16 +47,17 @@ pub(crate) fn sweep(vault: &Path) {
     }
 }
 
-/// Removes a lock in the vault that nobody works behind; whether it is gone. A git that is at work
-/// has it open, but for the moment in which it puts the new file in the place of the old one.
+/// Removes a lock in the vault that nobody works behind; whether it is gone. Git closes some locks
+/// as soon as it has them, so that any git which is at work there may hold this one.
 #[expect(clippy::disallowed_methods, reason = "nobody tells when a file is removed")]
-pub(crate) fn remove_left_lock(lock: &Path) -> bool {
-    let until = Instant::now() + LOCK_AGE_MIN;
+pub(crate) fn remove_left_lock(vault: &Path, lock: &Path) -> bool {
+    let begun = Instant::now();
     while files::is_there(lock) {
-        if Instant::now() >= until && holders::who_has_open(lock).is_none() {
+        let is_held = || holders::is_git_at_work(vault) || holders::who_has_open(lock).is_some();
+        if begun.elapsed() >= LOCK_AGE_MIN && !is_held() {
             return fs::remove_file(lock).is_ok() || !files::is_there(lock);
         }
-        if Instant::now() >= until + LOCK_AGE_MIN {
+        if begun.elapsed() >= WAIT_MAX {
             return false;
         }
         thread::sleep(LOOK_AGAIN);
@@ -77,5 +80,53 @@ fn collect(folder: &Path, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBu
         } else if files::is_folder(&path) {
             collect(&path, wanted, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{Lab, make_executable, write};
+    use pitcrew_process::{Run, run_trusted};
+
+    /// It holds `packed-refs.lock` for as long as its hook takes, and has it open for a moment only.
+    #[test]
+    fn a_lock_of_a_git_that_is_alive_stays() {
+        let lab = Lab::new();
+        let vault = lab.vault().layout().vault.clone();
+        lab.git_in(&vault, &["update-ref", "refs/pitcrew/x", "refs/heads/main"]);
+        lab.git_in(&vault, &["pack-refs", "--all"]);
+        let hooks = lab.home().join("hooks");
+        let hook = hooks.join("reference-transaction");
+        let wait = "touch \"$HOME/waiting\"; while [ -e \"$HOME/waiting\" ]; do sleep 0.02; done";
+        write(
+            &hook,
+            format!("#!/bin/sh\n[ \"$1\" = prepared ] && mkdir \"$HOME/once\" || exit 0\n{wait}\n"),
+        );
+        make_executable(&hook);
+        let (waiting, lock) = (lab.home().join("waiting"), vault.join("packed-refs.lock"));
+        thread::scope(|scope| {
+            let delete = scope.spawn(|| {
+                let run = Run::new("git", &vault)
+                    .args(["-c", &format!("core.hooksPath={}", hooks.display())])
+                    .args(["update-ref", "-d", "refs/pitcrew/x"])
+                    .env("HOME", lab.home());
+                run_trusted(run, &lab.cancel).expect("git starts")
+            });
+            while !waiting.exists() {
+                assert!(!delete.is_finished(), "{:?}", delete.join());
+                thread::yield_now();
+            }
+            let (is_locked, is_open) = (lock.exists(), holders::who_has_open(&lock).is_some());
+            let is_removed = remove_left_lock(&vault, &lock);
+            let stays = lock.exists();
+            fs::remove_file(&waiting).expect("it waits");
+            assert!(delete.join().expect("it ends").success());
+            assert!(is_locked && !is_open);
+            assert!(!is_removed && stays);
+        });
+        write(&lock, "");
+        assert!(remove_left_lock(&vault, &lock), "nobody is there any more");
+        assert!(!lock.exists());
     }
 }

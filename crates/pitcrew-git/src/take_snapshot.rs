@@ -34,9 +34,17 @@ pub struct TakeSnapshot {
     pub last: Option<CommitId>,
 }
 
+impl TakeSnapshot {
+    /// The start and the last state get no number of their own: under this one, they would stand in
+    /// the way of all that follow.
+    fn is_news(&self, commit: &CommitId) -> bool {
+        *commit != self.start && Some(commit) != self.last.as_ref()
+    }
+}
+
 impl Vault {
     /// Commits everything in the checkout and brings it into the vault; nothing where it is as it
-    /// was kept last.
+    /// was kept last, or back at the start.
     ///
     /// Ignored files are left out, and those that are too large for any attempt. Asked again for the
     /// same number, it finds what it made.
@@ -67,7 +75,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Option<CommitId>, Failure> {
         if !files::is_folder(&order.path) {
-            if let Some(made) = self.resolve(name, cancel)? {
+            if let Some(made) = self.resolve(name, cancel)?.filter(|it| order.is_news(it)) {
                 return Ok(Some(made));
             }
             let message = format!("`{}` is gone", order.path.display());
@@ -93,7 +101,7 @@ impl Vault {
         }
         // Before a crash it may have been made already. The tree has gone on since; that is kept by
         // the next one.
-        if let Some(made) = self.resolve(name, cancel)? {
+        if let Some(made) = self.resolve(name, cancel)?.filter(|it| order.is_news(it)) {
             return Ok(Some(made));
         }
         require_free_space(&self.layout.vault)?;
@@ -104,12 +112,25 @@ impl Vault {
         }
         let record_head = head.clone().unwrap_or_else(|| order.start.clone());
         snapshot.commit_after(head)?;
-        snapshot.import_anyhow(name)?;
+        if order.is_news(&snapshot.commit) {
+            snapshot.import_anyhow(name)?;
+            // Without commits of the agent's that cannot be used, it may be the start after all.
+            if !order.is_news(&snapshot.commit) {
+                self.delete_ref(name)?;
+            }
+        }
         let commit = snapshot.commit.clone();
+        let is_news = order.is_news(&commit);
+        if is_news || commit == last.record.commit {
+            // Before the index: that alone would say that nothing has changed.
+            let (commit, tree) = (commit.clone(), snapshot.tree.clone());
+            let record = KeptRecord { commit, tree, head: record_head };
+            records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
+        }
         self.keep_index(&snapshot)?;
-        let record =
-            KeptRecord { commit: commit.clone(), tree: snapshot.tree.clone(), head: record_head };
-        records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
+        if !is_news {
+            return Ok(None);
+        }
         drop(snapshot);
         self.gather_packs(cancel)?;
         Ok(Some(commit))

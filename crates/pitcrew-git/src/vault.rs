@@ -49,6 +49,8 @@ pub struct Vault {
     pub(crate) exchange: Mutex<()>,
     /// Held while packs are gathered.
     pub(crate) gathering: Mutex<()>,
+    /// Held while a git changes refs of the vault.
+    pub(crate) refs: Mutex<()>,
 }
 
 impl Vault {
@@ -77,6 +79,7 @@ impl Vault {
             settings,
             exchange: Mutex::new(()),
             gathering: Mutex::new(()),
+            refs: Mutex::new(()),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
@@ -132,12 +135,19 @@ impl Vault {
         self.update_ref(&["-d", name])
     }
 
-    /// Not to be cut off: it would leave its lock, and one of them is everybody's. One that a
-    /// killed git of ours has left is removed: nobody else writes here.
     pub(crate) fn update_ref(&self, arguments: &[&str]) -> Result<(), GitError> {
-        let update = || self.call("update-ref").args(arguments).done(&Cancel::default());
-        let updated = update().map_err(|error| match &error.kind {
-            GitErrorKind::Locked { lock } if sweep::remove_left_lock(lock) => None,
+        self.change_refs(|| self.call("update-ref").args(arguments))
+    }
+
+    /// Not to be cut off: it would leave its lock, and one of them is everybody's. One that a
+    /// killed git of ours has left is removed: nobody else writes here, and we do one at a time.
+    pub(crate) fn change_refs(&self, call: impl Fn() -> Call<'static>) -> Result<(), GitError> {
+        let _changing = self.refs.lock().expect("no holder of the lock panics");
+        let change = || call().done(&Cancel::default());
+        let changed = change().map_err(|error| match &error.kind {
+            GitErrorKind::Locked { lock } if sweep::remove_left_lock(&self.layout.vault, lock) => {
+                None
+            }
             GitErrorKind::Locked { .. }
             | GitErrorKind::NotStarted(_)
             | GitErrorKind::Exit { .. }
@@ -146,8 +156,8 @@ impl Vault {
             | GitErrorKind::TooLong { .. }
             | GitErrorKind::Unreadable { .. } => Some(error),
         });
-        match updated {
-            Err(None) => update(),
+        match changed {
+            Err(None) => change(),
             Err(Some(error)) => Err(error),
             Ok(()) => Ok(()),
         }

@@ -64,7 +64,7 @@ fn a_bundle_is_fetched_as_it_was_made_or_not_at_all() {
         packs(place).difference(&before).for_each(|it| fs::remove_file(it).expect("a pack"));
     };
     snapshot.import(TO, Checking::Strict).expect("a good bundle");
-    let good = fs::read(snapshot.folder.path().join("bundle")).expect("the bundle");
+    let good = fs::read(snapshot.folder.path().join("1.bundle")).expect("the bundle");
     forget();
     let bundle = snapshot.folder.path().join("damaged");
     let mut refused_count = 0;
@@ -84,6 +84,24 @@ fn a_bundle_is_fetched_as_it_was_made_or_not_at_all() {
     }
     assert!(refused_count > 10, "damage is seen: {refused_count}");
     lab.vault_git(&vault, &["fsck", "--strict", "--no-dangling"]);
+}
+
+/// A git that is killed while it writes a bundle has taken its lock.
+#[test]
+fn a_bundle_that_was_cut_off_is_not_in_the_way_of_the_next() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let start = lab.plan(&vault).start;
+    let path = lab.checkout(&vault, &attempt(1), &start).path;
+    write(&path.join("core/lib.rs"), "work\n");
+    let (path, message, nested) = (path.as_path(), "did it", Nested::Listed);
+    let source = Source { attempt: attempt(1).attempt, path, start: &start, message, nested };
+    let snapshot = vault.snapshot(source, &lab.policy, &lab.cancel).expect("a snapshot");
+    let bundle = snapshot.fresh_bundle();
+    fs::write(bundle.with_file_name("1.bundle.lock"), "# v2").expect("room");
+    snapshot.import(TO, Checking::Strict).expect("another bundle");
+    assert!(!bundle.exists());
+    assert_eq!(lab.vault_git(&vault, &["rev-parse", TO]), snapshot.commit.0);
 }
 
 #[test]

@@ -16,5 +16,6 @@ mod land;
 mod land_busy;
 mod locks;
 mod snapshots;
+mod restore;
 mod remove;
 mod oddities;

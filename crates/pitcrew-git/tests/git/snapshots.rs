@@ -106,12 +106,57 @@ fn an_unchanged_tree_makes_no_snapshot() {
     let second = scene.take(2, Some(&first)).expect("something changed");
     assert_eq!(scene.text(&first.commit, "core/lib.rs"), "one");
     assert_eq!(scene.text(&second.commit, "core/lib.rs"), "two");
-    // Back to the state of the start, which is not that of the last one.
-    scene.lab.git_in(&scene.path, &["checkout", "--quiet", "."]);
-    let third = scene.take(3, Some(&second)).expect("something changed");
-    assert_eq!((third.files_count, third.insertions, third.deletions), (0, 0, 0));
+}
+
+/// The start has no number of its own, so that the same number is asked for again.
+#[test]
+fn a_worker_that_begins_anew_is_kept_from_there() {
+    let scene = Scene::new();
+    let start_over = || scene.lab.git_in(&scene.path, &["checkout", "--quiet", "."]);
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    start_over();
+    assert_eq!(scene.take(1, None), None);
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    start_over();
+    assert_eq!(scene.take(2, Some(&first)), None);
+    assert_eq!(scene.take(2, Some(&first)), None);
+    // There and back again.
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    assert_eq!(scene.take(2, Some(&first)), None);
+    start_over();
+    assert_eq!(scene.take(2, Some(&first)), None);
+    // What is at the start is saved as such, and not as what was kept before.
+    let saved = scene.lab.save(&scene.vault, &attempt(1), &scene.path);
+    assert_eq!(saved, Some(scene.base.start.clone()));
     let refs = scene.vault_git(&["for-each-ref", "refs/pitcrew/snapshots"]);
-    assert_eq!(refs.lines().count(), 3);
+    assert_eq!(refs.lines().count(), 1);
+
+    // An empty commit that is taken back moves nothing but HEAD.
+    scene.lab.git_in(&scene.path, &["commit", "--quiet", "--allow-empty", "-m", "empty"]);
+    let second = scene.take(2, Some(&first)).expect("its HEAD moved");
+    scene.lab.git_in(&scene.path, &["reset", "--quiet", "--soft", "HEAD~1"]);
+    assert_eq!(scene.take(3, Some(&second)), None);
+    write(&scene.path.join("core/lib.rs"), "two\n");
+    let third = scene.take(3, Some(&second)).expect("something changed");
+    assert_eq!(scene.text(&third.commit, "core/lib.rs"), "two");
+    assert_eq!(scene.take(4, Some(&third)), None);
+}
+
+/// A ref of this number may be there that says nothing new.
+#[test]
+fn a_number_that_stands_for_nothing_new_is_made_anew() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/lib.rs"), "one\n");
+    let first = scene.take(1, None).expect("something changed");
+    let name = "refs/pitcrew/snapshots/attempt-1/2";
+    for (known, text) in [(&scene.base.start, "two"), (&first.commit, "three")] {
+        scene.vault_git(&["update-ref", name, &known.0]);
+        write(&scene.path.join("core/lib.rs"), text);
+        let second = scene.take(2, Some(&first)).expect("something changed");
+        assert_eq!(scene.text(&second.commit, "core/lib.rs"), text);
+        assert_eq!(scene.vault_git(&["rev-parse", name]), second.commit.0);
+    }
 }
 
 /// After a crash the same effect comes again, to a tree that went on.
