@@ -30,7 +30,11 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixStream, unix::OwnedWriteHalf},
     sync::Mutex,
+    time::timeout,
 };
+
+/// How long a shim may take to hear an order.
+const HEARD_MAX: Duration = Duration::from_secs(5);
 
 /// Gives orders to a shim. When it is dropped, the shim has lost its client and the lease runs.
 #[derive(Debug)]
@@ -75,12 +79,18 @@ impl ShimHandle {
 
     /// Tells the shim to end the agent: a request, then force after `grace`. Returns when the
     /// order was heard; the last event tells that nothing is left. An agent that has ended
-    /// already is no error.
+    /// already is no error; a shim that does not hear is one.
     ///
     /// Goes its own way to the shim, so it works while frames are stuck, and may overtake some.
     pub async fn stop(&self, grace: Duration) -> Result<(), ShimError> {
         let gone = |error| self.context.error(ShimErrorKind::Gone(error));
         stop_at(&self.socket, grace).await.map(drop).map_err(gone)
+    }
+
+    /// Ends the shim and all that is its agent's without asking it: for one that does not do what
+    /// it is told. The last event follows as if somebody had killed it.
+    pub async fn end_by_force(&self) {
+        leftover::hunted(&self.context.dir, None).await;
     }
 
     /// The process number of the shim; absent where it was gone before we came.
@@ -91,6 +101,13 @@ impl ShimHandle {
 
 /// Tells the shim that listens there to end its agent; false where nobody listens any more.
 async fn stop_at(socket: &Path, grace: Duration) -> io::Result<bool> {
+    match timeout(HEARD_MAX, tell_to_stop(socket, grace)).await {
+        Ok(told) => told,
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+async fn tell_to_stop(socket: &Path, grace: Duration) -> io::Result<bool> {
     let mut stream = match UnixStream::connect(socket).await {
         Ok(stream) => stream,
         Err(error) if is_over(&error) => return Ok(false),

@@ -13,7 +13,8 @@ use std::{
     collections::BTreeSet,
     fs::{self, File},
     io::{self, Read},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::fs::MetadataExt},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -129,6 +130,16 @@ pub(crate) fn descendants(root: i32) -> BTreeSet<ProcessId> {
 /// within it.
 pub(crate) fn marked(marker: &str) -> BTreeSet<ProcessId> {
     with_environment(|it| marker::is_on(it, marker))
+}
+
+/// The living processes that have this file as their standard input, but for this one.
+pub(crate) fn fed_by(file: &Path) -> BTreeSet<ProcessId> {
+    let identity = |it: fs::Metadata| (it.dev(), it.ino());
+    let Ok(wanted) = fs::metadata(file).map(identity) else { return BTreeSet::new() };
+    let own = rustix::process::getpid().as_raw_pid();
+    let input = |pid: i32| fs::metadata(format!("/proc/{pid}/fd/0")).map(identity);
+    let fed = numbers().filter(|it| *it != own && input(*it).is_ok_and(|it| it == wanted));
+    fed.filter_map(Entry::read).filter(|it| !it.ended).map(|it| it.id).collect()
 }
 
 /// The living processes whose environment says that they are `owner`'s, but for this one.
@@ -270,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_process_without_environment_is_not_waited_for() {
-        let root = std::path::Path::new("/");
+        let root = Path::new("/");
         let mut command = crate::command::command(&["sleep", "600"], root, &[]).unwrap();
         let mut child = command.spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();

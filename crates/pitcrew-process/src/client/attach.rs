@@ -4,9 +4,9 @@ use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
     error::Context,
     events::{Source, read_line},
-    leftover::ended,
+    leftover::{ended, hunted, until_free},
 };
-use crate::shim::{Hello, Order, Report, encode, read_spec};
+use crate::shim::{ExitRecord, Hello, Order, Report, encode, read_spec, spool_path};
 use std::{
     collections::VecDeque,
     io,
@@ -50,28 +50,34 @@ pub enum Presence {
 /// Comes back to the agent of an attempt's folder. Where it lives no more, what it said can still
 /// be heard, and then how it ended; nothing of it runs when this returns.
 ///
-/// `patience` is how long a shim may take to answer.
+/// `patience` is how long a shim may take to answer. One that does not is ended with its agent,
+/// which is lost. It is an error where the system did not let go of them, and where the agent has
+/// another client: that one is not ours to end.
 pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, ShimError> {
     let until = Instant::now() + patience;
+    let mut has_client = false;
     loop {
         if let Some(record) = ended(dir).await {
-            let presence = match (record.ordered, record.exit.code, record.exit.signal) {
-                (true, ..) | (false, None, None) => Presence::Lost,
-                (false, ..) => Presence::Ended,
-            };
-            let mut events = events(dir, Source::Nothing);
-            events.exit = Some(record);
-            events.read_spool().await;
-            return Ok(Attached { shim: handle(dir, None, None), events, presence });
+            return Ok(gone(dir, record).await);
         }
         let left = until.saturating_duration_since(Instant::now());
         let met = match timeout(left, come_back(dir)).await {
             Ok(met) => met,
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
+        let met = match met {
+            // Nobody can go on with that agent; how it ended is written down soon.
+            Ok((hello, ..)) if hello.ending => {
+                timeout(left, until_free(dir)).await.ok();
+                Err(io::ErrorKind::TimedOut.into())
+            }
+            Ok(met) => Ok(met),
+            Err(error) => Err(error),
+        };
         match met {
             Ok((hello, stream, outgoing)) => {
-                let (away_ms, spooled) = (hello.away_ms, hello.spooled);
+                let on_disk = std::fs::metadata(spool_path(dir)).map_or(0, |it| it.len());
+                let (away_ms, spooled) = (hello.away_ms, hello.spooled.min(on_disk));
                 let mut events = events(dir, Source::Shim(stream));
                 events.agent = Some(hello.agent);
                 let shim = handle(dir, Some(hello), Some(outgoing));
@@ -79,13 +85,33 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
                 return Ok(Attached { shim, events, presence });
             }
             Err(error) if Instant::now() >= until => {
-                let context = Context::of(dir);
-                return Err(context.error(ShimErrorKind::Gone(error)));
+                if !has_client {
+                    hunted(dir, None).await;
+                }
+                return match ended(dir).await {
+                    Some(record) => Ok(gone(dir, record).await),
+                    None => Err(Context::of(dir).error(ShimErrorKind::Gone(error))),
+                };
             }
-            // It is just being started, or just ending.
-            Err(_) => sleep(TRY_AGAIN).await,
+            // It is just being started, or just ending, or turns us away.
+            Err(error) => {
+                has_client |= error.kind() == io::ErrorKind::ResourceBusy;
+                sleep(TRY_AGAIN).await;
+            }
         }
     }
+}
+
+/// What is left of an agent that ended like this.
+async fn gone(dir: &Path, record: ExitRecord) -> Attached {
+    let presence = match (record.ordered, record.exit.code, record.exit.signal) {
+        (true, ..) | (false, None, None) => Presence::Lost,
+        (false, ..) => Presence::Ended,
+    };
+    let mut events = events(dir, Source::Nothing);
+    events.exit = Some(record);
+    events.read_spool().await;
+    Attached { shim: handle(dir, None, None), events, presence }
 }
 
 async fn come_back(dir: &Path) -> io::Result<(Hello, BufReader<OwnedReadHalf>, Outgoing)> {
@@ -101,7 +127,8 @@ pub(super) async fn meet(
     let mut outgoing = Outgoing { stream: write, pending: VecDeque::new() };
     encode(&Order::Attach { from: 0 }, &mut outgoing.pending);
     outgoing.flush().await?;
-    let line = read_line(&mut stream, &mut Vec::new()).await?.unwrap_or_default();
+    let line = read_line(&mut stream, &mut Vec::new()).await?;
+    let line = line.ok_or(io::ErrorKind::ResourceBusy)?;
     match serde_json::from_slice(&line) {
         Ok(Report::Hello(hello)) if hello.shim.pid > 0 => Ok((hello, stream, outgoing)),
         Ok(_) | Err(_) => Err(io::Error::other("it did not say hello")),
@@ -117,6 +144,7 @@ pub(super) fn events(dir: &Path, source: Source) -> ShimEvents {
         begun: Vec::new(),
         position: 0,
         exit: None,
+        was_silent: false,
         is_over: false,
     }
 }

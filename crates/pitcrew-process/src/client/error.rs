@@ -39,7 +39,7 @@ pub enum ShimErrorKind {
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     program: String,
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
 }
 
 impl Context {

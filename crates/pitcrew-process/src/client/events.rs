@@ -1,6 +1,6 @@
 //! What passed between us and the agent, as the shim tells it and as the spool holds it.
 
-use super::leftover::{hunt, until_free};
+use super::leftover::{hunted, until_free};
 use crate::{
     shim::{ExitRecord, MESSAGE_BYTES_MAX, Report, read_exit, spool_path},
     tree::ProcessId,
@@ -16,6 +16,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, BufReader},
     net::unix::OwnedReadHalf,
     process::Child,
+    time::timeout,
 };
 
 /// How long a shim that has said its last word, or was killed, may take to be gone.
@@ -49,6 +50,8 @@ pub struct ShimEvents {
     /// Up to where the spool was read.
     pub(super) position: u64,
     pub(super) exit: Option<ExitRecord>,
+    /// The shim said nothing for too long and was ended.
+    pub(super) was_silent: bool,
     pub(super) is_over: bool,
 }
 
@@ -95,6 +98,26 @@ impl ShimEvents {
         Some(ShimEvent::Exited(exit))
     }
 
+    /// Like `next`, but does not wait for ever: a shim that tells nothing for so long is ended with
+    /// its agent. What it had written down is heard all the same.
+    pub async fn next_within(&mut self, silence: Duration) -> Option<ShimEvent> {
+        if let Source::Shim(_) = self.source {
+            if let Ok(event) = timeout(silence, self.next()).await {
+                return event;
+            }
+            let exit = hunted(&self.dir, self.agent).await;
+            self.was_silent = true;
+            self.exit = Some(read_exit(&self.dir).unwrap_or(ExitRecord { exit, ordered: false }));
+            self.read_spool().await;
+        }
+        self.next().await
+    }
+
+    /// The shim said nothing for too long and was ended.
+    pub fn was_silent(&self) -> bool {
+        self.was_silent
+    }
+
     /// Up to where the spool was read: the end of the last event's record.
     pub fn position(&self) -> u64 {
         self.position
@@ -138,8 +161,8 @@ impl ShimEvents {
 
     async fn shim_ended(&mut self) {
         match &mut self.shim {
-            Some(shim) => drop(shim.wait().await),
-            None => drop(tokio::time::timeout(SHIM_END_MAX, until_free(&self.dir)).await),
+            Some(shim) => drop(timeout(SHIM_END_MAX, shim.wait()).await),
+            None => drop(timeout(SHIM_END_MAX, until_free(&self.dir)).await),
         }
     }
 
@@ -150,9 +173,7 @@ impl ShimEvents {
         if let Some(record) = self.exit.take().or_else(|| read_exit(&self.dir)) {
             return record.exit;
         }
-        let (dir, agent) = (self.dir.clone(), self.agent);
-        let hunted = tokio::task::spawn_blocking(move || hunt(&dir, agent));
-        hunted.await.unwrap_or(Exit { code: None, signal: None, stderr: String::new() })
+        hunted(&self.dir, self.agent).await
     }
 }
 

@@ -12,15 +12,16 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Between two looks at whether it is over. The system tells nobody when a lock is let go.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long the tree of a shim that was killed is hunted before its end is told anyway.
+/// How long a silent shim, or the tree of a killed one, is hunted before its end is told anyway.
 const HUNT_MS_MAX: u64 = 5_000;
 
 /// Ends the agent of an attempt's folder, if there is one, and tells how it ended, now or
-/// earlier; nothing when it was not over before `patience` ended.
+/// earlier. A shim that is not gone when `patience` ends is ended with all that is its agent's;
+/// nothing where the system did not let go of them even then.
 ///
 /// What a shim that was killed left behind is ended too. Where no agent was ever started, the end
 /// has neither code nor signal.
@@ -31,12 +32,14 @@ pub async fn end_shim(dir: &Path, grace: Duration, patience: Duration) -> Option
         if let Some(record) = ended(dir).await {
             return Some(record.exit);
         }
-        if Instant::now() >= until {
-            return None;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            hunted(dir, None).await;
+            return ended(dir).await.map(|it| it.exit);
         }
         // One that is just being started does not listen yet.
         if !was_told && let Ok(spec) = read_spec(dir) {
-            was_told = matches!(stop_at(&spec.socket, grace).await, Ok(true));
+            was_told = matches!(timeout(left, stop_at(&spec.socket, grace)).await, Ok(Ok(true)));
         }
         sleep(LOOK_AGAIN).await;
     }
@@ -69,12 +72,24 @@ pub(super) async fn until_free(dir: &Path) {
     }
 }
 
+/// See `hunt`.
+pub(super) async fn hunted(dir: &Path, agent: Option<ProcessId>) -> Exit {
+    let dir = dir.to_owned();
+    let hunted = tokio::task::spawn_blocking(move || hunt(&dir, agent)).await;
+    hunted.unwrap_or(Exit { code: None, signal: None, stderr: String::new() })
+}
+
 /// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
-/// known, by the agent's identity.
+/// known, by the agent's identity. A shim that is still there is ended too, and all below it; it
+/// is whoever was given the folder's lock.
 pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
     let marker = marker(dir);
     let find = || {
         let mut found = tree::marked(&marker);
+        for shim in tree::fed_by(&lock::path(dir)) {
+            found.insert(shim);
+            found.extend(tree::descendants(shim.pid));
+        }
         if let Some(agent) = agent.filter(|it| it.is_alive()) {
             found.insert(agent);
             found.extend(tree::descendants(agent.pid));

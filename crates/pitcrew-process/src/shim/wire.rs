@@ -54,6 +54,9 @@ pub(crate) struct Hello {
     /// How long the spool is now.
     #[serde(default)]
     pub(crate) spooled: u64,
+    /// It was told to end its agent, or its lease is over: nobody can go on with that one.
+    #[serde(default)]
+    pub(crate) ending: bool,
 }
 
 /// What the shim says. `offset` is where the record begins in the spool, `time` is in
@@ -111,7 +114,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&order).unwrap(), line);
         }
         let lines = [
-            r#"{"hello":{"shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"away_ms":5,"spooled":6}}"#,
+            r#"{"hello":{"shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"away_ms":5,"spooled":6,"ending":true}}"#,
             r#"{"out":{"offset":0,"time":5,"line":"x"}}"#,
             r#"{"in":{"offset":0,"time":5,"id":6,"line":"x"}}"#,
             r#"{"garbage":{"offset":0,"time":5,"reason":"x"}}"#,

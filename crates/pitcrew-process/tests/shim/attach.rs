@@ -178,3 +178,72 @@ async fn the_time_away_is_told() {
     let exit = end_shim(fixture.dir(), GRACE, PATIENCE).await;
     assert_eq!(exit, Some(Exit { code: None, signal: Some(15), stderr: String::new() }));
 }
+
+/// A shim that was stopped by its own agent must not hold up whoever comes back.
+#[tokio::test]
+async fn a_silent_shim_is_ended_with_its_agent_and_lost() {
+    let fixture = fixture("(trap '' TERM; exec sleep 600) & echo up; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(line(heard(&mut events).await), "up");
+    common::freeze(handle.pid().unwrap());
+    drop((handle, events));
+    let attached = attach_shim(fixture.dir(), Duration::from_millis(500)).await.unwrap();
+    assert_eq!(attached.presence, Presence::Lost);
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+    assert_eq!(all(attached.events).await, ["frame up", "exited lost"]);
+}
+
+#[tokio::test]
+async fn a_shim_that_falls_silent_is_ended_and_what_it_wrote_down_is_heard() {
+    let fixture = fixture("echo up; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(line(heard(&mut events).await), "up");
+    drop((handle, events));
+    let attached = attach_shim(fixture.dir(), PATIENCE).await.unwrap();
+    common::freeze(attached.shim.pid().expect("it is alive"));
+    let mut events = attached.events;
+    let mut told = Vec::new();
+    while let Some(event) = events.next_within(Duration::from_millis(500)).await {
+        told.push(event);
+    }
+    assert!(events.was_silent());
+    let lost = Exit { code: None, signal: None, stderr: String::new() };
+    let [ShimEvent::Frame { line, .. }, ShimEvent::Exited(exit)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((line.as_str(), exit), ("up", &lost));
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+}
+
+#[tokio::test]
+async fn a_silent_shim_is_ended_where_it_does_not_hear_the_order() {
+    let fixture = fixture("echo up; exec sleep 600");
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(line(heard(&mut events).await), "up");
+    common::freeze(handle.pid().unwrap());
+    let exit = end_shim(fixture.dir(), GRACE, Duration::from_millis(500)).await;
+    assert_eq!(exit, Some(Exit { code: None, signal: None, stderr: String::new() }));
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+    assert_eq!(all(events).await, ["exited lost"]);
+}
+
+/// Within the grace the agent still lives, and yet nobody can go on with it.
+#[tokio::test]
+async fn an_agent_that_is_just_being_ended_is_lost_to_whoever_comes_back() {
+    let fixture = fixture(
+        "trap 'echo asked; until [ -e go ]; do sleep 0.01; done; exit 0' TERM; echo up
+         while :; do sleep 0.01; done",
+    );
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(line(heard(&mut events).await), "up");
+    handle.stop(Duration::from_mins(10)).await.unwrap();
+    assert_eq!(line(heard(&mut events).await), "asked");
+    drop((handle, events));
+    let mut coming = Box::pin(attach_shim(fixture.dir(), PATIENCE));
+    let soon = tokio::time::timeout(Duration::from_millis(500), &mut coming).await;
+    assert!(soon.is_err(), "it is there and waits: {soon:?}");
+    fs::write(fixture.cwd().join("go"), "").unwrap();
+    let attached = coming.await.unwrap();
+    assert_eq!(attached.presence, Presence::Lost);
+    assert_eq!(all(attached.events).await, ["frame up", "frame asked", "exited exit code 0"]);
+}

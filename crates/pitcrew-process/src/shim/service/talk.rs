@@ -55,6 +55,7 @@ impl Service {
                 agent: self.agent.id,
                 away_ms: u64::try_from(away.as_millis()).unwrap_or(u64::MAX),
                 spooled: self.spool.length(),
+                ending: self.ordered,
             };
             connection.attach(&Report::Hello(hello), from);
         }
