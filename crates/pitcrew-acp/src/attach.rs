@@ -52,11 +52,12 @@ pub async fn attach(dir: &Path, cwd: &Path, patience: Duration) -> Result<Reatta
     };
     let connection = Connection::new(found.shim, cwd.to_owned());
     let wire = Wire::caught_up(connection, found.events, until).await;
+    let presence = if wire.events.was_silent() { Presence::Lost } else { found.presence };
     let agreed = agreed(&wire.connection).zip(wire.connection.opened_by());
     let (agreed, opened_by) = agreed.ok_or_else(|| failed(AttachErrorKind::NoSession))?;
     let (connection, reader, permissions) = wire.listen();
     let (session, events) = session(connection, reader, permissions, opened_by, agreed);
-    Ok(Reattached { session, events, presence: found.presence })
+    Ok(Reattached { session, events, presence })
 }
 
 /// What was agreed on before we came.

@@ -30,7 +30,14 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::{
+    sync::{Notify, oneshot, watch},
+    time::timeout,
+};
+
+/// How long the end of an agent may take beyond its grace: more than a shim needs to end what does
+/// not end by itself, and its last words to be heard.
+const STOPPED_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) struct Connection {
     shim: ShimHandle,
@@ -241,11 +248,19 @@ impl Connection {
         self.state().note.is_some()
     }
 
-    /// Ends the agent's process tree and waits until it is gone.
+    /// Ends the agent's process tree and waits until it is gone. A shim that does not bring that
+    /// about is ended too.
     pub async fn stop(&self, grace: Duration) -> Exit {
         self.hurry.notify_one();
-        self.shim.stop(grace).await.ok();
-        self.exited().await
+        let heard = self.shim.stop(grace).await;
+        if heard.is_ok()
+            && let Ok(exit) = timeout(grace + STOPPED_MAX, self.exited()).await
+        {
+            return exit;
+        }
+        self.shim.end_by_force().await;
+        // Nothing of it runs; only what it has said before may not be heard to its end.
+        timeout(STOPPED_MAX, self.exited()).await.unwrap_or_else(|_| lost())
     }
 
     pub async fn exited(&self) -> Exit {

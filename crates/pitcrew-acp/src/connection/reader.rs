@@ -10,6 +10,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+/// A shim that has something to tell and says nothing for so long says nothing any more.
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+/// What passed before is told much faster than this, also on a busy machine.
+const SLOWEST_BYTES_PER_SECOND: u64 = 256 * 1_024;
+
 /// What the agent waited for when all that passed before we came was read, by the number of the
 /// answer.
 #[derive(Default)]
@@ -17,14 +22,20 @@ pub(crate) struct CaughtUp(BTreeMap<u64, Wanted>);
 
 /// Reads what passed before we came, up to `until` in the spool or to the agent's end. Says nothing
 /// to the agent: most of what it asks for here was answered long ago.
+///
+/// Comes to an end whatever the shim does: one that is silent, or too slow to be true, is ended with
+/// its agent, and then all is read to the end.
 pub(crate) async fn catch_up(
     connection: &Connection,
     events: &mut ShimEvents,
     until: u64,
 ) -> CaughtUp {
     let mut wanted = BTreeMap::new();
-    while events.position() < until {
-        match events.next().await {
+    let in_time = SILENCE_MAX * 2 + Duration::from_secs(until / SLOWEST_BYTES_PER_SECOND);
+    let deadline = Instant::now().checked_add(in_time);
+    while events.position() < until || events.was_silent() {
+        let left = deadline.map_or(SILENCE_MAX, |it| it.saturating_duration_since(Instant::now()));
+        match events.next_within(left.min(SILENCE_MAX)).await {
             Some(ShimEvent::Frame { offset, line }) => {
                 let asked = connection.take_line(offset, &line);
                 wanted.extend(asked.map(|it| (number::answer(offset), it)));

@@ -1,5 +1,6 @@
 //! Agents that behave, and agents that do not: real processes behind a real shim.
 
+mod silent;
 mod stage;
 mod foreign;
 mod opening;
