@@ -145,6 +145,7 @@ impl World {
 
     fn committed(&mut self, said: Vec<Said>, done: &Committed, before: u64, refusal: Refusal) {
         self.counters.events += done.entries.len() as u64;
+        self.raise_limits(&done.entries);
         self.check_durable(done, before);
         for (said, verdict) in said.iter().zip(&done.verdicts) {
             match verdict {
@@ -232,6 +233,17 @@ impl World {
             self.counters.count(Fault::Refused);
         }
         self.line(|| format!("       rejected: {rejection}"));
+    }
+
+    /// What began under a limit goes on when it is lowered again, in the same breath too.
+    fn raise_limits(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            if let Event::AgentsMaxSet { count } = entry.event {
+                self.slots_before = self.slots_before.max(count);
+            } else if let Event::SettingsApplied { agents_live_max, .. } = entry.event {
+                self.processes_before = self.processes_before.max(agents_live_max);
+            }
+        }
     }
 
     /// Facts are looked at one by one, with what they ask for.
