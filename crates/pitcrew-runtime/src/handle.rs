@@ -120,20 +120,20 @@ impl Envelope {
     pub fn input(&self, at: Timestamp) -> Input {
         Input { at, actor: self.actor, body: self.body.clone() }
     }
+}
 
-    /// Whether it has to be tried again where the journal has no room: a driver says things once,
-    /// while people are told, ticks come again, and notes of activity are not worth keeping.
-    pub fn is_said_once(&self) -> bool {
-        match &self.body {
-            InputBody::Signal(
-                Signal::EffectEnded { .. }
-                | Signal::AgentExited { .. }
-                | Signal::AgentReattached { .. }
-                | Signal::PermissionAsked { .. },
-            ) => true,
-            InputBody::Signal(Signal::Activity { .. })
-            | InputBody::Command(_)
-            | InputBody::Tick => false,
+/// Whether an input has to be tried again where the journal has no room: a driver says things once,
+/// while people are told, ticks come again, and notes of activity are not worth keeping.
+pub fn is_said_once(body: &InputBody) -> bool {
+    match body {
+        InputBody::Signal(
+            Signal::EffectEnded { .. }
+            | Signal::AgentExited { .. }
+            | Signal::AgentReattached { .. }
+            | Signal::PermissionAsked { .. },
+        ) => true,
+        InputBody::Signal(Signal::Activity { .. }) | InputBody::Command(_) | InputBody::Tick => {
+            false
         }
     }
 }

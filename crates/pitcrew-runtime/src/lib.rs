@@ -25,7 +25,7 @@ pub use pitcrew_store::ReadError;
 
 pub use clock::now;
 pub use drivers::{LOST, Subject};
-pub use handle::{Accepted, Garbage, Handle};
+pub use handle::{Accepted, Garbage, Handle, is_said_once};
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;

@@ -7,7 +7,7 @@ use crate::{
     Writer,
     boot::First,
     clock,
-    handle::{Accepted, Envelope, Message, Reply},
+    handle::{Accepted, Envelope, Message, Reply, is_said_once},
     log::Log,
     published::Published,
     writer::Committed,
@@ -155,7 +155,7 @@ fn reply(batch: Vec<Envelope>, committed: Committed, before: Seq) -> Vec<Envelop
                 seq: Seq(before.0 + range.end as u64),
                 entries: entries[range].to_vec(),
             }))),
-            Reply::Nobody if !is_stored && envelope.is_said_once() => again.push(envelope),
+            Reply::Nobody if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
             Reply::Nobody => {}
         }
     }

@@ -15,7 +15,7 @@ use pitcrew_model::{
     Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input, InputBody,
     Rejection, Signal, TaskStatus, Timestamp, WorkerId,
 };
-use pitcrew_runtime::{Committed, Scope, Subject, Writer, over};
+use pitcrew_runtime::{Committed, Scope, Subject, Writer, is_said_once, over};
 use pitcrew_store::Journal;
 use std::{
     collections::BTreeMap,
@@ -174,18 +174,7 @@ impl World {
 
     /// A driver says things once: the writer keeps them until there is room.
     fn keep_what_is_said_once(&mut self, said: Vec<Said>) {
-        let once = |it: &Said| match &it.body {
-            InputBody::Signal(
-                Signal::EffectEnded { .. }
-                | Signal::AgentExited { .. }
-                | Signal::AgentReattached { .. }
-                | Signal::PermissionAsked { .. },
-            ) => true,
-            InputBody::Signal(Signal::Activity { .. })
-            | InputBody::Command(_)
-            | InputBody::Tick => false,
-        };
-        self.inbox = said.into_iter().filter(once).collect();
+        self.inbox = said.into_iter().filter(|it| is_said_once(&it.body)).collect();
     }
 
     /// What is told is on the disk, and what goes out was announced there.

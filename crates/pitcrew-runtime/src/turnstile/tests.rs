@@ -131,11 +131,10 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
 /// Notes and ticks are not kept while the disk is full: they would pile up.
 #[test]
 fn only_what_is_said_once_is_kept() {
-    let said = |body| Envelope { actor: Actor::Person, body, reply: Reply::Nobody };
     let (worker, note) = (WorkerId(1), "x".to_owned());
-    assert!(!said(InputBody::Tick).is_said_once());
-    assert!(!said(InputBody::Signal(Signal::Activity { worker, note })).is_said_once());
-    assert!(said(InputBody::Signal(prepared(EffectId(1)))).is_said_once());
+    assert!(!is_said_once(&InputBody::Tick));
+    assert!(!is_said_once(&InputBody::Signal(Signal::Activity { worker, note })));
+    assert!(is_said_once(&InputBody::Signal(prepared(EffectId(1)))));
 }
 
 /// In one transaction: what is begun and ended at once is begun before it is ended.
