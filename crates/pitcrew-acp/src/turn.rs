@@ -1,7 +1,7 @@
 //! One turn of an agent, from the prompt to its end.
 
 use crate::{frame::RpcError, plain::plain, session::TurnEnd};
-use pitcrew_model::{EffectId, StopReason, Usage, limits, text};
+use pitcrew_model::{EffectId, ErrorCause, StopReason, Usage, limits, text};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -55,7 +55,9 @@ impl Turn {
     pub fn finish(self, answer: &Result<Value, RpcError>, usage: Usage) -> Option<TurnEnd> {
         let stop = match answer {
             Ok(answer) => stop_reason(answer),
-            Err(error) => StopReason::Error { message: error.to_string() },
+            Err(error) => {
+                StopReason::Error { cause: ErrorCause::Other, message: error.to_string() }
+            }
         };
         let end = TurnEnd { stop, usage, last_words: self.words.last() };
         match self.waiter {
@@ -75,9 +77,15 @@ fn stop_reason(answer: &Value) -> StopReason {
         Some("cancelled") => StopReason::Cancelled,
         Some(reason) => {
             let reason = crate::plain::one_line(reason, limits::NAME_BYTES_MAX);
-            StopReason::Error { message: format!("unknown stop reason `{reason}`") }
+            StopReason::Error {
+                cause: ErrorCause::Other,
+                message: format!("unknown stop reason `{reason}`"),
+            }
         }
-        None => StopReason::Error { message: "the turn ended without a stop reason".into() },
+        None => StopReason::Error {
+            cause: ErrorCause::Other,
+            message: "the turn ended without a stop reason".into(),
+        },
     }
 }
 

@@ -98,5 +98,7 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             permission_asked::decide(state, *worker, call, tool, options)
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
+        // The end of the turn tells it whole.
+        Signal::UsageTold { worker, .. } => state.worker(*worker).map(|_| Vec::new()),
     }
 }

@@ -1,6 +1,6 @@
 //! Why an attempt did not succeed: typed, so that it can be decided on and told.
 
-use crate::{TaskId, text};
+use crate::{Spending, TaskId, Timestamp, text};
 use alloc::{
     string::{String, ToString},
     vec::Vec,
@@ -59,6 +59,21 @@ pub enum Failure {
     Protocol {
         message: String,
     },
+    /// The agent is not logged in, or its key is refused. A person has to see to it.
+    Auth {
+        message: String,
+    },
+    /// A limit of the agent's provider.
+    Quota {
+        until: Option<Timestamp>,
+        message: String,
+    },
+    /// The agent's model could not or would not answer.
+    Model {
+        message: String,
+    },
+    /// A person did not grant more than the cap.
+    Budget(Spending),
     /// Two turns ended without a word of completion.
     NoCompletion,
     /// The agent says that it failed.
@@ -155,11 +170,17 @@ impl Failure {
     /// Another attempt may do better without anybody changing anything.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::AgentMissing { .. } | Self::Cancelled { .. } | Self::DiskLow { .. } => false,
+            Self::AgentMissing { .. }
+            | Self::Auth { .. }
+            | Self::Budget(_)
+            | Self::Cancelled { .. }
+            | Self::DiskLow { .. } => false,
             Self::Checkout { .. }
             | Self::Setup { .. }
             | Self::AgentExited { .. }
             | Self::Protocol { .. }
+            | Self::Quota { .. }
+            | Self::Model { .. }
             | Self::NoCompletion
             | Self::GaveUp { .. }
             | Self::Timeout { .. }
@@ -186,6 +207,10 @@ impl Failure {
             | Self::AgentMissing { .. }
             | Self::AgentExited { .. }
             | Self::Protocol { .. }
+            | Self::Auth { .. }
+            | Self::Quota { .. }
+            | Self::Model { .. }
+            | Self::Budget(_)
             | Self::NoCompletion
             | Self::GaveUp { .. }
             | Self::Gate { .. }
@@ -217,6 +242,10 @@ impl Failure {
             Self::Checkout { .. }
             | Self::AgentMissing { .. }
             | Self::Protocol { .. }
+            | Self::Auth { .. }
+            | Self::Quota { .. }
+            | Self::Model { .. }
+            | Self::Budget(_)
             | Self::NoCompletion
             | Self::GaveUp { .. }
             | Self::Timeout { .. }
@@ -248,6 +277,10 @@ impl fmt::Display for Failure {
                 }
             }
             Self::Protocol { message } => write!(f, "protocol: {message}"),
+            Self::Auth { message } => write!(f, "not logged in: {message}"),
+            Self::Quota { message, .. } => write!(f, "a limit of the provider: {message}"),
+            Self::Model { message } => write!(f, "the model failed: {message}"),
+            Self::Budget(spending) => write!(f, "{spending}, and no more was granted"),
             Self::NoCompletion => f.write_str("no completion: two turns ended without it"),
             Self::GaveUp { summary } => write!(f, "the agent gave up: {}", text::cut(summary, 300)),
             Self::Timeout { after_ms } => write!(f, "timed out after {} s", after_ms / 1_000),

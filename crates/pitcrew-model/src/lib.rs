@@ -18,6 +18,7 @@ mod status;
 mod failure;
 mod permission;
 mod work;
+mod budget;
 mod kept;
 mod command;
 mod signal;
@@ -25,6 +26,7 @@ mod effect;
 mod event;
 mod rejection;
 
+pub use budget::{BudgetScope, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
 pub use effect::{Backend, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};
@@ -43,7 +45,7 @@ pub use plan::{
     TaskSpec, TaskWork,
 };
 pub use rejection::Rejection;
-pub use signal::{EffectResult, Exit, Input, InputBody, Signal, StopReason};
+pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

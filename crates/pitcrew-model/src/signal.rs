@@ -41,6 +41,8 @@ pub enum Signal {
     },
     /// What the agent just did, in a few words.
     Activity { worker: WorkerId, note: String },
+    /// What the turn that is going on has used so far. The end of the turn tells the whole again.
+    UsageTold { worker: WorkerId, usage: Usage },
 }
 
 /// How an effect ended. Each variant names its subject, so that it can be read alone.
@@ -177,8 +179,25 @@ pub enum StopReason {
     Cancelled,
     /// The agent answered the prompt with an error, or with a reason nobody knows.
     Error {
+        /// Absent in what was written before causes were told apart.
+        #[serde(default)]
+        cause: ErrorCause,
         message: String,
     },
+}
+
+/// What kind of error ended a turn, where it can be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ErrorCause {
+    /// The agent is not logged in, or its key is refused.
+    Auth,
+    /// A limit of the provider, until a time where it says so.
+    Quota { until: Option<Timestamp> },
+    /// The provider could not or would not answer.
+    Model,
+    #[default]
+    Other,
 }
 
 /// How a process ended.

@@ -123,7 +123,8 @@ impl Envelope {
 }
 
 /// Whether an input has to be tried again where the journal has no room: a driver says things once,
-/// while people are told, ticks come again, and notes of activity are not worth keeping.
+/// while people are told, ticks come again, notes of activity are not worth keeping,
+/// and the end of a turn tells what it used.
 pub fn is_said_once(body: &InputBody) -> bool {
     match body {
         InputBody::Signal(
@@ -132,8 +133,8 @@ pub fn is_said_once(body: &InputBody) -> bool {
             | Signal::AgentReattached { .. }
             | Signal::PermissionAsked { .. },
         ) => true,
-        InputBody::Signal(Signal::Activity { .. }) | InputBody::Command(_) | InputBody::Tick => {
-            false
-        }
+        InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
+        | InputBody::Command(_)
+        | InputBody::Tick => false,
     }
 }

@@ -31,6 +31,7 @@ fn heard(signal: &Signal) -> String {
             format!("{worker} asks permission: {call}, {}", tool.kind)
         }
         Signal::Activity { worker, note } => format!("{worker} does: {note}"),
+        Signal::UsageTold { worker, usage } => format!("{worker} has used: {usage:?}"),
     }
 }
 

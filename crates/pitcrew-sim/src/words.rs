@@ -2,8 +2,8 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, Command, Effect, Exit, InputBody, NoteKind, PermissionOption,
-    PermissionOptionKind, Signal, StopReason, ToolUse, WorkerId,
+    Actor, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, NoteKind,
+    PermissionOption, PermissionOptionKind, Signal, StopReason, ToolUse, WorkerId,
 };
 
 impl World {
@@ -162,7 +162,7 @@ fn any_stop(dice: &mut Dice) -> StopReason {
         0 => StopReason::MaxTokens,
         1 => StopReason::Refusal,
         2 => StopReason::Cancelled,
-        3 => StopReason::Error { message: "no".into() },
+        3 => StopReason::Error { cause: ErrorCause::Other, message: "no".into() },
         _ => StopReason::EndTurn,
     }
 }

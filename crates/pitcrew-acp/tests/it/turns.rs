@@ -2,7 +2,7 @@
 
 use crate::stage::{END, LONG, Stage, until};
 use pitcrew_acp::{Event, TurnEnd, TurnError};
-use pitcrew_model::{EffectId, Failure, StopReason, Usage};
+use pitcrew_model::{EffectId, ErrorCause, Failure, StopReason, Usage};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -76,7 +76,10 @@ async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
             "echo '{{\"jsonrpc\":\"2.0\",\"id\":8,{answer}}}'; read prompt; echo '{{\"id\":12,\"result\":{{\"stopReason\":\"refusal\"}}}}'; read line"
         );
         let (stage, end) = turn(&script).await;
-        assert_eq!(end.expect("a turn").stop, StopReason::Error { message: message.into() });
+        assert_eq!(
+            end.expect("a turn").stop,
+            StopReason::Error { cause: ErrorCause::Other, message: message.into() }
+        );
         let next = stage.session.prompt(EffectId(3), "go").await.expect("another turn");
         assert_eq!(next.stop, StopReason::Refusal);
         stop(&stage).await;

@@ -5,11 +5,15 @@ use crate::{
     State, removable,
     state::{Attempt, Comeback, Process, Worker},
 };
-use alloc::{string::ToString, vec, vec::Vec};
+use alloc::{
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, EffectId, EffectResult, Event, Failure, Input, LandingStatus, Outcome,
-    PlanId, PlanStatus, Reason, Rejection, StopReason, TaskStatus, TurnCause, WorkerId,
-    WorkerStatus,
+    Actor, AttemptId, Claim, EffectId, EffectResult, ErrorCause, Event, Failure, Input,
+    LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, StopReason, TaskStatus,
+    TurnCause, WorkerId, WorkerStatus,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -119,7 +123,7 @@ fn is_accepted(state: &State, attempt: &Attempt) -> bool {
 /// The work is in the user's repository: the checkouts it came from are not needed any more.
 fn landed(state: &State, plan: PlanId) -> Vec<Event> {
     let (from, to) = (LandingStatus::Merging, LandingStatus::Merged);
-    let reason = alloc::string::String::new();
+    let reason = String::new();
     let mut events = vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }];
     let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan);
     events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));
@@ -152,7 +156,7 @@ fn checkout_prepared(state: &State, attempt: AttemptId) -> Vec<Event> {
     }
     let worker = it.worker;
     let (from, to) = (WorkerStatus::Created, WorkerStatus::Starting);
-    let reason = alloc::string::String::new();
+    let reason = String::new();
     vec![Event::WorkerMoved { worker, from, to, reason }, Event::AgentStartAsked { worker }]
 }
 
@@ -163,7 +167,7 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
         return Vec::new();
     }
     let (from, to) = (it.status, WorkerStatus::Running);
-    let reason = alloc::string::String::new();
+    let reason = String::new();
     let mut events = vec![
         Event::WorkerMoved { worker, from, to, reason },
         Event::TaskMoved {
@@ -195,10 +199,10 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
     }
     let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
     let goes_on = it.status == WorkerStatus::Paused || state.has_question(it) || has_turn(it);
-    if let StopReason::Error { message } = stop
+    if let StopReason::Error { cause, message } = stop
         && it.status != WorkerStatus::Paused
     {
-        return fails(Failure::Protocol { message: message.clone() });
+        return fails(failure_of(*cause, message.clone()));
     }
     if attempt.reminded && !goes_on {
         return fails(Failure::NoCompletion);
@@ -211,6 +215,15 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
         events.push(waits(it));
     }
     events
+}
+
+fn failure_of(cause: ErrorCause, message: String) -> Failure {
+    match cause {
+        ErrorCause::Auth => Failure::Auth { message },
+        ErrorCause::Quota { until } => Failure::Quota { until, message },
+        ErrorCause::Model => Failure::Model { message },
+        ErrorCause::Other => Failure::Protocol { message },
+    }
 }
 
 fn waits(worker: &Worker) -> Event {
@@ -252,7 +265,7 @@ pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
         let saved = attempt.put_away || attempt.work.is_some();
         return if saved { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };
     }
-    let reason = alloc::string::String::new();
+    let reason = String::new();
     let mut events = attempt_fails::withdraw_requests(state, worker);
     events.extend([
         Event::WorkerMoved { worker, from: it.status, to: WorkerStatus::Completed, reason },

@@ -2,9 +2,11 @@
 
 use crate::{
     golden,
-    values::{TASK, strings},
+    values::{PLAN, TASK, strings},
 };
-use pitcrew_model::{CheckFailure, Failure, Refusal, RefusalKind};
+use pitcrew_model::{
+    BudgetScope, CheckFailure, Failure, Measure, Refusal, RefusalKind, Spending, Timestamp,
+};
 
 fn failures() -> Vec<Failure> {
     let message = || String::from("no space left");
@@ -34,6 +36,22 @@ fn failures() -> Vec<Failure> {
         Failure::Cancelled { by: "person".into() },
         Failure::DiskLow { path: "/home".into(), free_bytes: 1_048_576 },
         Failure::Git { message: message() },
+        Failure::Auth { message: "run `claude /login`".into() },
+        Failure::Quota { until: Some(Timestamp(1_700_000_000_000)), message: "5 hours".into() },
+        Failure::Quota { until: None, message: "too many requests".into() },
+        Failure::Model { message: "overloaded".into() },
+        Failure::Budget(Spending {
+            scope: BudgetScope::Task(TASK),
+            measure: Measure::Tokens,
+            used: 1_001,
+            cap: 1_000,
+        }),
+        Failure::Budget(Spending {
+            scope: BudgetScope::Plan(PLAN),
+            measure: Measure::Cost,
+            used: 2_000_000,
+            cap: 1_500_000,
+        }),
     ]
 }
 
@@ -59,5 +77,9 @@ golden!(
         Cancelled,
         DiskLow,
         Git,
+        Auth,
+        Quota,
+        Model,
+        Budget,
     ]
 );

@@ -6,9 +6,10 @@ use crate::{
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Actor, Approval, Backend, Claim, Deploy, Effort, Freshness, LandedAt, LandingStatus, NoteKind,
-    Origin, Outcome, Overlap, PermissionOption, PermissionOptionKind, PlanStatus, RefusalKind,
-    RequestKind, RequestStatus, StopReason, TaskStatus, TaskWork, TurnCause, Verdict, WorkerStatus,
+    Actor, Approval, Backend, Claim, Deploy, Effort, ErrorCause, Freshness, LandedAt,
+    LandingStatus, NoteKind, Origin, Outcome, Overlap, PermissionOption, PermissionOptionKind,
+    PlanStatus, RefusalKind, RequestKind, RequestStatus, StopReason, TaskStatus, TaskWork,
+    Timestamp, TurnCause, Verdict, WorkerStatus,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -122,7 +123,14 @@ golden!(
         StopReason::MaxTurnRequests,
         StopReason::Refusal,
         StopReason::Cancelled,
-        StopReason::Error { message: "overloaded".into() },
+        StopReason::Error { cause: ErrorCause::Other, message: "overloaded".into() },
+        StopReason::Error { cause: ErrorCause::Auth, message: "no key".into() },
+        StopReason::Error { cause: ErrorCause::Model, message: "overloaded".into() },
+        StopReason::Error {
+            cause: ErrorCause::Quota { until: Some(Timestamp(1_700_000_000_000)) },
+            message: "5 hours".into(),
+        },
+        StopReason::Error { cause: ErrorCause::Quota { until: None }, message: "slowly".into() },
     ],
     [EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled, Error]
 );

@@ -13,7 +13,8 @@ use crate::Handle;
 use live::{Live, Phase};
 use pitcrew_acp::{Session, SessionEvents};
 use pitcrew_model::{
-    AttemptId, Backend, EffectId, EffectResult, Failure, StopReason, Usage, WorkerId, limits,
+    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, StopReason, Usage, WorkerId,
+    limits,
 };
 use pitcrew_process::end_shim;
 use std::{
@@ -117,7 +118,8 @@ impl Agents {
 
     pub async fn prompt(&self, effect: EffectId, worker: WorkerId, text: &str) -> EffectResult {
         let Some((live, session)) = self.session(worker) else {
-            let stop = StopReason::Error { message: "the agent is gone".into() };
+            let stop =
+                StopReason::Error { cause: ErrorCause::Other, message: "the agent is gone".into() };
             let (usage, last_words) = (Usage::default(), String::new());
             return EffectResult::TurnEnded { worker, stop, usage, last_words };
         };

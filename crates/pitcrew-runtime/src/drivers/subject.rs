@@ -2,8 +2,8 @@
 
 use crate::turnstile::Scope;
 use pitcrew_model::{
-    AttemptId, Effect, EffectResult, Exit, Failure, PlanId, StopReason, TaskId, Usage, WorkerId,
-    text,
+    AttemptId, Effect, EffectResult, ErrorCause, Exit, Failure, PlanId, StopReason, TaskId, Usage,
+    WorkerId, text,
 };
 
 /// How a process ended whose end nobody saw.
@@ -88,7 +88,7 @@ impl Subject {
             }
             Self::Prompting(worker) => EffectResult::TurnEnded {
                 worker,
-                stop: StopReason::Error { message },
+                stop: StopReason::Error { cause: ErrorCause::Other, message },
                 usage: Usage::default(),
                 last_words: String::new(),
             },

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{agents::Agent, broken::hold, counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{
-    AttemptId, EffectId, EffectResult, Exit, Failure, Signal, StopReason, Usage, WorkerId,
+    AttemptId, EffectId, EffectResult, ErrorCause, Exit, Failure, Signal, StopReason, Usage,
+    WorkerId,
 };
 use pitcrew_runtime::LOST;
 
@@ -66,7 +67,13 @@ impl World {
             return Some(if dice.one_in(2) {
                 failed(attempt, gone())
             } else {
-                turn_ended(worker, StopReason::Error { message: "the agent is gone".into() })
+                turn_ended(
+                    worker,
+                    StopReason::Error {
+                        cause: ErrorCause::Other,
+                        message: "the agent is gone".into(),
+                    },
+                )
             });
         }
         match agent.turn {
@@ -116,7 +123,8 @@ impl World {
                 let exit = Exit { code: None, signal: Some(15), stderr: String::new() };
                 self.signal(Signal::AgentExited { worker, exit });
             } else {
-                let error = StopReason::Error { message: "interrupted".into() };
+                let error =
+                    StopReason::Error { cause: ErrorCause::Other, message: "interrupted".into() };
                 agent.end_turn(if dice.one_in(4) { error } else { StopReason::Cancelled });
             }
         }

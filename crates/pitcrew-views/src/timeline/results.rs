@@ -118,7 +118,9 @@ fn odd_end(stop: &StopReason) -> Option<String> {
         StopReason::MaxTokens => Some("the turn ended: no tokens left".to_owned()),
         StopReason::MaxTurnRequests => Some("the turn ended: too many requests".to_owned()),
         StopReason::Refusal => Some("the turn ended: the agent refused".to_owned()),
-        StopReason::Error { message } => Some(format!("the turn ended: {}", plain::line(message))),
+        StopReason::Error { message, .. } => {
+            Some(format!("the turn ended: {}", plain::line(message)))
+        }
     }
 }
 

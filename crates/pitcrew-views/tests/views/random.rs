@@ -2,10 +2,10 @@
 
 use crate::journal::{base, commit, head, spec};
 use pitcrew_model::{
-    Actor, AttemptId, CheckResult, Claim, CommitId, EffectId, EffectResult, Entry, Event, Exit,
-    Failure, Freshness, LandedAt, Landing, LandingStatus, Outcome, PlanId, PlanStatus, Reason,
-    RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp, ToolUse,
-    TurnCause, Usage, Work, WorkerId, WorkerStatus,
+    Actor, AttemptId, CheckResult, Claim, CommitId, EffectId, EffectResult, Entry, ErrorCause,
+    Event, Exit, Failure, Freshness, LandedAt, Landing, LandingStatus, Outcome, PlanId, PlanStatus,
+    Reason, RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp,
+    ToolUse, TurnCause, Usage, Work, WorkerId, WorkerStatus,
 };
 use pitcrew_views::{Board, Inbox, Scope, Summary, line, names};
 use proptest::prelude::*;
@@ -240,7 +240,7 @@ impl Dice {
             }
             5 => EffectResult::TurnEnded {
                 worker,
-                stop: StopReason::Error { message: self.text.clone() },
+                stop: StopReason::Error { cause: ErrorCause::Other, message: self.text.clone() },
                 usage: Usage {
                     tokens_in: self.number,
                     cost_micros: self.number,

@@ -3,9 +3,9 @@
 use super::{Script, plan};
 use pitcrew_model::{
     Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
-    EffectResult, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing, NoteKind,
-    PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind, Signal,
-    Snapshot, StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
+    EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing,
+    NoteKind, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind,
+    Signal, Snapshot, StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -210,7 +210,9 @@ fn for_worker(
         "turn" => {
             let stop = match words.split_once(' ').unwrap_or((words, "")) {
                 ("cancelled", _) => StopReason::Cancelled,
-                ("error", message) => StopReason::Error { message: message.into() },
+                ("error", message) => {
+                    StopReason::Error { cause: ErrorCause::Other, message: message.into() }
+                }
                 _ => StopReason::EndTurn,
             };
             let (usage, last_words) = (Usage::default(), String::new());
