@@ -8,9 +8,14 @@ mod suggest;
 mod duration;
 mod document;
 mod plan;
+mod backend;
 mod settings;
 mod dirs;
 
+pub use backend::{
+    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFound,
+    McpServers, Resume, UsageFrom,
+};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};
@@ -20,7 +25,7 @@ pub use plan::{
     example_plan, intent_plan, parse_plan, parse_plan_bytes,
 };
 pub use settings::{
-    BACKEND_KEYS, BackendSettings, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin,
-    Origins, ReadLayerError, SETTING_KEYS, Settings, Sources, Trust, read_layers,
+    BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin, Origins,
+    ReadLayerError, SETTING_KEYS, Settings, Sources, Trust, read_layers,
 };
 pub use suggest::help as suggestion;

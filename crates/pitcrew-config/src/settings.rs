@@ -6,15 +6,17 @@
 mod layer;
 mod value;
 mod draft;
+mod backends;
 mod scalars;
 mod load;
 mod origins;
 mod read;
 
-pub use layer::{Layer, LayerText, Origin, Sources, Trust};
+pub use layer::{BackendText, Layer, LayerText, Origin, Sources, Trust};
 pub use load::ConfigErrors;
 pub use origins::{Ignored, Origins};
 pub use read::{LayerPaths, ReadLayerError, read_layers};
-pub use value::{BACKEND_KEYS, BackendSettings, SETTING_KEYS, Settings};
+pub use value::{SETTING_KEYS, Settings};
 
-pub(crate) use value::BACKENDS_DEFAULT;
+pub(crate) use draft::Found;
+pub(crate) use scalars::command_problem;

@@ -1,8 +1,8 @@
 //! The reference says what the parsers do.
 
 use pitcrew_config::{
-    BACKEND_KEYS, LayerText, PLAN_KEYS, PlanDefaults, SETTING_KEYS, SHARED_DEFAULT, Settings,
-    Sources, TASK_KEYS, Trust, parse_plan,
+    BACKEND_KEYS, BackendText, LayerText, PLAN_KEYS, PlanDefaults, SETTING_KEYS, SHARED_DEFAULT,
+    Settings, Sources, TASK_KEYS, Trust, parse_plan,
 };
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -62,6 +62,23 @@ fn every_settings_file_in_the_reference_loads() {
 }
 
 #[test]
+fn every_backend_in_the_reference_loads() {
+    let blocks = blocks(&doc("backends.md"), "toml");
+    assert!(blocks.len() >= 3);
+    for (line, text) in blocks {
+        let file = format!("backends.md:{line}");
+        let sources = if text.contains("[backends.") {
+            let layer = LayerText { file, text, trust: Trust::Person };
+            Sources { user: Some(layer), ..Sources::default() }
+        } else {
+            let backend = BackendText { name: "claude".into(), file, text };
+            Sources { backends: vec![backend], ..Sources::default() }
+        };
+        Settings::load(&sources).unwrap_or_else(|it| panic!("{it}"));
+    }
+}
+
+#[test]
 fn the_reference_lists_every_key_in_order() {
     let plan = doc("plan-file.md");
     assert_eq!(table_keys(&plan, "## The plan"), PLAN_KEYS);
@@ -71,10 +88,12 @@ fn the_reference_lists_every_key_in_order() {
     }
     let settings = doc("configuration.md");
     assert_eq!(table_keys(&settings, "## Settings"), SETTING_KEYS);
-    assert_eq!(table_keys(&settings, "## Backends"), BACKEND_KEYS);
+    let backends = doc("backends.md");
+    assert_eq!(table_keys(&backends, "## Keys"), BACKEND_KEYS);
     for (name, backend) in &Settings::default().backends {
-        let row = format!("| `{name}` | `{}` |", backend.command.join(" "));
-        assert!(settings.contains(&row), "{row}");
+        let (command, install) = (backend.command.join(" "), backend.install.as_deref());
+        let row = format!("| `{name}` | `{command}` | `{}` |", install.expect("a line to install"));
+        assert!(backends.contains(&row), "{row}");
     }
 }
 

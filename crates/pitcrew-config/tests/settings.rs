@@ -56,9 +56,12 @@ fn without_any_layer_the_defaults_hold() {
         lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
+        backends.copilot = command = ["copilot", "--acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default
         backends.goose = command = ["goose", "acp"]  # default
-        backends.opencode = command = ["opencode", "acp"]  # default"#]]
+        backends.opencode = command = ["opencode", "acp"]  # default
+        backends.qwen = command = ["qwen", "--acp"]  # default
+        backends.vibe = command = ["vibe-acp"]  # default"#]]
     .assert_eq(&shown(&Sources::default()));
 }
 
@@ -83,10 +86,15 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
+        backends.copilot = command = ["copilot", "--acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default
         backends.goose = command = ["goose", "acp"]  # default
-        backends.mine = command = ["my-agent", "--acp"], env of MY_KEY (values hidden)  # user.toml:5
-        backends.opencode = command = ["opencode", "acp"]  # default"#]].assert_eq(&shown);
+        backends.mine = command = ["my-agent", "--acp"]  # user.toml:6
+        backends.opencode = command = ["opencode", "acp"]  # default
+        backends.qwen = command = ["qwen", "--acp"]  # default
+        backends.vibe = command = ["vibe-acp"]  # default
+        backends.mine.env = MY_KEY (values hidden)  # user.toml:7"#]]
+    .assert_eq(&shown);
     let (settings, _) = load(&sources);
     assert_eq!(settings.backends["mine"].env["MY_KEY"], "secret");
     assert!(!format!("{settings:?}").contains("secret"));
@@ -104,6 +112,7 @@ fn each_layer_is_weaker_than_the_next() {
         local: Some(layer("local.toml", "max_agents = 4", Trust::Person)),
         repository: Some(repository("max_agents = 5")),
         user: Some(layer("user.toml", "max_agents = 6", Trust::Person)),
+        backends: Vec::new(),
     };
     let steps: [fn(&mut Sources); 5] = [
         |it| it.flags.clear(),
@@ -135,9 +144,12 @@ fn a_repository_only_makes_limits_tighter() {
         lease = "2min"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
+        backends.copilot = command = ["copilot", "--acp"]  # default
         backends.gemini = command = ["gemini", "--acp"]  # default
         backends.goose = command = ["goose", "acp"]  # default
         backends.opencode = command = ["opencode", "acp"]  # default
+        backends.qwen = command = ["qwen", "--acp"]  # default
+        backends.vibe = command = ["vibe-acp"]  # default
         ignored: max_agents = 9 at repo.toml:1: a repository may only lower it from 3
         ignored: task_timeout = 1h at repo.toml:3: a repository may only lower it from 10min"#]]
     .assert_eq(&shown(&sources));
@@ -280,58 +292,59 @@ fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
     check_error(
         &user(text),
         &expect![[r#"
-        user.toml:3:9: error: backend `number` must be a table, not an integer
-         3 |         number = 1
-           |         ^^^^^^
-        help: write `[backends.number]` and below it `command = ["program"]`
+            user.toml:3:9: error: backend `number` must be a table, not an integer
+             3 |         number = 1
+               |         ^^^^^^
+            help: write `[backends.number]` and below it `command = ["program"]`
 
-        user.toml:4:9: error: `builtin` is built in, and cannot be configured
-         4 |         builtin = { command = ["x"] }
-           |         ^^^^^^^
-        help: choose another name
+            user.toml:4:9: error: `builtin` is built in, and cannot be configured
+             4 |         builtin = { command = ["x"] }
+               |         ^^^^^^^
+            help: choose another name
 
-        user.toml:5:9: error: `a b` is no name for a backend
-         5 |         "a b" = { command = ["x"] }
-           |         ^^^^^
-        help: use letters, digits, `-`, `_` and `.`
+            user.toml:5:9: error: `a b` is no name for a backend
+             5 |         "a b" = { command = ["x"] }
+               |         ^^^^^
+            help: use letters, digits, `-`, `_` and `.`
 
-        user.toml:6:9: error: backend `none` has no `command`
-         6 |         none = {}
-           |         ^^^^
-        help: write the program and its arguments: command = ["program", "--flag"]
+            user.toml:6:9: error: backend `none` has no `command`
+             6 |         none = {}
+               |         ^^^^
+            help: write the program and its arguments: command = ["program", "--flag"]
 
-        user.toml:7:29: error: `command` names no program
-         7 |         empty = { command = [] }
-           |                             ^^
-        help: write the program and its arguments: command = ["program", "--flag"]
+            user.toml:7:29: error: `command` names no program
+             7 |         empty = { command = [] }
+               |                             ^^
+            help: write the program and its arguments: command = ["program", "--flag"]
 
-        user.toml:8:28: error: `command` names `./agent`, which depends on the folder it is started in
-         8 |         here = { command = ["./agent"] }
-           |                            ^^^^^^^^^^^
-        help: write the bare name of a program on your PATH, or an absolute path
+            user.toml:8:28: error: `command` names `./agent`, which depends on the folder it is started in
+             8 |         here = { command = ["./agent"] }
+               |                            ^^^^^^^^^^^
+            help: write the bare name of a program on your PATH, or an absolute path
 
-        user.toml:9:29: error: `command` is one word with a space in it: `agent --acp`
-         9 |         shell = { command = "agent --acp" }
-           |                             ^^^^^^^^^^^^^
-        help: no shell reads it; write: command = ["agent", "--acp"]
+            user.toml:9:29: error: `command` is one word with a space in it: `agent --acp`
+             9 |         shell = { command = "agent --acp" }
+               |                             ^^^^^^^^^^^^^
+            help: no shell reads it; write: command = ["agent", "--acp"]
 
-        user.toml:10:18: error: unknown key `comand` in backend `typo`
-         10 |         typo = { comand = ["x"] }
-            |                  ^^^^^^
-        help: did you mean `command`?
+            user.toml:10:18: error: unknown key `comand` in backend `typo`
+             10 |         typo = { comand = ["x"] }
+                |                  ^^^^^^
+            help: did you mean `command`?
 
-        user.toml:11:51: error: `A=B` cannot be an environment variable
-         11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
-            |                                                   ^^^
+            user.toml:11:51: error: `A=B` is no name of a variable
+             11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
+                |                                                   ^^^
+            help: write it like `MY_API_KEY`
 
-        user.toml:11:60: error: `C` must be a string, not an integer
-         11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
-            |                                                            ^
+            user.toml:11:60: error: `C` must be a string, not an integer
+             11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
+                |                                                            ^
 
-        user.toml:12:41: error: `env` must be a table, not a string
-         12 |         env2 = { command = ["x"], env = "A=1" }
-            |                                         ^^^^^
-        help: write `env = { NAME = "value" }`"#]],
+            user.toml:12:41: error: `env` must be a table, not a string
+             12 |         env2 = { command = ["x"], env = "A=1" }
+                |                                         ^^^^^
+            help: write `env = { NAME = "value" }`"#]],
     );
 }
 
@@ -377,7 +390,8 @@ fn files_that_exist_are_read() {
 fn a_file_that_cannot_be_read_is_named() {
     let home = tempfile::tempdir().expect("a folder");
     let path = |name: &str| home.path().join(name);
-    let paths = LayerPaths { user: path("u"), repository: path("r"), local: path("l") };
+    let backends = path("b");
+    let paths = LayerPaths { user: path("u"), repository: path("r"), local: path("l"), backends };
     fs::write(&paths.local, b"\xff").expect("a file");
     let error = read_layers(&paths).expect_err("not UTF-8");
     assert_eq!(error.path, paths.local);

@@ -1,6 +1,6 @@
 //! The names a plan may use, and what holds where a plan says nothing.
 
-use crate::settings::BACKENDS_DEFAULT;
+use crate::backend::known_names;
 use pitcrew_model::{AgentRef, RepoPath, limits};
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ impl Default for PlanDefaults {
             agent: None,
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
-            backends: BACKENDS_DEFAULT.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            backends: known_names().map(str::to_owned).collect(),
         }
     }
 }

@@ -31,6 +31,16 @@ pub struct LayerText {
     pub trust: Trust,
 }
 
+/// A file of the user about one backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendText {
+    /// The name of the backend: that of the file.
+    pub name: String,
+    /// What messages call the file.
+    pub file: String,
+    pub text: String,
+}
+
 /// Everything that settings are made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
@@ -43,6 +53,8 @@ pub struct Sources {
     /// `.pitcrew/config.toml`.
     pub repository: Option<LayerText>,
     pub user: Option<LayerText>,
+    /// `backends/NAME.toml` in the folder of the user's settings.
+    pub backends: Vec<BackendText>,
 }
 
 /// Where a value was written.

@@ -1,17 +1,18 @@
 //! Merges the layers.
 
 use super::{
-    Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust,
+    Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust, backends,
     draft::{self, Draft, Found},
     origins::show_count,
     scalars,
 };
 use crate::{
+    backend::known_names,
     diagnostic::{Diagnostic, Problems},
     duration::format_duration,
     suggest,
 };
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// What the names of our variables begin with.
 const PREFIX: &str = "PITCREW_";
@@ -52,9 +53,11 @@ type Read = Result<Draft, Vec<Diagnostic>>;
 /// What each layer says, the weakest first.
 fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
     let home = sources.environment.get("HOME").map(String::as_str);
+    let own = sources.backends.iter().map(|it| it.name.clone());
+    let known: BTreeSet<String> = known_names().map(str::to_owned).chain(own).collect();
     let file = |layer: Layer, source: &Option<LayerText>| {
         let source = source.as_ref()?;
-        Some((source.trust, draft::read(layer, source, home)))
+        Some((source.trust, draft::read(layer, source, home, &known)))
     };
     let files = [
         file(Layer::User, &sources.user),
@@ -62,7 +65,9 @@ fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
         file(Layer::Local, &sources.local),
     ];
     let texts = [environment(sources, home), flags(sources, home)];
-    files.into_iter().flatten().chain(texts.map(|it| (Trust::Person, it))).collect()
+    let backends = sources.backends.iter().map(|it| (Trust::Person, backends::in_file(it)));
+    let files = backends.chain(files.into_iter().flatten());
+    files.chain(texts.map(|it| (Trust::Person, it))).collect()
 }
 
 fn environment(sources: &Sources, home: Option<&str>) -> Read {
@@ -167,8 +172,12 @@ impl Merge {
             origins.set("worktrees", worktrees.origin);
         }
         for (name, backend) in draft.backends {
-            origins.set(&format!("backends.{name}"), backend.origin);
-            settings.backends.insert(name, backend.value);
+            let settings = settings.backends.entry(name.clone()).or_default();
+            for (key, origin) in backend.apply(settings) {
+                // The row of the backend itself shows its command.
+                let key = if key == "command" { String::new() } else { format!(".{key}") };
+                origins.set(&format!("backends.{name}{key}"), origin);
+            }
         }
     }
 

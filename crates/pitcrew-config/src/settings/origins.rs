@@ -4,7 +4,7 @@ use super::{Origin, Settings};
 use crate::duration::format_duration;
 use std::collections::BTreeMap;
 
-/// The origin of every value, by key: `max_agents`, `backends.claude`.
+/// The origin of every value, by key: `max_agents`, `backends.claude`, `backends.claude.env`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins {
     values: BTreeMap<String, Origin>,
@@ -38,8 +38,29 @@ impl Origins {
     /// Key, value and origin of every setting, in the order of the reference. Secrets are left out.
     pub fn rows(&self, settings: &Settings) -> Vec<(String, String, Origin)> {
         let origin = |key: &str| self.get(key).cloned().unwrap_or_else(Origin::default_value);
-        rows(settings).into_iter().map(|(key, value)| (key.clone(), value, origin(&key))).collect()
+        let rows = rows(settings).into_iter();
+        let mut rows: Vec<_> =
+            rows.map(|(key, value)| (key.clone(), value, origin(&key))).collect();
+        rows.extend(replaced(settings, &self.values));
+        rows
     }
+}
+
+/// The keys of backends that were written by the user, each with its value.
+fn replaced(
+    settings: &Settings,
+    values: &BTreeMap<String, Origin>,
+) -> Vec<(String, String, Origin)> {
+    let mut rows = Vec::new();
+    for (name, backend) in &settings.backends {
+        for (key, value) in backend.shown() {
+            let key = format!("backends.{name}.{key}");
+            if let Some(origin) = values.get(&key) {
+                rows.push((key, value, origin.clone()));
+            }
+        }
+    }
+    rows
 }
 
 /// Every setting as it could be written in a file.
@@ -58,12 +79,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
         ("lease".to_owned(), format!("\"{}\"", format_duration(settings.lease_ms))),
     ];
     for (name, backend) in &settings.backends {
-        let mut value = format!("command = {:?}", backend.command);
-        if !backend.env.is_empty() {
-            let names: Vec<&str> = backend.env.keys().map(String::as_str).collect();
-            value = format!("{value}, env of {} (values hidden)", names.join(", "));
-        }
-        rows.push((format!("backends.{name}"), value));
+        rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }
     rows
 }

@@ -1,6 +1,6 @@
 //! Reads the settings files. Everything else about settings is pure.
 
-use super::{LayerText, Sources, Trust};
+use super::{BackendText, LayerText, Sources, Trust};
 use crate::dirs::Dirs;
 use std::{
     fs::File,
@@ -17,6 +17,8 @@ pub struct LayerPaths {
     pub user: PathBuf,
     pub repository: PathBuf,
     pub local: PathBuf,
+    /// The folder of the user's own backends.
+    pub backends: PathBuf,
 }
 
 impl LayerPaths {
@@ -26,6 +28,7 @@ impl LayerPaths {
             user: dirs.config.join("config.toml"),
             repository: own.join("config.toml"),
             local: own.join("config.local.toml"),
+            backends: dirs.config.join("backends"),
         }
     }
 }
@@ -45,8 +48,31 @@ pub fn read_layers(paths: &LayerPaths) -> Result<Sources, ReadLayerError> {
         user: read_layer(&paths.user, Trust::Person)?,
         repository: read_layer(&paths.repository, Trust::Repository)?,
         local: read_layer(&paths.local, Trust::Person)?,
+        backends: read_backends(&paths.backends)?,
         ..Sources::default()
     })
+}
+
+/// Every `NAME.toml` in the folder, by name. Other files are somebody's notes.
+fn read_backends(folder: &Path) -> Result<Vec<BackendText>, ReadLayerError> {
+    let failed = |path: &Path, source| ReadLayerError { path: path.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed(folder, source)),
+    };
+    let mut backends = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|it| failed(folder, it))?.path();
+        let name = path.file_stem().and_then(|it| it.to_str()).map(str::to_owned);
+        let Some(name) = name.filter(|_| path.extension().is_some_and(|it| it == "toml")) else {
+            continue;
+        };
+        let text = read_text(&path).map_err(|it| failed(&path, it))?;
+        backends.push(BackendText { name, file: path.display().to_string(), text });
+    }
+    backends.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(backends)
 }
 
 fn read_layer(path: &Path, trust: Trust) -> Result<Option<LayerText>, ReadLayerError> {

@@ -127,8 +127,13 @@ pub(super) fn backend_name(name: &str) -> Result<(), Refused> {
     }
 }
 
+/// Why a command cannot be started, and what to write.
+pub(crate) fn command_problem(words: &[String]) -> Option<(String, String)> {
+    command(words).err().map(|it| (it.reason, it.help))
+}
+
 /// A program that is found by where we happen to stand could be one that an agent wrote.
-pub(super) fn command(words: &[String]) -> Result<(), Refused> {
+fn command(words: &[String]) -> Result<(), Refused> {
     let help = "write the program and its arguments: command = [\"program\", \"--flag\"]";
     let Some(program) = words.first().filter(|it| !it.trim().is_empty()) else {
         return refused("names no program", help);

@@ -1,24 +1,15 @@
 //! The settings themselves.
 
-use crate::plan::PlanDefaults;
+use crate::{
+    backend::{self, BackendSettings},
+    plan::PlanDefaults,
+};
 use pitcrew_model::{AgentRef, limits};
-use std::{collections::BTreeMap, fmt, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
 pub const SETTING_KEYS: &[&str] =
     &["max_agents", "max_live_agents", "agent", "worktrees", "task_timeout", "lease", "backends"];
-
-/// The keys of a `[backends.NAME]`.
-pub const BACKEND_KEYS: &[&str] = &["command", "env"];
-
-/// How the well-known agents are started when the settings do not say.
-pub(crate) const BACKENDS_DEFAULT: &[(&str, &[&str])] = &[
-    ("claude", &["claude-agent-acp"]),
-    ("codex", &["codex-acp"]),
-    ("gemini", &["gemini", "--acp"]),
-    ("goose", &["goose", "acp"]),
-    ("opencode", &["opencode", "acp"]),
-];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -36,30 +27,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, BackendSettings>,
 }
 
-/// How the program of a backend is started.
-#[derive(Clone, PartialEq, Eq)]
-pub struct BackendSettings {
-    /// The program and its arguments. Never empty.
-    pub command: Vec<String>,
-    pub env: BTreeMap<String, String>,
-}
-
-// The values of `env` may be keys to a paid service, and `Debug` ends up in logs.
-impl fmt::Debug for BackendSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BackendSettings")
-            .field("command", &self.command)
-            .field("env", &self.env.keys())
-            .finish()
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
-        let backend = |(name, command): &(&str, &[&str])| {
-            let command = command.iter().map(ToString::to_string).collect();
-            (name.to_string(), BackendSettings { command, env: BTreeMap::new() })
-        };
         Self {
             max_agents: limits::AGENTS_MAX_DEFAULT,
             max_live_agents: limits::AGENTS_LIVE_MAX_DEFAULT,
@@ -67,7 +36,7 @@ impl Default for Settings {
             worktrees: None,
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             lease_ms: limits::LEASE_MS_DEFAULT,
-            backends: BACKENDS_DEFAULT.iter().map(backend).collect(),
+            backends: backend::known(),
         }
     }
 }

@@ -65,13 +65,13 @@ impl AgentSetup {
             }
             Backend::Program { name } => match self.backends.get(name) {
                 Some(backend) => {
-                    let env = backend.env.iter().map(|(name, value)| (name.clone(), value.clone()));
-                    Ok((backend.command.clone(), env.collect()))
+                    let env = backend.environment_here();
+                    Ok((backend.command.clone(), env.into_iter().collect()))
                 }
                 None => Err(Failure::AgentMissing {
                     program: name.clone(),
                     message: format!(
-                        "no backend of this name is configured; add [backends.{name}] with a `command` to the user configuration"
+                        "no backend of this name is configured; add [backends.{name}] with a `command` to your settings"
                     ),
                 }),
             },

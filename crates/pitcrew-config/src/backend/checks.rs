@@ -1,0 +1,59 @@
+//! What single values of a backend may be.
+
+/// Why a value cannot be used, continuing a sentence that began with it; and what to write.
+pub(super) struct Refused {
+    pub reason: String,
+    pub help: String,
+}
+
+fn refused(reason: &str, help: &str) -> Result<(), Refused> {
+    Err(Refused { reason: reason.into(), help: help.into() })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it stands where a check is wanted")]
+pub(super) fn anything(_: &str) -> Result<(), Refused> {
+    Ok(())
+}
+
+pub(super) fn variable_name(name: &str) -> Result<(), Refused> {
+    if name.is_empty() || name.contains(['=', '\0']) || name.contains(char::is_whitespace) {
+        return refused("is no name of a variable", "write it like `MY_API_KEY`");
+    }
+    Ok(())
+}
+
+pub(super) fn variable(name: &str, value: &str) -> Result<(), Refused> {
+    variable_name(name)?;
+    if value.contains('\0') {
+        return refused("has a zero character", "take it out");
+    }
+    Ok(())
+}
+
+/// A path that is joined with somebody's home must not lead out of it.
+pub(super) fn below_home(path: &str) -> Result<(), Refused> {
+    let climbs = path.split('/').any(|it| it == "..");
+    if path.is_empty() || path.starts_with(['/', '~']) || climbs || path.contains('\0') {
+        let help = "write a path below your home folder, such as `.codex/auth.json`";
+        return refused("is no path below the home folder", help);
+    }
+    Ok(())
+}
+
+pub(super) fn moved(name: &str, path: &str) -> Result<(), Refused> {
+    variable_name(name)?;
+    below_home(path).map_err(|it| {
+        let help = "write the folder below your home that it stands for, such as `.codex`, or `.`";
+        Refused { help: help.into(), ..it }
+    })
+}
+
+pub(super) fn host(name: &str) -> Result<(), Refused> {
+    let plain = |it: char| it.is_ascii_alphanumeric() || ".-*".contains(it);
+    if name.is_empty() || !name.chars().all(plain) {
+        let help =
+            "write a name such as `api.example.com` or `*.example.com`, without scheme and port";
+        return refused("is no name of a host", help);
+    }
+    Ok(())
+}

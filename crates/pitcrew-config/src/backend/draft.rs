@@ -1,0 +1,150 @@
+//! What one file says about a backend. Absent: it says nothing about it.
+
+use super::{
+    BACKEND_KEYS, BackendSettings,
+    checks::{anything, below_home, host, moved, variable, variable_name},
+    keys::{BACKEND_ALIASES, RESUMES, SERVERS, USAGES},
+    read::{Keys, Place},
+    value::{ErrorRule, McpServers, Resume, UsageFrom},
+};
+use crate::{
+    diagnostic::Problems,
+    document::Section,
+    settings::{Found, Origin},
+};
+use std::collections::BTreeMap;
+
+type Variables = BTreeMap<String, String>;
+type Notes = Vec<(&'static str, Origin)>;
+
+#[derive(Debug, Default)]
+pub(crate) struct BackendDraft {
+    title: Option<Found<String>>,
+    command: Option<Found<Vec<String>>>,
+    env: Option<Found<Variables>>,
+    root_env: Option<Found<Variables>>,
+    pass_env: Option<Found<Vec<String>>>,
+    install: Option<Found<String>>,
+    login: Option<Found<String>>,
+    vendor_program: Option<Found<String>>,
+    version_args: Option<Found<Vec<String>>>,
+    login_env: Option<Found<Vec<String>>>,
+    login_files: Option<Found<Vec<String>>>,
+    state_env: Option<Found<Variables>>,
+    state_files: Option<Found<Vec<String>>>,
+    egress_hosts: Option<Found<Vec<String>>>,
+    proxy_env: Option<Found<Vec<String>>>,
+    own_sandbox: Option<Found<String>>,
+    mode: Option<Found<String>>,
+    model: Option<Found<String>>,
+    model_option: Option<Found<String>>,
+    resume: Option<Found<Resume>>,
+    mcp: Option<Found<McpServers>>,
+    usage: Option<Found<UsageFrom>>,
+    errors: Option<Found<Vec<ErrorRule>>>,
+    quirks: Option<Found<Vec<String>>>,
+}
+
+impl BackendDraft {
+    pub fn read(name: &str, section: &mut Section, place: Place, problems: &mut Problems) -> Self {
+        section.check_keys(&format!("backend `{name}`"), BACKEND_KEYS, BACKEND_ALIASES, problems);
+        let mut keys = Keys::new(section, place, problems);
+        Self {
+            title: keys.string("title"),
+            command: keys.command(),
+            env: keys.variables("env", variable),
+            root_env: keys.variables("root_env", variable),
+            pass_env: keys.strings("pass_env", variable_name),
+            install: keys.string("install"),
+            login: keys.string("login"),
+            vendor_program: keys.string("vendor_program"),
+            version_args: keys.strings("version_args", anything),
+            login_env: keys.strings("login_env", variable_name),
+            login_files: keys.strings("login_files", below_home),
+            state_env: keys.variables("state_env", moved),
+            state_files: keys.strings("state_files", below_home),
+            egress_hosts: keys.strings("egress_hosts", host),
+            proxy_env: keys.strings("proxy_env", variable_name),
+            own_sandbox: keys.string("own_sandbox"),
+            mode: keys.string("mode"),
+            model: keys.string("model"),
+            model_option: keys.string("model_option"),
+            resume: keys.choice("resume", RESUMES),
+            mcp: keys.choice("mcp", SERVERS),
+            usage: keys.choice("usage", USAGES),
+            errors: keys.errors(),
+            quirks: keys.strings("quirks", anything),
+        }
+    }
+
+    /// Replaces what it says something about, and tells each key and where that was written.
+    pub fn apply(self, to: &mut BackendSettings) -> Notes {
+        let mut notes = Notes::new();
+        put("title", self.title, &mut to.title, &mut notes);
+        put("command", self.command, &mut to.command, &mut notes);
+        add("env", self.env, &mut to.env, &mut notes);
+        add("root_env", self.root_env, &mut to.root_env, &mut notes);
+        put("pass_env", self.pass_env, &mut to.pass_env, &mut notes);
+        set("install", self.install, &mut to.install, &mut notes);
+        set("login", self.login, &mut to.login, &mut notes);
+        set("vendor_program", self.vendor_program, &mut to.vendor_program, &mut notes);
+        set("version_args", self.version_args, &mut to.version_args, &mut notes);
+        put("login_env", self.login_env, &mut to.login_env, &mut notes);
+        put("login_files", self.login_files, &mut to.login_files, &mut notes);
+        add("state_env", self.state_env, &mut to.state_env, &mut notes);
+        put("state_files", self.state_files, &mut to.state_files, &mut notes);
+        put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);
+        put("proxy_env", self.proxy_env, &mut to.proxy_env, &mut notes);
+        set("own_sandbox", self.own_sandbox, &mut to.own_sandbox, &mut notes);
+        set("mode", self.mode, &mut to.mode, &mut notes);
+        set("model", self.model, &mut to.model, &mut notes);
+        set("model_option", self.model_option, &mut to.model_option, &mut notes);
+        put("resume", self.resume, &mut to.resume, &mut notes);
+        put("mcp", self.mcp, &mut to.mcp, &mut notes);
+        put("usage", self.usage, &mut to.usage, &mut notes);
+        put("errors", self.errors, &mut to.errors, &mut notes);
+        put("quirks", self.quirks, &mut to.quirks, &mut notes);
+        notes
+    }
+}
+
+fn put<T>(key: &'static str, found: Option<Found<T>>, to: &mut T, notes: &mut Notes) {
+    let Some(found) = found else { return };
+    *to = found.value;
+    notes.push((key, found.origin));
+}
+
+/// An empty text takes the value away.
+fn set<T: Empty>(
+    key: &'static str,
+    found: Option<Found<T>>,
+    to: &mut Option<T>,
+    notes: &mut Notes,
+) {
+    let Some(found) = found else { return };
+    *to = Some(found.value).filter(|it| !it.is_nothing());
+    notes.push((key, found.origin));
+}
+
+/// Variables are replaced one by one, so that adding a key does not lose the others.
+fn add(key: &'static str, found: Option<Found<Variables>>, to: &mut Variables, notes: &mut Notes) {
+    let Some(found) = found else { return };
+    to.extend(found.value);
+    notes.push((key, found.origin));
+}
+
+trait Empty {
+    fn is_nothing(&self) -> bool;
+}
+
+impl Empty for String {
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl Empty for Vec<String> {
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}

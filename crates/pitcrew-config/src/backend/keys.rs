@@ -1,0 +1,61 @@
+//! The keys of a backend, and the words that people use for them.
+
+use super::value::{ErrorKind, McpServers, Resume, UsageFrom};
+
+/// The keys of a backend, in the order of the reference.
+pub const BACKEND_KEYS: &[&str] = &[
+    "title",
+    "command",
+    "env",
+    "root_env",
+    "pass_env",
+    "install",
+    "login",
+    "vendor_program",
+    "version_args",
+    "login_env",
+    "login_files",
+    "state_env",
+    "state_files",
+    "egress_hosts",
+    "proxy_env",
+    "own_sandbox",
+    "mode",
+    "model",
+    "model_option",
+    "resume",
+    "mcp",
+    "usage",
+    "errors",
+    "quirks",
+];
+
+pub(super) const BACKEND_ALIASES: &[(&str, &str)] = &[
+    ("environment", "env"),
+    ("program", "command"),
+    ("cmd", "command"),
+    ("name", "title"),
+    ("permission_mode", "mode"),
+    ("hosts", "egress_hosts"),
+    ("state_dirs", "state_env"),
+    ("sandbox", "own_sandbox"),
+    ("error", "errors"),
+];
+
+pub(super) const ERROR_KEYS: &[&str] = &["says", "kind"];
+
+pub(super) const RESUMES: &[(&str, Resume)] =
+    &[("load", Resume::Load), ("resume", Resume::Resume), ("none", Resume::None)];
+
+pub(super) const SERVERS: &[(&str, McpServers)] =
+    &[("stdio", McpServers::Stdio), ("none", McpServers::None)];
+
+pub(super) const USAGES: &[(&str, UsageFrom)] = &[
+    ("response", UsageFrom::Response),
+    ("update", UsageFrom::Update),
+    ("meta", UsageFrom::Meta),
+    ("none", UsageFrom::None),
+];
+
+pub(super) const KINDS: &[(&str, ErrorKind)] =
+    &[("auth", ErrorKind::Auth), ("quota", ErrorKind::Quota), ("model", ErrorKind::Model)];

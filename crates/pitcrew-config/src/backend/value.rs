@@ -1,0 +1,180 @@
+//! What is known about a backend.
+
+use std::{collections::BTreeMap, ffi::OsString, fmt};
+
+/// How an agent is started, kept apart from others, spoken to and understood.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct BackendSettings {
+    /// What people call it. Empty: its name says it all.
+    pub title: String,
+    /// The program and its arguments. Never empty.
+    pub command: Vec<String>,
+    /// Variables that are set for it.
+    pub env: BTreeMap<String, String>,
+    /// Variables that are set for it when it runs as root.
+    pub root_env: BTreeMap<String, String>,
+    /// Variables that it gets from the user's environment, beside those of `login_env` and `proxy_env`.
+    pub pass_env: Vec<String>,
+    /// One line that installs it.
+    pub install: Option<String>,
+    /// One line that logs in.
+    pub login: Option<String>,
+    /// The vendor's own program, where the backend is an adapter to it.
+    pub vendor_program: Option<String>,
+    /// Arguments that print the version. Absent: the npm package says it, else `--version`.
+    pub version_args: Option<Vec<String>>,
+    /// Variables of which each means that somebody is logged in.
+    pub login_env: Vec<String>,
+    /// Files below HOME of which each means that somebody is logged in.
+    pub login_files: Vec<String>,
+    /// Variables that move its state, and the place below HOME that each stands for.
+    pub state_env: BTreeMap<String, String>,
+    /// Files below HOME with settings that it should find in a state of its own.
+    pub state_files: Vec<String>,
+    /// Hosts that it needs.
+    pub egress_hosts: Vec<String>,
+    /// Variables by which it finds a proxy.
+    pub proxy_env: Vec<String>,
+    /// How a sandbox of its own is switched off. Absent: it has none that is on by itself.
+    pub own_sandbox: Option<String>,
+    /// The session mode that is set before the first prompt.
+    pub mode: Option<String>,
+    /// The model that is set before the first prompt. Absent: the agent's own choice.
+    pub model: Option<String>,
+    /// The id or the category of the session's option for the model.
+    pub model_option: Option<String>,
+    pub resume: Resume,
+    pub mcp: McpServers,
+    pub usage: UsageFrom,
+    /// How its words for trouble are understood; the first that fits holds.
+    pub errors: Vec<ErrorRule>,
+    /// What people should know about it.
+    pub quirks: Vec<String>,
+}
+
+/// How a session of an earlier process is taken up again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resume {
+    /// `session/load`, which tells the whole conversation again.
+    Load,
+    /// `session/resume`.
+    Resume,
+    #[default]
+    None,
+}
+
+/// Whether the MCP servers that a session is given are started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum McpServers {
+    #[default]
+    Stdio,
+    /// It starts none, or hides their tools: it completes with `pitcrew tool`.
+    None,
+}
+
+/// Where an agent says how many tokens a turn took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsageFrom {
+    /// The answer to the prompt.
+    #[default]
+    Response,
+    /// The `usage_update` notifications.
+    Update,
+    /// The `_meta` of the answer.
+    Meta,
+    None,
+}
+
+/// How trouble is recognised, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorRule {
+    pub says: ErrorSays,
+    pub kind: ErrorKind,
+}
+
+/// A number is never looked for in a text: agents write about line 500 all day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ErrorSays {
+    /// The code of the JSON-RPC error.
+    Code(i64),
+    /// A part of the message, in any case.
+    Text(String),
+}
+
+impl ErrorSays {
+    pub(super) fn parse(text: String) -> Self {
+        text.trim().parse().map_or(Self::Text(text), Self::Code)
+    }
+}
+
+impl fmt::Display for ErrorSays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "{code}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Nobody is logged in, or the key is refused.
+    Auth,
+    /// A limit of the provider is reached.
+    Quota,
+    /// The model failed.
+    Model,
+}
+
+impl BackendSettings {
+    /// A program about which nothing else is known.
+    pub fn of_command(command: Vec<String>) -> Self {
+        Self { command, ..Self::default() }
+    }
+
+    /// The title, or the name where there is none.
+    pub fn title_or<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.title.is_empty() { name } else { &self.title }
+    }
+
+    /// The variables that it is started with, on top of the usual ones; `user` is the user's environment.
+    ///
+    /// What the backend sets wins over what is passed on; a value of `""` takes a variable away.
+    pub fn environment(
+        &self,
+        user: &BTreeMap<String, String>,
+        is_root: bool,
+    ) -> BTreeMap<String, String> {
+        let names = [&self.pass_env, &self.login_env, &self.proxy_env].into_iter().flatten();
+        let names = names.chain(self.state_env.keys());
+        let passed = names.filter_map(|it| Some((it.clone(), user.get(it)?.clone())));
+        let root = self.root_env.iter().filter(|_| is_root);
+        let set = self.env.iter().chain(root).map(|(name, value)| (name.clone(), value.clone()));
+        passed.chain(set).filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The same, for the user who runs this process.
+    pub fn environment_here(&self) -> BTreeMap<String, String> {
+        self.environment(&user_environment(), rustix::process::geteuid().is_root())
+    }
+}
+
+/// The environment of this process. What is not text is no key and no address, and left out.
+pub fn user_environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+// The values of `env` may be keys to a paid service, and `Debug` ends up in logs.
+impl fmt::Debug for BackendSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BackendSettings")
+            .field("command", &self.command)
+            .field("env", &self.env.keys())
+            .field("mode", &self.mode)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
