@@ -14,7 +14,7 @@ mod dirs;
 
 pub use backend::{
     BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFound,
-    McpServers, Resume, UsageFrom,
+    McpServers, Resume, UsageFrom, user_environment,
 };
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};

@@ -119,11 +119,6 @@ login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
 state_env = { MINE_HOME = "/tmp", "A B" = "c" }
 egress_hosts = ["https://example.com"]
 pass_env = ["A=1"]
-[[errors]]
-says = ""
-kind = "money"
-[[errors]]
-say = "x"
 "#;
     check_error(
         &sources(vec![file("mine", text)], ""),
@@ -175,28 +170,47 @@ say = "x"
         mine.toml:8:13: error: `A=1` in `pass_env` is no name of a variable
          8 | pass_env = ["A=1"]
            |             ^^^^^
-        help: write it like `MY_API_KEY`
+        help: write it like `MY_API_KEY`"#]],
+    );
+}
 
-        mine.toml:10:8: error: `says` is empty
-         10 | says = ""
-            |        ^^
+#[test]
+fn a_mistake_in_an_error_of_a_backend_is_named() {
+    let text = r#"
+command = ["x"]
+[[errors]]
+says = ""
+kind = "money"
+[[errors]]
+say = "x"
+"#;
+    check_error(
+        &sources(vec![file("mine", text)], ""),
+        &expect![[r#"
+        mine.toml:4:8: error: `says` is empty
+         4 | says = ""
+           |        ^^
         help: an empty text would fit every error
 
-        mine.toml:11:8: error: `kind` cannot be `money`
-         11 | kind = "money"
-            |        ^^^^^^^
+        mine.toml:5:8: error: `kind` cannot be `money`
+         5 | kind = "money"
+           |        ^^^^^^^
         help: possible: auth, quota, model
 
-        mine.toml:12:1: error: an error of a backend needs `kind`
-         12 | [[errors]]
-            | ^^^^^^^^^^
+        mine.toml:6:1: error: an error of a backend needs `kind`
+         6 | [[errors]]
+           | ^^^^^^^^^^
         help: write `says = "part of the message"` and `kind = "auth"`, `"quota"` or `"model"`
 
-        mine.toml:13:1: error: unknown key `say` in an error of a backend
-         13 | say = "x"
-            | ^^^
+        mine.toml:7:1: error: unknown key `say` in an error of a backend
+         7 | say = "x"
+           | ^^^
         help: did you mean `says`?"#]],
     );
+}
+
+#[test]
+fn a_file_that_cannot_be_a_backend_says_why() {
     check_error(
         &sources(vec![file("cluade", "mode = \"plan\"")], ""),
         &expect![[r#"
