@@ -2,13 +2,14 @@
 //!
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
 //! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
-//! agent, and `client` is the orchestrator's end of it. Nothing here decides what to run or knows
+//! agent, and `client` is the orchestrator's end of it; `find` looks for programs. Nothing here decides what to run or knows
 //! what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
 mod policy;
 mod marker;
 mod environment;
+mod find;
 mod cancel;
 mod command;
 mod poll;
@@ -32,6 +33,7 @@ pub use client::{
 };
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use environment::agent_environment;
+pub use find::{FoundProgram, find_program};
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
 pub use policy::{Policy, Tier};

@@ -2,9 +2,9 @@
 
 use crate::Tokens;
 use pitcrew_acp::{Launch, McpServer};
-use pitcrew_config::{BackendSettings, WorkspaceDirs};
+use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
-use pitcrew_process::{ShimSpec, agent_environment};
+use pitcrew_process::{ShimSpec, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -64,10 +64,7 @@ impl AgentSetup {
                 Ok((vec![self.program.display().to_string(), "agent".into()], Vec::new()))
             }
             Backend::Program { name } => match self.backends.get(name) {
-                Some(backend) => {
-                    let env = backend.environment_here();
-                    Ok((backend.command.clone(), env.into_iter().collect()))
-                }
+                Some(backend) => Ok(agent_command(backend)),
                 None => Err(Failure::AgentMissing {
                     program: name.clone(),
                     message: format!(
@@ -96,4 +93,23 @@ impl AgentSetup {
         }
         env
     }
+}
+
+/// The program of a backend with its arguments, and the variables that it is given.
+///
+/// One that is not on the PATH is named by its place, and may find there what it starts itself, such
+/// as the interpreter that came with it.
+fn agent_command(backend: &BackendSettings) -> (Vec<String>, Variables) {
+    let user = user_environment();
+    let mut argv = backend.command.clone();
+    let mut env = backend.environment_here();
+    let program = argv.first_mut().expect("a backend names a program");
+    if let Some(found) = find_program(program, &user) {
+        *program = found.path.display().to_string();
+        if let (false, Some(folder)) = (found.on_path, found.path.parent()) {
+            let path = env.get("PATH").or_else(|| user.get("PATH")).cloned().unwrap_or_default();
+            env.insert("PATH".into(), format!("{path}:{}", folder.display()));
+        }
+    }
+    (argv, env.into_iter().collect())
 }
