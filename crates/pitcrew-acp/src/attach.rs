@@ -1,7 +1,7 @@
 //! Coming back to an agent that has a session with somebody who is gone.
 
 use crate::{
-    Session, SessionEvents,
+    Profile, Session, SessionEvents,
     connection::Connection,
     frame::number,
     open::{Agreed, Wire, session},
@@ -43,7 +43,12 @@ pub enum AttachErrorKind {
 /// everything that passed before is known: a turn that is open goes on, the end of one that has
 /// ended is given to whoever prompts with the same effect, and what the agent still waits for is
 /// among the events. The same holds of an agent that is gone.
-pub async fn attach(dir: &Path, cwd: &Path, patience: Duration) -> Result<Reattached, AttachError> {
+pub async fn attach(
+    dir: &Path,
+    cwd: &Path,
+    profile: Profile,
+    patience: Duration,
+) -> Result<Reattached, AttachError> {
     let failed = |kind| AttachError { dir: dir.to_owned(), kind };
     let found = attach_shim(dir, patience).await.map_err(|error| failed(error.into()))?;
     let until = match found.presence {
@@ -53,7 +58,7 @@ pub async fn attach(dir: &Path, cwd: &Path, patience: Duration) -> Result<Reatta
     let connection = Connection::new(found.shim, cwd.to_owned());
     let wire = Wire::caught_up(connection, found.events, until).await;
     let presence = if wire.events.was_silent() { Presence::Lost } else { found.presence };
-    let agreed = agreed(&wire.connection).zip(wire.connection.opened_by());
+    let agreed = agreed(&wire.connection, &profile).zip(wire.connection.opened_by());
     let (agreed, opened_by) = agreed.ok_or_else(|| failed(AttachErrorKind::NoSession))?;
     let (connection, reader, permissions) = wire.listen();
     let (session, events) = session(connection, reader, permissions, opened_by, agreed);
@@ -61,11 +66,11 @@ pub async fn attach(dir: &Path, cwd: &Path, patience: Duration) -> Result<Reatta
 }
 
 /// What was agreed on before we came.
-fn agreed(connection: &Connection) -> Option<Agreed> {
+fn agreed(connection: &Connection, profile: &Profile) -> Option<Agreed> {
     let effect = connection.opened_by()?;
     let agent = kept(connection, number::initialize(effect))?;
     let session = kept(connection, number::new_session(effect))?;
-    Agreed::new(&agent, session, "").ok()
+    Agreed::new(&agent, session, profile.title.as_deref().unwrap_or("agent")).ok()
 }
 
 fn kept<T: DeserializeOwned>(connection: &Connection, number: u64) -> Option<T> {

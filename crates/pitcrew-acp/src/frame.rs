@@ -125,7 +125,7 @@ pub(crate) mod number {
     use super::EffectId;
 
     /// Frames that one effect may cause.
-    const PER_EFFECT: u64 = 4;
+    const PER_EFFECT: u64 = 8;
     /// Answers are numbered after the place of the request in the agent's output.
     const ANSWER: u64 = 1 << 63;
 
@@ -137,6 +137,12 @@ pub(crate) mod number {
     }
     pub fn close(open: EffectId) -> u64 {
         open.0 * PER_EFFECT + 2
+    }
+    pub fn set_mode(open: EffectId) -> u64 {
+        open.0 * PER_EFFECT + 3
+    }
+    pub fn set_model(open: EffectId) -> u64 {
+        open.0 * PER_EFFECT + 4
     }
     pub fn prompt(effect: EffectId) -> u64 {
         effect.0 * PER_EFFECT
@@ -237,9 +243,9 @@ mod tests {
     #[test]
     fn numbers_of_effects_and_answers_never_meet() {
         let (first, second) = (EffectId(7), EffectId(8));
-        assert!(number::close(first) < number::prompt(second));
-        assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 8)));
-        assert_eq!(number::effect(number::close(first)), Some(first));
+        assert!(number::set_model(first) < number::prompt(second));
+        assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 16)));
+        assert_eq!(number::effect(number::set_model(first)), Some(first));
         assert_eq!(number::effect(number::answer(7)), None);
     }
 }

@@ -9,6 +9,8 @@
 mod schema;
 mod plain;
 mod frame;
+mod profile;
+mod offer;
 mod error;
 mod tool_use;
 mod usage;
@@ -27,5 +29,6 @@ pub use error::{OpenError, TurnError};
 pub use events::{Event, SessionEvents};
 pub use open::{Launch, McpServer, open};
 pub use plain::plain;
+pub use profile::Profile;
 pub use session::{Session, TurnEnd};
 pub use transcript::{Line, LineKind, Transcript, TranscriptError, transcript};

@@ -1,16 +1,17 @@
 //! Starting an agent and agreeing on a session with it.
 
 use crate::{
-    Session, SessionEvents,
+    Profile, Session, SessionEvents,
     connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
     events::Permission,
     frame::{RpcError, number},
+    offer::Setting,
     plain,
     schema::{
         ClientCapabilities, EnvVariable, Implementation, InitializeRequest, InitializeResponse,
         McpServer as AcpMcpServer, McpServerStdio, NewSessionRequest, NewSessionResponse,
-        ProtocolVersion,
+        ProtocolVersion, SessionId,
     },
     session::{Inner, Reader},
 };
@@ -20,7 +21,11 @@ use pitcrew_process::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout},
@@ -45,9 +50,11 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// The MCP server that the agent is given.
     pub mcp: McpServer,
+    /// What is known of its backend.
+    pub profile: Profile,
     /// Numbers the frames.
     pub effect: EffectId,
-    /// For each of the two answers: `limits::INITIALIZE_TIMEOUT_MS` unless somebody knows better.
+    /// For each answer: `limits::INITIALIZE_TIMEOUT_MS` unless somebody knows better.
     pub timeout: Duration,
 }
 
@@ -58,6 +65,15 @@ pub struct McpServer {
     pub command: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
+}
+
+impl Launch {
+    /// What people know the agent by.
+    fn called(&self) -> &str {
+        let program = self.shim.argv.first().map_or("", String::as_str);
+        let file = Path::new(program).file_name().and_then(|it| it.to_str()).unwrap_or(program);
+        self.profile.title.as_deref().unwrap_or(file)
+    }
 }
 
 /// Starts the agent, initializes it and makes a session. After an error nothing of it is left
@@ -134,10 +150,7 @@ pub(crate) fn session(
     opened_by: EffectId,
     agreed: Agreed,
 ) -> (Session, SessionEvents) {
-    let Agreed { agent_name, session, can_close } = agreed;
-    let id = session.session_id;
-    let inner =
-        Arc::new(Inner { connection, _reader: reader, opened_by, agent_name, id, can_close });
+    let inner = Arc::new(Inner { connection, _reader: reader, opened_by, agreed });
     let next_note_at = Instant::now();
     let events = SessionEvents { inner: inner.clone(), permissions, next_note_at, over: false };
     (Session { inner }, events)
@@ -161,15 +174,18 @@ fn not_started(error: &ShimError) -> Failure {
 /// What both sides agreed on.
 pub(crate) struct Agreed {
     pub agent_name: String,
-    pub session: NewSessionResponse,
+    pub session: SessionId,
     pub can_close: bool,
+    pub can_load: bool,
+    pub can_resume: bool,
 }
 
 impl Agreed {
+    /// `otherwise` is the name of an agent that does not say its own.
     pub fn new(
         agent: &InitializeResponse,
         session: NewSessionResponse,
-        program: &str,
+        otherwise: &str,
     ) -> Result<Self, Failure> {
         let length = session.session_id.0.len();
         if length > SESSION_ID_BYTES_MAX {
@@ -183,10 +199,16 @@ impl Agreed {
                 let name = info.title.as_deref().unwrap_or(&info.name);
                 plain::one_line(&format!("{name} {}", info.version), limits::NAME_BYTES_MAX)
             }
-            None => program.to_owned(),
+            None => plain::one_line(otherwise, limits::NAME_BYTES_MAX),
         };
-        let can_close = agent.agent_capabilities.session_capabilities.close.is_some();
-        Ok(Self { agent_name, session, can_close })
+        let capabilities = &agent.agent_capabilities;
+        Ok(Self {
+            agent_name,
+            session: session.session_id,
+            can_close: capabilities.session_capabilities.close.is_some(),
+            can_load: capabilities.load_session,
+            can_resume: capabilities.session_capabilities.resume.is_some(),
+        })
     }
 }
 
@@ -197,7 +219,8 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
         .client_capabilities(ClientCapabilities::new())
         .client_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")));
     let step = connection.request(number::initialize(launch.effect), "initialize", &initialize);
-    let agent: InitializeResponse = answered("initialize", launch.timeout, step).await?;
+    let answer = answered("initialize", launch.timeout, step).await?;
+    let agent: InitializeResponse = readable("initialize", &answer)?;
     if agent.protocol_version != ProtocolVersion::V1 {
         let version = serde_json::to_value(agent.protocol_version).unwrap_or_default();
         let message = format!("the agent speaks version {version}; only version 1 is understood");
@@ -207,7 +230,38 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
         .mcp_servers(vec![AcpMcpServer::Stdio(offered(&launch.mcp))]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
     let session = answered("session/new", launch.timeout, step).await?;
-    Agreed::new(&agent, session, launch.shim.argv.first().map_or("", String::as_str))
+    let agreed = Agreed::new(&agent, readable("session/new", &session)?, launch.called())?;
+    for (setting, wanted) in
+        [(Setting::Mode, &launch.profile.mode), (Setting::Model, &launch.profile.model)]
+    {
+        if let Some(wanted) = wanted {
+            set(connection, launch, &session, setting, wanted).await?;
+        }
+    }
+    Ok(agreed)
+}
+
+/// Sets what the profile wants, before the first word to the model.
+///
+/// Whether anything is sent depends on the answer to `session/new` alone, and it has a number of its
+/// own: whoever comes back to a start that broke off here sends the same, or finds it answered.
+async fn set(
+    connection: &Connection,
+    launch: &Launch,
+    session: &Value,
+    setting: Setting,
+    wanted: &str,
+) -> Result<(), Failure> {
+    let unfit = |message| Failure::AgentMissing { program: launch.called().to_owned(), message };
+    let Some(change) = setting.change(session, wanted, launch.effect).map_err(unfit)? else {
+        return Ok(());
+    };
+    let step = connection.request(change.number, change.method, &change.params);
+    let answer = answered(change.method, launch.timeout, step).await?;
+    if setting.differs(&answer, &change) {
+        return Err(unfit(format!("it says that it took `{wanted}`, and kept what it had")));
+    }
+    Ok(())
 }
 
 fn offered(mcp: &McpServer) -> McpServerStdio {
@@ -215,11 +269,11 @@ fn offered(mcp: &McpServer) -> McpServerStdio {
     McpServerStdio::new(&mcp.name, &mcp.command).args(mcp.args.clone()).env(env)
 }
 
-async fn answered<T: DeserializeOwned>(
+async fn answered(
     method: &str,
     limit: Duration,
     step: impl Future<Output = Result<Result<Value, RpcError>, TurnError>>,
-) -> Result<T, Failure> {
+) -> Result<Value, Failure> {
     let answer = match timeout(limit, step).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(gone)) => return Err(gone.failure()),
@@ -228,10 +282,12 @@ async fn answered<T: DeserializeOwned>(
             return Err(Failure::Protocol { message });
         }
     };
-    let answer = answer.map_err(|error| Failure::Protocol {
-        message: format!("`{method}` was refused: {error}"),
-    })?;
-    serde_json::from_value(answer).map_err(|error| {
+    answer
+        .map_err(|error| Failure::Protocol { message: format!("`{method}` was refused: {error}") })
+}
+
+fn readable<T: DeserializeOwned>(method: &str, answer: &Value) -> Result<T, Failure> {
+    T::deserialize(answer).map_err(|error| {
         // It may quote the whole answer.
         let error = plain::one_line(&error.to_string(), ERROR_BYTES_MAX);
         Failure::Protocol { message: format!("the answer to `{method}` is unreadable: {error}") }

@@ -9,7 +9,8 @@ pub(crate) use agent_client_protocol::{
         Implementation, InitializeRequest, InitializeResponse, McpServer, McpServerStdio,
         NewSessionRequest, NewSessionResponse, PermissionOption, PermissionOptionKind,
         PromptRequest, RequestPermissionOutcome, RequestPermissionResponse,
-        SelectedPermissionOutcome, SessionId, SessionUpdate, ToolCall, ToolCallContent,
-        ToolCallStatus, ToolCallUpdate, ToolKind, UsageUpdate,
+        SelectedPermissionOutcome, SessionId, SessionUpdate, SetSessionConfigOptionRequest,
+        SetSessionModeRequest, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
+        UsageUpdate,
     },
 };

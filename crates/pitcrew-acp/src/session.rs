@@ -4,7 +4,8 @@ use crate::{
     TurnError,
     connection::Connection,
     frame::{self, number},
-    schema::{CancelNotification, CloseSessionRequest, PromptRequest, SessionId},
+    open::Agreed,
+    schema::{CancelNotification, CloseSessionRequest, PromptRequest},
 };
 use pitcrew_model::{EffectId, Exit, StopReason, Usage};
 use std::{sync::Arc, time::Duration};
@@ -32,9 +33,7 @@ pub(crate) struct Inner {
     pub connection: Arc<Connection>,
     pub _reader: Reader,
     pub opened_by: EffectId,
-    pub agent_name: String,
-    pub id: SessionId,
-    pub can_close: bool,
+    pub agreed: Agreed,
 }
 
 /// The task that reads the agent. Whoever lets it go has lost the agent.
@@ -49,16 +48,26 @@ impl Drop for Reader {
 impl Session {
     /// What the agent calls itself, with its version.
     pub fn agent_name(&self) -> &str {
-        &self.inner.agent_name
+        &self.inner.agreed.agent_name
     }
 
     pub fn id(&self) -> &str {
-        &self.inner.id.0
+        &self.inner.agreed.session.0
+    }
+
+    /// Whether another process of the agent can take the session up, and tell what was said in it.
+    pub fn can_load(&self) -> bool {
+        self.inner.agreed.can_load
+    }
+
+    /// The same, without telling anything.
+    pub fn can_resume(&self) -> bool {
+        self.inner.agreed.can_resume
     }
 
     /// Gives the agent a turn and waits for its end.
     pub async fn prompt(&self, effect: EffectId, text: &str) -> Result<TurnEnd, TurnError> {
-        let prompt = PromptRequest::new(self.inner.id.clone(), vec![text.into()]);
+        let prompt = PromptRequest::new(self.inner.agreed.session.clone(), vec![text.into()]);
         let frame = frame::request(number::prompt(effect), "session/prompt", &prompt);
         self.inner.connection.turn(effect, &frame).await
     }
@@ -75,7 +84,7 @@ impl Session {
 
     /// The same, unless the open turn was ordered later than `effect`.
     pub async fn cancel_before(&self, effect: EffectId) {
-        let notification = CancelNotification::new(self.inner.id.clone());
+        let notification = CancelNotification::new(self.inner.agreed.session.clone());
         let frame = || frame::notification("session/cancel", &notification);
         self.inner.connection.cancel(effect, frame).await;
     }
@@ -84,8 +93,8 @@ impl Session {
     pub async fn stop(&self, grace: Duration) -> Exit {
         let close = async {
             self.cancel().await;
-            if self.inner.can_close {
-                let close = CloseSessionRequest::new(self.inner.id.clone());
+            if self.inner.agreed.can_close {
+                let close = CloseSessionRequest::new(self.inner.agreed.session.clone());
                 let number = number::close(self.inner.opened_by);
                 self.inner.connection.request(number, "session/close", &close).await.ok();
             }

@@ -41,12 +41,17 @@ impl Boot {
     ) -> Self {
         let (starting, live): (Vec<_>, Vec<_>) =
             state.live_workers().partition(|it| reissue.is_starting(it.id));
-        let held = live.into_iter().map(|it| Held {
-            worker: it.id,
-            attempt: it.attempt,
-            path: state.attempts[it.attempt].path.clone().unwrap_or_default(),
-            prompt: reissue.prompt_of(it.id),
-            note: board.worker(it.id).and_then(|it| Some(it.activity.as_ref()?.note.clone())),
+        let held = live.into_iter().map(|it| {
+            let attempt = &state.attempts[it.attempt];
+            let agent = &state.tasks[attempt.task].spec.agent;
+            Held {
+                worker: it.id,
+                attempt: it.attempt,
+                path: attempt.path.clone().unwrap_or_default(),
+                backend: agent.backend.clone().unwrap_or_default(),
+                prompt: reissue.prompt_of(it.id),
+                note: board.worker(it.id).and_then(|it| Some(it.activity.as_ref()?.note.clone())),
+            }
         });
         let settings = Command::ApplySettings {
             agents_max: settings.max_agents,

@@ -13,7 +13,7 @@ i=0; while [ $i -lt 2000 ]; do
   i=$((i + 1)); update "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t$i\",\"title\":\"step $i\"}"
 done
 update '{"sessionUpdate":"tool_call_update","toolCallId":"t2000","status":"failed"}'
-echo '{"jsonrpc":"2.0","id":8,"result":{"stopReason":"end_turn"}}'
+echo '{"jsonrpc":"2.0","id":16,"result":{"stopReason":"end_turn"}}'
 exit 0
 "#;
     let mut stage = Stage::new(flood).await;

@@ -4,6 +4,7 @@ mod silent;
 mod stage;
 mod foreign;
 mod opening;
+mod settings;
 mod turns;
 mod permissions;
 mod activity;

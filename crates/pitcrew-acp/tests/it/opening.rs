@@ -43,15 +43,15 @@ async fn an_agent_that_never_answers_is_given_up() {
 async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
     let answers = [
         (
-            r#"{"id":4,"result":{"protocolVersion":2}}"#,
+            r#"{"id":8,"result":{"protocolVersion":2}}"#,
             "the agent speaks version 2; only version 1 is understood",
         ),
         (
-            r#"{"id":4,"error":{"code":-32000,"message":"log in first"}}"#,
+            r#"{"id":8,"error":{"code":-32000,"message":"log in first"}}"#,
             "`initialize` was refused: log in first (code -32000)",
         ),
         (
-            r#"{"id":4,"result":{}}"#,
+            r#"{"id":8,"result":{}}"#,
             "the answer to `initialize` is unreadable: missing field `protocolVersion`",
         ),
     ];
@@ -65,8 +65,8 @@ async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
 async fn an_endless_session_id_is_refused() {
     let opening = |length: usize| {
         format!(
-            r#"read line; echo '{{"id":4,"result":{{"protocolVersion":1}}}}'
-read line; printf '{{"id":5,"result":{{"sessionId":"%0{length}d"}}}}\n' 0; read line"#
+            r#"read line; echo '{{"id":8,"result":{{"protocolVersion":1}}}}'
+read line; printf '{{"id":9,"result":{{"sessionId":"%0{length}d"}}}}\n' 0; read line"#
         )
     };
     let message = "the session id has 1025 bytes; at most 1024 are accepted";
@@ -81,7 +81,7 @@ read line; printf '{{"id":5,"result":{{"sessionId":"%0{length}d"}}}}\n' 0; read 
 #[tokio::test]
 async fn an_unreadable_answer_is_not_quoted_whole() {
     let script =
-        r#"read line; printf '{"id":4,"result":{"protocolVersion":["%0100000d"]}}\n' 0; read line"#;
+        r#"read line; printf '{"id":8,"result":{"protocolVersion":["%0100000d"]}}\n' 0; read line"#;
     let Failure::Protocol { message } = failure(&["sh", "-c", script], LONG).await else {
         panic!("another failure");
     };
@@ -105,7 +105,7 @@ async fn the_session_has_the_checkout_and_the_mcp_server() {
         frames.lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
     assert_eq!(
         (&frames[0]["id"], &frames[1]["id"], &frames[2]["id"]),
-        (&4.into(), &5.into(), &8.into())
+        (&8.into(), &9.into(), &16.into())
     );
     assert_eq!(frames[0]["params"]["protocolVersion"], 1);
     let capabilities = &frames[0]["params"]["clientCapabilities"];

@@ -1,6 +1,6 @@
 //! Agents written in shell: they say lines and read lines, and know our numbers.
 
-use pitcrew_acp::{Launch, McpServer, OpenError, Session, SessionEvents, open};
+use pitcrew_acp::{Launch, McpServer, OpenError, Profile, Session, SessionEvents, open};
 use pitcrew_model::{EffectId, Failure};
 use pitcrew_process::{ShimSpec, agent_environment};
 use std::{
@@ -12,20 +12,20 @@ use tempfile::TempDir;
 /// Longer than anything here takes on a busy machine.
 pub const LONG: Duration = Duration::from_mins(1);
 
-/// What opens every session: effect 1 has the numbers 4 to 7.
+/// What opens every session: effect 1 has the numbers 8 to 15.
 pub const OPEN: &str = r#"
 read -r initialize
-echo '{"jsonrpc":"2.0","id":4,"result":{"protocolVersion":1,"agentInfo":{"name":"shelly","version":"1.2"}}}'
+echo '{"jsonrpc":"2.0","id":8,"result":{"protocolVersion":1,"agentInfo":{"name":"shelly","version":"1.2"}}}'
 read -r new
-echo '{"jsonrpc":"2.0","id":5,"result":{"sessionId":"s1"}}'
+echo '{"jsonrpc":"2.0","id":9,"result":{"sessionId":"s1"}}'
 update() { printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":%s}}\n' "$1"; }
 say() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
 read -r prompt
 "#;
 
-/// The end of the first turn: effect 2 has the number 8.
+/// The end of the first turn: effect 2 has the number 16.
 pub const END: &str = r#"
-echo '{"jsonrpc":"2.0","id":8,"result":{"stopReason":"end_turn"}}'
+echo '{"jsonrpc":"2.0","id":16,"result":{"stopReason":"end_turn"}}'
 read forever
 "#;
 
@@ -66,6 +66,7 @@ pub fn launch(home: &Path, agent: &[&str]) -> Launch {
             args: vec!["mcp".into()],
             env: vec![("PITCREW_TOKEN".into(), "secret".into())],
         },
+        profile: Profile::default(),
         effect: EffectId(1),
         timeout: LONG,
     }

@@ -73,7 +73,7 @@ async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
         ),
     ] {
         let script = format!(
-            "echo '{{\"jsonrpc\":\"2.0\",\"id\":8,{answer}}}'; read prompt; echo '{{\"id\":12,\"result\":{{\"stopReason\":\"refusal\"}}}}'; read line"
+            "echo '{{\"jsonrpc\":\"2.0\",\"id\":16,{answer}}}'; read prompt; echo '{{\"id\":24,\"result\":{{\"stopReason\":\"refusal\"}}}}'; read line"
         );
         let (stage, end) = turn(&script).await;
         assert_eq!(
@@ -90,7 +90,7 @@ async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
 async fn tokens_and_money_are_taken_from_where_they_are_told() {
     let script = r#"
 update '{"sessionUpdate":"usage_update","used":120,"size":1000,"cost":{"amount":0.0125,"currency":"USD"}}'
-echo '{"jsonrpc":"2.0","id":8,"result":{"stopReason":"max_tokens","usage":{"totalTokens":30,"inputTokens":20,"outputTokens":10}}}'
+echo '{"jsonrpc":"2.0","id":16,"result":{"stopReason":"max_tokens","usage":{"totalTokens":30,"inputTokens":20,"outputTokens":10}}}'
 read line
 "#;
     let (stage, end) = turn(script).await;
@@ -106,7 +106,7 @@ read line
 #[tokio::test]
 async fn one_turn_at_a_time() {
     let stage = Stage::new(
-        "read cancel; echo '{\"id\":8,\"result\":{\"stopReason\":\"cancelled\"}}'; read line",
+        "read cancel; echo '{\"id\":16,\"result\":{\"stopReason\":\"cancelled\"}}'; read line",
     )
     .await;
     let first = stage.session.prompt(EffectId(2), "go");

@@ -2,7 +2,7 @@
 //! difference.
 
 use crate::stage::{LONG, launch};
-use pitcrew_acp::{Event, Session, SessionEvents, TurnEnd, attach, open};
+use pitcrew_acp::{Event, Profile, Session, SessionEvents, TurnEnd, attach, open};
 use pitcrew_model::EffectId;
 use pitcrew_process::{SpoolReader, SpoolRecord};
 use serde_json::Value;
@@ -41,7 +41,9 @@ async fn live(home: &Path, memory: &RefCell<Memory>) {
     let opened = memory.borrow_mut().opened;
     let (session, events) = if opened {
         let dir = home.join("attempt");
-        let back = attach(&dir, &home.join("checkout"), LONG).await.expect("a session");
+        let back = attach(&dir, &home.join("checkout"), Profile::default(), LONG)
+            .await
+            .expect("a session");
         (back.session, back.events)
     } else {
         open(launch(home, &["agent"])).await.expect("a session")
@@ -165,12 +167,12 @@ async fn a_spool_that_ends_anywhere_is_read_up_to_there() {
         let from = whole.find(text).expect("the text");
         from + whole[from..].find('\n').expect("its end") + 1
     };
-    let agreed = end_of(r#"\"id\":5,\"result\""#);
-    let first_end = end_of(r#"\"id\":8,\"result\""#);
-    let second_end = end_of(r#"\"id\":12,\"result\""#);
+    let agreed = end_of(r#"\"id\":9,\"result\""#);
+    let first_end = end_of(r#"\"id\":16,\"result\""#);
+    let second_end = end_of(r#"\"id\":24,\"result\""#);
     for length in (0..=spool.len()).step_by(61) {
         std::fs::write(dir.join("spool.ndjson"), &spool[..length]).expect("a spool");
-        let back = attach(&dir, &home.path().join("checkout"), LONG).await;
+        let back = attach(&dir, &home.path().join("checkout"), Profile::default(), LONG).await;
         assert_eq!(back.is_ok(), length >= agreed, "after {length} bytes");
         let Ok(back) = back else { continue };
         let (first, second) = tokio::join!(

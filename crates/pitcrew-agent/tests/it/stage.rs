@@ -1,7 +1,7 @@
 //! A session with the built-in agent in a folder of its own.
 
 use pitcrew_acp::{
-    Event, Launch, LineKind, McpServer, OpenError, Session, SessionEvents, TurnEnd, open,
+    Event, Launch, LineKind, McpServer, OpenError, Profile, Session, SessionEvents, TurnEnd, open,
     transcript,
 };
 use pitcrew_model::{EffectId, Exit, StopReason};
@@ -141,6 +141,7 @@ pub fn launch(home: &Path, words: &[&str]) -> Launch {
             args: vec!["mcp".into(), home.join("calls").display().to_string()],
             env: Vec::new(),
         },
+        profile: Profile::default(),
         effect: EffectId(1),
         timeout: LONG,
     }

@@ -2,6 +2,7 @@
 
 mod launch;
 mod live;
+mod profile;
 mod pump;
 mod reattach;
 

@@ -1,7 +1,8 @@
 //! What an agent is started with.
 
+use super::profile::profile;
 use crate::Tokens;
-use pitcrew_acp::{Launch, McpServer};
+use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
 use pitcrew_process::{ShimSpec, agent_environment, find_program};
@@ -46,6 +47,10 @@ impl AgentSetup {
             shim,
             program: self.program.clone(),
             cwd: path.to_owned(),
+            profile: match backend {
+                Backend::Builtin => Profile::default(),
+                Backend::Program { name } => profile(name),
+            },
             mcp: McpServer {
                 name: "pitcrew".into(),
                 command: self.program.clone(),

@@ -1,6 +1,6 @@
 //! Agents that an earlier orchestrator started: found where it left them.
 
-use super::{Agents, live::Live};
+use super::{Agents, live::Live, profile::profile};
 use pitcrew_model::{AttemptId, EffectId, WorkerId};
 use pitcrew_process::Presence;
 use std::{
@@ -19,6 +19,8 @@ pub struct Held {
     pub attempt: AttemptId,
     /// Its checkout.
     pub path: String,
+    /// The name of its backend.
+    pub backend: String,
     /// The turn whose end was not told.
     pub prompt: Option<EffectId>,
     /// What was last told of what it does.
@@ -43,7 +45,9 @@ impl Agents {
     pub async fn reattach(self: &Arc<Self>, held: &Held) -> Found {
         let began = Instant::now();
         let dir = self.setup.dirs.attempt(held.attempt);
-        let Ok(back) = pitcrew_acp::attach(&dir, Path::new(&held.path), PATIENCE).await else {
+        let path = Path::new(&held.path);
+        let back = pitcrew_acp::attach(&dir, path, profile(&held.backend), PATIENCE).await;
+        let Ok(back) = back else {
             self.end_left_over(held.attempt).await;
             return Found::Lost;
         };
