@@ -11,11 +11,13 @@ mod plan;
 mod backend;
 mod settings;
 mod dirs;
+mod credential;
 
 pub use backend::{
     BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFound,
     McpServers, Resume, UsageFrom, user_environment,
 };
+pub use credential::{Credential, told_to_expire_at};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};

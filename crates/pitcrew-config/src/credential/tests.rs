@@ -1,0 +1,107 @@
+use super::*;
+use proptest::prelude::*;
+
+const CLAUDE: &str = "claudeAiOauth.expiresAt";
+
+fn read_with(text: &str, expires: &[&str]) -> Option<Credential> {
+    let expires: Vec<String> = expires.iter().map(ToString::to_string).collect();
+    Credential::read(text.as_bytes(), &expires)
+}
+
+fn claude(access: &str, refresh: &str, expires: u64) -> String {
+    format!(
+        r#"{{"claudeAiOauth":{{"accessToken":"{access}","refreshToken":"{refresh}","expiresAt":{expires},"scopes":["x"]}}}}"#
+    )
+}
+
+#[test]
+fn a_credential_says_when_it_expires_in_the_way_of_its_agent() {
+    let milliseconds = read_with(&claude("a", "r", 1_800_000_000_000), &[CLAUDE]).unwrap();
+    assert_eq!(milliseconds.expires_at_ms, Some(1_800_000_000_000));
+    let seconds = r#"{"access_token":"a","refresh_token":"r","expiry_date":1800000000}"#;
+    let seconds = read_with(seconds, &["expiry_date"]).unwrap();
+    assert_eq!(seconds.expires_at_ms, Some(1_800_000_000_000));
+    // {"exp":1800000000}
+    let token = r#"{"tokens":{"access_token":"e30.eyJleHAiOjE4MDAwMDAwMDB9.x","refresh_token":"r"},"last_refresh":"2026-01-01T00:00:00Z"}"#;
+    let token = read_with(token, &["tokens.access_token"]).unwrap();
+    assert_eq!(token.expires_at_ms, Some(1_800_000_000_000));
+    let several = r#"{"one":{"type":"oauth","access":"a","refresh":"r","expires":1800000000000},"two":{"type":"oauth","access":"b","refresh":"s","expires":1900000000000},"three":{"type":"api","key":"k"}}"#;
+    let several = read_with(several, &["*.expires"]).unwrap();
+    assert_eq!(several.expires_at_ms, Some(1_900_000_000_000));
+    let key = read_with(r#"{"OPENAI_API_KEY":"k","tokens":null}"#, &["tokens.access_token"]);
+    assert_eq!(key.unwrap().expires_at_ms, None);
+}
+
+#[test]
+fn what_has_no_token_is_no_credential() {
+    let stub = claude("", "", 0);
+    for text in ["", " \n", "{", "{}", "null", "[]", "\"x\"", "{\"claudeAiOauth\":null}", &stub] {
+        assert_eq!(read_with(text, &[CLAUDE]), None, "{text}");
+    }
+    assert_eq!(read_with(&claude("a", "r", 1)[..40], &[CLAUDE]), None, "cut off");
+    assert_eq!(Credential::read(&[0xff, 0xfe], &[]), None);
+    for text in ["", "{}", "{\"token\":\"\"}", "{\"name\":\"ada\"}"] {
+        assert_eq!(read_with(text, &[]), None, "{text}");
+    }
+    assert!(read_with("API_KEY: k\n", &[]).is_some(), "it need not be JSON");
+}
+
+#[test]
+fn a_credential_that_has_lost_a_login_does_not_keep_it() {
+    let whole = read_with(&claude("a", "r", 5), &[CLAUDE]).unwrap();
+    let refreshed = read_with(&claude("b", "s", 6), &[CLAUDE]).unwrap();
+    assert!(refreshed.keeps(&whole) && whole.keeps(&refreshed));
+    let stub = claude("a", "", 5)
+        .replace(r#"{"claudeAiOauth""#, r#"{"other":{"token":"t"},"claudeAiOauth""#);
+    let stub = read_with(&stub, &[CLAUDE]).unwrap();
+    assert!(!stub.keeps(&whole));
+    let two = read_with(r#"{"a":{"key":"k"},"b":{"key":"k"}}"#, &[]).unwrap();
+    let one = read_with(r#"{"a":{"key":"k"},"b":{"key":""}}"#, &[]).unwrap();
+    assert!(two.keeps(&one) && !one.keeps(&two));
+}
+
+#[test]
+fn a_credential_is_the_same_however_it_is_written() {
+    let one = read_with(r#"{"b":{"token":"t","expires":7},"a":1}"#, &["b.expires"]).unwrap();
+    let same = "{ \"a\": 1,\n \"b\": {\"expires\": 9, \"token\": \"t\"} }";
+    assert_eq!(read_with(same, &["b.expires"]).unwrap().digest, one.digest);
+    let other = r#"{"b":{"token":"u","expires":7},"a":1}"#;
+    assert_ne!(read_with(other, &["b.expires"]).unwrap().digest, one.digest);
+}
+
+#[test]
+fn a_credential_can_be_told_to_expire_sooner_and_never_later() {
+    let expires = [CLAUDE.to_owned()];
+    let text = claude("a", "r", 1_800_000_000_000);
+    let told = told_to_expire_at(text.as_bytes(), &expires, 1_700_000_000_000);
+    let (before, after) =
+        (read_with(&text, &[CLAUDE]).unwrap(), Credential::read(&told, &expires).unwrap());
+    assert_eq!(after.expires_at_ms, Some(1_700_000_000_000));
+    assert_eq!(after.digest, before.digest);
+    assert_eq!(told_to_expire_at(text.as_bytes(), &expires, u64::MAX), text.as_bytes());
+    assert_eq!(told_to_expire_at(b"no json", &expires, 0), b"no json");
+}
+
+#[test]
+fn nothing_of_a_secret_is_shown() {
+    let credential = read_with(&claude("sesame", "open", 5), &[CLAUDE]).unwrap();
+    let shown = format!("{credential:?}");
+    assert!(!shown.contains("sesame") && !shown.contains("open"), "{shown}");
+}
+
+proptest! {
+    /// Whatever an agent leaves in its file.
+    #[test]
+    fn no_content_breaks_the_reader(bytes: Vec<u8>, time: u64) {
+        for expires in [&[][..], &[CLAUDE.to_owned(), "*.x".into(), ".".into()][..]] {
+            Credential::read(&bytes, expires);
+            told_to_expire_at(&bytes, expires, time);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_credential_is_none(length in 0..claude("a", "r", 1).len() - 1) {
+        let text = claude("a", "r", 1);
+        prop_assert_eq!(read_with(&text[..length], &[CLAUDE]), None);
+    }
+}
