@@ -30,6 +30,7 @@ pub(crate) struct BackendDraft {
     version_args: Option<Found<Vec<String>>>,
     login_env: Option<Found<Vec<String>>>,
     login_files: Option<Found<Vec<String>>>,
+    login_expires: Option<Found<Vec<String>>>,
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
     egress_hosts: Option<Found<Vec<String>>>,
@@ -61,6 +62,7 @@ impl BackendDraft {
             version_args: keys.strings("version_args", anything),
             login_env: keys.strings("login_env", variable_name),
             login_files: keys.strings("login_files", below_home),
+            login_expires: keys.strings("login_expires", anything),
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
             egress_hosts: keys.strings("egress_hosts", host),
@@ -91,6 +93,7 @@ impl BackendDraft {
         set("version_args", self.version_args, &mut to.version_args, &mut notes);
         put("login_env", self.login_env, &mut to.login_env, &mut notes);
         put("login_files", self.login_files, &mut to.login_files, &mut notes);
+        put("login_expires", self.login_expires, &mut to.login_expires, &mut notes);
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);
         put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);

@@ -15,6 +15,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "version_args",
     "login_env",
     "login_files",
+    "login_expires",
     "state_env",
     "state_files",
     "egress_hosts",

@@ -35,6 +35,16 @@ impl BackendSettings {
         self.places(&self.state_files, user)
     }
 
+    /// Files of other programs that this backend's variables move as well.
+    pub fn moved_places(&self, paths: &[&str], user: &BTreeMap<String, String>) -> Vec<LoginFile> {
+        let is_moved = |path: &&&str| {
+            let folders = self.state_env.values();
+            folders.into_iter().any(|it| it == "." || Path::new(path).starts_with(it))
+        };
+        let moved: Vec<String> = paths.iter().filter(is_moved).map(ToString::to_string).collect();
+        self.places(&moved, user)
+    }
+
     /// Where the variables of `state_env` point in a private folder that stands for the home.
     pub fn private_state(&self, folder: &Path) -> BTreeMap<String, PathBuf> {
         let place = |path: &str| if path == "." { folder.to_owned() } else { folder.join(path) };

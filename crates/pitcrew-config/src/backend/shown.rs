@@ -23,6 +23,7 @@ impl BackendSettings {
             ("version_args", self.version_args.as_ref().map(|it| format!("{it:?}"))),
             ("login_env", list(&self.login_env)),
             ("login_files", list(&self.login_files)),
+            ("login_expires", list(&self.login_expires)),
             ("state_env", paths(&self.state_env)),
             ("state_files", list(&self.state_files)),
             ("egress_hosts", list(&self.egress_hosts)),

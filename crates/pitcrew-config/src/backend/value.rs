@@ -27,6 +27,8 @@ pub struct BackendSettings {
     pub login_env: Vec<String>,
     /// Files below HOME of which each means that somebody is logged in.
     pub login_files: Vec<String>,
+    /// Where in these files it is written when an access token expires, such as `oauth.expires_at`.
+    pub login_expires: Vec<String>,
     /// Variables that move its state, and the place below HOME that each stands for.
     pub state_env: BTreeMap<String, String>,
     /// Files below HOME with settings that it should find in a state of its own.
