@@ -157,6 +157,24 @@ impl WorkspaceDirs {
         self.state.join("attempts").join(attempt.to_string())
     }
 
+    /// The home of an attempt's agent: what it changes there is nobody else's, and is removed with it.
+    ///
+    /// Not in a folder for temporary files: agents with a sandbox of their own hide that.
+    pub fn home(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("home")
+    }
+
+    /// What was copied into these homes, for whoever has to go on with it.
+    pub fn logins(&self) -> PathBuf {
+        self.state.join("logins")
+    }
+
+    /// What the workspaces of a user share, who has one login for all of them.
+    pub fn user_logins(&self) -> PathBuf {
+        let user = self.state.ancestors().nth(2).unwrap_or(&self.state);
+        user.join("logins")
+    }
+
     /// Where the orchestrator listens.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("serve.sock")

@@ -9,9 +9,9 @@ use crate::{
 };
 use pitcrew_config::Settings;
 use pitcrew_kernel::State;
-use pitcrew_model::{Actor, Command, Signal, Timestamp, WorkerId};
+use pitcrew_model::{Actor, AttemptId, Command, Signal, Timestamp, WorkerId};
 use pitcrew_views::Board;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 
 /// What the writer hears before anything else, and for when it is told.
@@ -26,6 +26,8 @@ pub struct Boot {
     held: Vec<Held>,
     /// Those that it was starting: they are found by the order to start them.
     starting: Vec<WorkerId>,
+    /// The attempts of both.
+    attempts: BTreeSet<AttemptId>,
     /// When the last orchestrator said its last word.
     last: Timestamp,
     settings: Command,
@@ -39,6 +41,7 @@ impl Boot {
         reissue: &Reissue,
         settings: &Settings,
     ) -> Self {
+        let attempts = state.live_workers().map(|it| it.attempt).collect();
         let (starting, live): (Vec<_>, Vec<_>) =
             state.live_workers().partition(|it| reissue.is_starting(it.id));
         let held = live.into_iter().map(|it| {
@@ -58,7 +61,7 @@ impl Boot {
             agents_live_max: settings.max_live_agents,
         };
         let starting = starting.into_iter().map(|it| it.id).collect();
-        Self { held: held.collect(), starting, last, settings }
+        Self { held: held.collect(), starting, attempts, last, settings }
     }
 
     /// Lets the drivers begin when it returns.
@@ -73,6 +76,8 @@ impl Boot {
         agents: &Arc<Agents>,
         log: &Log,
     ) {
+        // First: what they have refreshed while nobody was there is known to them alone.
+        agents.logins.adopt(&self.attempts);
         let found = self.held.iter().map(|held| async {
             let found = agents.reattach(held).await;
             log.line("Orchestrator", &format!("the agent of {}: {found:?}", held.attempt));

@@ -32,6 +32,12 @@ pub fn go_on_after(last: Timestamp) {
     AHEAD_MS.fetch_max(last.since(counted()), Ordering::Relaxed);
 }
 
+/// Milliseconds since the epoch on the wall, for what others measure by it.
+pub fn wall_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn counted() -> Timestamp {
     let (wall, start) = &*START;
     let since = *wall + start.elapsed();

@@ -39,7 +39,7 @@ pub struct Drivers {
 
 impl Drivers {
     pub fn new(handle: Handle, setup: AgentSetup, vault: VaultDriver, log: Arc<Log>) -> Self {
-        let agents = Arc::new(Agents::new(handle.clone(), setup));
+        let agents = Arc::new(Agents::new(handle.clone(), setup, log.clone()));
         Self { handle, agents, vault: Arc::new(vault), log }
     }
 
@@ -73,6 +73,8 @@ impl Drivers {
         running.cut_all();
         let ended = async {
             self.agents.stop_all().await;
+            // Nobody may come for a long time.
+            self.agents.logins.round().await;
             running.join().await;
         };
         if tokio::time::timeout(SHUTDOWN_MAX, ended).await.is_err() {

@@ -1,6 +1,7 @@
 //! Agents: started behind a shim, or found there, given turns, interrupted, stopped.
 
 mod launch;
+mod login;
 mod live;
 mod profile;
 mod pump;
@@ -10,9 +11,11 @@ pub use launch::AgentSetup;
 pub use reattach::{Found, Held};
 
 use super::subject::{LOST, Subject};
-use crate::Handle;
+use crate::{Handle, log::Log};
 use live::{Live, Phase};
+use login::{Logins, Turn};
 use pitcrew_acp::{Session, SessionEvents};
+use pitcrew_config::user_environment;
 use pitcrew_model::{
     AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, StopReason, Usage, WorkerId,
     limits,
@@ -20,6 +23,7 @@ use pitcrew_model::{
 use pitcrew_process::end_shim;
 use std::{
     collections::HashMap,
+    io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
@@ -36,12 +40,14 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 pub struct Agents {
     handle: Handle,
     setup: AgentSetup,
+    pub logins: Arc<Logins>,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
 }
 
 impl Agents {
-    pub fn new(handle: Handle, setup: AgentSetup) -> Self {
-        Self { handle, setup, live: Mutex::default() }
+    pub fn new(handle: Handle, setup: AgentSetup, log: Arc<Log>) -> Self {
+        let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
+        Self { handle, setup, logins, live: Mutex::default() }
     }
 
     /// An agent is about to be started. From now on it can be given up and stopped.
@@ -99,14 +105,32 @@ impl Agents {
         backend: &Backend,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
-        let launch = self.setup.launch(effect, live.attempt, backend, path)?;
+        let cancelled = || Failure::Cancelled { by: "orchestrator".into() };
+        // Others may have to refresh their common login first.
+        let turn = tokio::select! {
+            turn = self.turn(live.attempt, backend) => turn?,
+            () = live.over.notified() => return Err(cancelled()),
+        };
+        self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
+        let home = self.setup.of(backend).map(|it| self.logins.variables(live.attempt, it.1));
+        let launch =
+            self.setup.launch(effect, live.attempt, backend, path, home.unwrap_or_default())?;
         tokio::select! {
             opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
             () = live.over.notified() => {
                 // The next order may rely on that nothing of it runs any more.
                 self.end_left_over(live.attempt).await;
-                Err(Failure::Cancelled { by: "orchestrator".into() })
+                Err(cancelled())
             }
+        }
+    }
+
+    async fn turn(&self, attempt: AttemptId, backend: &Backend) -> Result<Option<Turn>, Failure> {
+        match self.setup.of(backend) {
+            Some((name, backend)) => {
+                self.logins.turn(attempt, name, backend).await.map_err(|it| no_home(&it))
+            }
+            None => Ok(None),
         }
     }
 
@@ -208,6 +232,7 @@ impl Agents {
     /// What an agent was started with holds its token and its keys; nobody needs it any more.
     pub fn forget_secrets(&self, attempt: AttemptId) {
         pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
+        self.logins.end(attempt);
     }
 
     /// A start that broke leaves nothing that others could wait for, and no agent.
@@ -238,4 +263,10 @@ impl Agents {
     fn live(&self) -> MutexGuard<'_, HashMap<WorkerId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Trouble of ours, which another attempt may not meet.
+fn no_home(error: &io::Error) -> Failure {
+    let exit = format!("no private home could be made for it: {error}");
+    Failure::AgentExited { exit, output: String::new() }
 }

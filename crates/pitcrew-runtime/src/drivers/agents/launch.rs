@@ -31,8 +31,10 @@ impl AgentSetup {
         attempt: AttemptId,
         backend: &Backend,
         path: &Path,
+        home: Variables,
     ) -> Result<Launch, Failure> {
         let (argv, mut extra) = self.command(backend)?;
+        extra.extend(home);
         let tool_env = self.tool_environment(attempt);
         extra.extend(tool_env.clone());
         let shim = ShimSpec {
@@ -60,6 +62,14 @@ impl AgentSetup {
             effect,
             timeout: Duration::from_millis(limits::INITIALIZE_TIMEOUT_MS),
         })
+    }
+
+    /// What is known of a backend that is a program, and its name.
+    pub fn of<'a>(&'a self, backend: &'a Backend) -> Option<(&'a str, &'a BackendSettings)> {
+        match backend {
+            Backend::Builtin => None,
+            Backend::Program { name } => Some((name, self.backends.get(name)?)),
+        }
     }
 
     /// The program with its arguments, and the variables that its settings add.

@@ -1,0 +1,91 @@
+//! What an agent needs before it can be started.
+
+use super::{
+    Logins,
+    home::{self, Plan, TOOL_SETTINGS},
+    record::{Copied, Record},
+    turn::{Lock, Shared},
+};
+use crate::clock;
+use pitcrew_config::{BackendSettings, LoginFound};
+use pitcrew_model::AttemptId;
+use std::{io, path::PathBuf, sync::Arc};
+
+/// An agent's turn to begin has come. Nobody else begins before its home is made.
+pub struct Turn {
+    plan: Plan,
+    lock: Lock,
+}
+
+impl Logins {
+    /// Waits until an agent may begin. Nothing: it needs no home, or has one.
+    pub async fn turn(
+        &self,
+        attempt: AttemptId,
+        name: &str,
+        backend: &BackendSettings,
+    ) -> io::Result<Option<Turn>> {
+        // Whoever was started for this attempt before, and may still live, has its home.
+        if backend.state_env.is_empty() || self.is_watched(attempt) {
+            return Ok(None);
+        }
+        let home = self.dirs.home(attempt);
+        // With agents, a key in the environment wins: then there is nothing to refresh.
+        let has_key = matches!(backend.login_found(&self.user), Some(LoginFound::Variable(_)));
+        let places = if has_key { Vec::new() } else { backend.login_places(&self.user) };
+        let sources: Vec<PathBuf> = places.iter().map(|it| it.source.clone()).collect();
+        let shared = Shared::new(&self.dirs.user_logins(), name);
+        let lock = shared.turn(&sources, &backend.login_expires, &home).await?;
+        let copied = places.into_iter().map(|it| Copied {
+            user: it.source,
+            copy: home.join(it.below),
+            from: String::new(),
+        });
+        let record = Record {
+            backend: name.to_owned(),
+            slot: self.free_slot(name),
+            expires: backend.login_expires.clone(),
+            copies: copied.collect(),
+            home: home.clone(),
+        };
+        let tools = backend.moved_places(TOOL_SETTINGS, &self.user);
+        let settings = tools.into_iter().chain(backend.state_places(&self.user));
+        let settings = settings.map(|it| (it.source, home.join(it.below))).collect();
+        let folders = backend.private_state(&home).into_values().collect();
+        Ok(Some(Turn { plan: Plan { record, settings, folders }, lock }))
+    }
+
+    /// Makes the home. To be waited for: nobody would look after one that is made later.
+    pub async fn make_home(
+        self: &Arc<Self>,
+        attempt: AttemptId,
+        turn: Option<Turn>,
+    ) -> io::Result<()> {
+        let Some(Turn { plan, lock }) = turn else { return Ok(()) };
+        let path = self.record_path(attempt);
+        let make = move || {
+            let record = home::make(plan, clock::wall_ms())?;
+            record.save(&path)?;
+            drop(lock);
+            Ok::<_, io::Error>(record)
+        };
+        let record = tokio::task::spawn_blocking(make).await.map_err(io::Error::other)??;
+        self.watch(attempt, record);
+        Ok(())
+    }
+
+    /// The variables that lead an agent to its home, and tools back to the user's.
+    pub fn variables(
+        &self,
+        attempt: AttemptId,
+        backend: &BackendSettings,
+    ) -> Vec<(String, String)> {
+        if backend.state_env.is_empty() {
+            return Vec::new();
+        }
+        let own = backend.private_state(&self.dirs.home(attempt)).into_iter();
+        let own = own.map(|(name, path)| (name, path.display().to_string()));
+        let tools = home::tool_variables(&self.user).into_iter();
+        tools.filter(|it| !backend.env.contains_key(&it.0)).chain(own).collect()
+    }
+}

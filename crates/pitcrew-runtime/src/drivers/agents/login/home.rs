@@ -1,0 +1,152 @@
+//! The private home of one agent: what it changes there dies with it.
+//!
+//! It has the shape of the user's home, with nothing in it but what the agent was told to find.
+
+use super::{
+    files,
+    record::{Copied, Record},
+    sync,
+};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+/// Folders and files of an agent's settings that are copied at most, and the size of one.
+const SETTINGS_COUNT_MAX: usize = 2_000;
+const SETTING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+/// How deep the folders of settings go.
+const DEPTH_MAX: usize = 8;
+
+/// Tools that keep programs or downloads in the home: an agent that builds needs those that are
+/// there. Each with the variable that says where it looks.
+const TOOLS: &[(&str, &str)] = &[
+    ("CARGO_HOME", ".cargo"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("GOPATH", "go"),
+    ("GRADLE_USER_HOME", ".gradle"),
+    ("npm_config_cache", ".npm"),
+    ("NVM_DIR", ".nvm"),
+    ("VOLTA_HOME", ".volta"),
+    ("BUN_INSTALL", ".bun"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("MISE_DATA_DIR", ".local/share/mise"),
+    ("UV_CACHE_DIR", ".cache/uv"),
+    ("UV_PYTHON_INSTALL_DIR", ".local/share/uv/python"),
+    ("PIP_CACHE_DIR", ".cache/pip"),
+    ("DENO_DIR", ".cache/deno"),
+];
+
+/// Settings of tools that every agent uses. Copied, because agents like to change them.
+pub const TOOL_SETTINGS: &[&str] = &[
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+    ".npmrc",
+    ".config/pip/pip.conf",
+];
+
+/// What a private home is made of.
+pub struct Plan {
+    pub record: Record,
+    /// Settings: where the user has them, and where they go.
+    pub settings: Vec<(PathBuf, PathBuf)>,
+    /// Folders that must be there.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Makes the home. One that was begun and not finished is made again.
+pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
+    let Plan { mut record, settings, folders } = plan;
+    if record.home.exists() {
+        fs::remove_dir_all(&record.home)?;
+    }
+    files::private_folder(&record.home)?;
+    for folder in &folders {
+        files::private_folder(folder)?;
+    }
+    let mut left = SETTINGS_COUNT_MAX;
+    for (user, own) in &settings {
+        copy_settings(user, own, DEPTH_MAX, &mut left)?;
+    }
+    for index in 0..record.copies.len() {
+        let Copied { user, copy, .. } = &record.copies[index];
+        record.copies[index].from = sync::put(user, copy, &record, now_ms)?;
+    }
+    Ok(record)
+}
+
+/// Copies a file or a folder, if it is there. What is no setting by its size, its depth or its kind
+/// is left out.
+fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut usize) -> io::Result<()> {
+    // Follows links: settings are often kept elsewhere.
+    let Ok(found) = fs::metadata(user) else { return Ok(()) };
+    if *left == 0 || depth == 0 {
+        return Ok(());
+    }
+    *left -= 1;
+    if found.is_dir() {
+        files::private_folder(own)?;
+        for entry in fs::read_dir(user).into_iter().flatten().flatten() {
+            copy_settings(&entry.path(), &own.join(entry.file_name()), depth - 1, left)?;
+        }
+    } else if found.is_file() && found.len() <= SETTING_BYTES_MAX {
+        own.parent().map_or(Ok(()), files::private_folder)?;
+        // One that cannot be read is as if it were not there, for the agent as for us.
+        if fs::copy(user, own).is_ok() {
+            // A hook stays executable; nobody else needs to read it.
+            let mode = 0o600 | (found.permissions().mode() & 0o100);
+            fs::set_permissions(own, fs::Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
+/// The variables that lead tools back to what the user has of them, unless the user says where.
+pub fn tool_variables(user: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let Some(home) = user.get("HOME").map(PathBuf::from) else { return Vec::new() };
+    let is_there = |it: &&(&str, &str)| !user.contains_key(it.0) && home.join(it.1).is_dir();
+    let place = |it: &(&str, &str)| (it.0.to_owned(), home.join(it.1).display().to_string());
+    TOOLS.iter().filter(is_there).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_copied_and_the_copies_are_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let (user, own) = (dir.path().join("user"), dir.path().join("own"));
+        fs::create_dir_all(user.join("hooks/deep")).unwrap();
+        fs::write(user.join("settings.json"), "{}").unwrap();
+        fs::write(user.join("hooks/deep/run.sh"), "true").unwrap();
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(user.join("hooks/deep/run.sh"), executable).unwrap();
+        std::os::unix::fs::symlink("..", user.join("hooks/loop")).unwrap();
+        let mut left = SETTINGS_COUNT_MAX;
+        copy_settings(&user, &own, DEPTH_MAX, &mut left).unwrap();
+        copy_settings(&user.join("none"), &own.join("none"), DEPTH_MAX, &mut left).unwrap();
+        assert_eq!(fs::read(own.join("settings.json")).unwrap(), b"{}");
+        let mode = |path: &str| own.join(path).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("settings.json"), mode("hooks/deep/run.sh")), (0o600, 0o700));
+        assert!(!own.join("none").exists() && left > 0);
+    }
+
+    #[test]
+    fn tools_are_led_back_to_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in [".cargo", ".rustup"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        let home = dir.path().display().to_string();
+        let user = [("HOME", &*home), ("RUSTUP_HOME", "/opt/rustup")];
+        let user = user.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let variables = tool_variables(&user.into());
+        assert_eq!(variables, [("CARGO_HOME".to_owned(), format!("{home}/.cargo"))]);
+    }
+}

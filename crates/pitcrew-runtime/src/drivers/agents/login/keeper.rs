@@ -1,0 +1,243 @@
+//! Watches the credentials in the private homes, and removes the homes that nobody needs.
+
+use super::{
+    files::{self, Stamp},
+    record::Record,
+    sync::{self, Entry},
+    turn::{Lock, Shared},
+};
+use crate::{clock, log::Log};
+use pitcrew_config::WorkspaceDirs;
+use pitcrew_model::AttemptId;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+use tokio::{sync::Notify, task::JoinHandle, time::sleep};
+
+/// How long a refreshed credential may be known to one agent only.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// After something could not be done.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// The logins of all agents of this orchestrator.
+pub struct Logins {
+    pub(super) dirs: WorkspaceDirs,
+    /// The environment of the user, which says where the user's files are.
+    pub(super) user: BTreeMap<String, String>,
+    log: Arc<Log>,
+    watched: Mutex<BTreeMap<AttemptId, Watched>>,
+    /// There is something to watch, or something has ended.
+    wake: Arc<Notify>,
+    /// Two rounds at once would undo each other.
+    round: tokio::sync::Mutex<()>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Watched {
+    record: Record,
+    has_ended: bool,
+    /// How its files looked when they were last in step.
+    seen: Vec<Stamps>,
+    not_before: Option<Instant>,
+}
+
+/// The user's file, and the copy.
+type Stamps = (Option<Stamp>, Option<Stamp>);
+
+fn stamps(record: &Record) -> Vec<Stamps> {
+    let stamp = |it: &super::record::Copied| (files::stamp(&it.user), files::stamp(&it.copy));
+    record.copies.iter().map(stamp).collect()
+}
+
+impl Watched {
+    fn is_due(&self) -> bool {
+        let may_be = self.not_before.is_none_or(|it| it <= Instant::now());
+        may_be && (self.has_ended || stamps(&self.record) != self.seen)
+    }
+}
+
+impl Logins {
+    pub fn new(dirs: WorkspaceDirs, user: BTreeMap<String, String>, log: Arc<Log>) -> Self {
+        Self {
+            dirs,
+            user,
+            log,
+            watched: Mutex::default(),
+            wake: Arc::default(),
+            round: tokio::sync::Mutex::default(),
+            keeper: Mutex::default(),
+        }
+    }
+
+    /// Goes on with what an earlier orchestrator has left; only the agents of `live` can still run.
+    pub fn adopt(self: &Arc<Self>, live: &BTreeSet<AttemptId>) {
+        let entries = fs::read_dir(self.dirs.logins()).into_iter().flatten().flatten();
+        for path in entries.map(|it| it.path()) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let Ok(attempt) = name.parse::<AttemptId>() else { continue };
+            let Some(record) = Record::load(&path) else { continue };
+            self.watch(attempt, record);
+            if !live.contains(&attempt) {
+                self.end(attempt);
+            }
+        }
+    }
+
+    /// Looks after the copies of an attempt from now on.
+    pub(super) fn watch(self: &Arc<Self>, attempt: AttemptId, record: Record) {
+        let watched = Watched { record, has_ended: false, seen: Vec::new(), not_before: None };
+        self.watched().insert(attempt, watched);
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        keeper.get_or_insert_with(|| tokio::spawn(keep(Arc::downgrade(self), self.wake.clone())));
+        self.wake.notify_one();
+    }
+
+    pub(super) fn is_watched(&self, attempt: AttemptId) -> bool {
+        self.watched().contains_key(&attempt)
+    }
+
+    /// The agent has ended: what it has refreshed is taken, and its home removed.
+    pub fn end(&self, attempt: AttemptId) {
+        if let Some(watched) = self.watched().get_mut(&attempt) {
+            watched.has_ended = true;
+            self.wake.notify_one();
+        }
+    }
+
+    /// A number that no other agent of this backend has. The user's own has 0.
+    pub(super) fn free_slot(&self, backend: &str) -> u64 {
+        let watched = self.watched();
+        let of_backend = watched.values().filter(|it| it.record.backend == backend);
+        let taken: BTreeSet<u64> = of_backend.map(|it| it.record.slot).collect();
+        (1..).find(|it| !taken.contains(it)).unwrap_or(1)
+    }
+
+    pub(super) fn record_path(&self, attempt: AttemptId) -> PathBuf {
+        record_path(&self.dirs.logins(), attempt)
+    }
+
+    /// Brings in step what is not.
+    pub async fn round(&self) {
+        let _alone = self.round.lock().await;
+        let due: BTreeSet<String> = {
+            let watched = self.watched();
+            let due = watched.values().filter(|it| it.is_due());
+            due.map(|it| it.record.backend.clone()).collect()
+        };
+        for backend in due {
+            if let Err(error) = self.round_of(&backend).await {
+                let what = format!("the logins of {backend} cannot be looked after: {error}");
+                self.log.line("Logins", &what);
+                self.put_off(|_, it| it.record.backend == backend);
+            }
+        }
+    }
+
+    async fn round_of(&self, backend: &str) -> io::Result<()> {
+        let lock = Shared::new(&self.dirs.user_logins(), backend).lock().await?;
+        let (entries, seen): (Vec<Entry>, Vec<Vec<Stamps>>) = {
+            let watched = self.watched();
+            let of_backend = watched.iter().filter(|it| it.1.record.backend == backend);
+            let entry = |(attempt, it): (&AttemptId, &Watched)| {
+                let (record, has_ended) = (it.record.clone(), it.has_ended);
+                // Before they are read: what changes after that is looked at again.
+                let seen = stamps(&record);
+                (Entry { attempt: *attempt, record, has_ended }, seen)
+            };
+            of_backend.map(entry).unzip()
+        };
+        let logins = self.dirs.logins();
+        let round = tokio::task::spawn_blocking(move || settle(entries, &logins, lock));
+        let settled = round.await.map_err(io::Error::other)?;
+        for note in &settled.notes {
+            self.log.line("Logins", note);
+        }
+        for (entry, seen) in settled.entries.into_iter().zip(seen) {
+            if settled.removed.contains(&entry.attempt) {
+                self.watched().remove(&entry.attempt);
+            } else if let Some(it) = self.watched().get_mut(&entry.attempt) {
+                (it.record, it.seen, it.not_before) = (entry.record, seen, None);
+            }
+        }
+        self.put_off(|attempt, it| {
+            let is_undone = settled.undone.contains(&attempt);
+            if is_undone {
+                it.seen.clear();
+            }
+            is_undone
+        });
+        Ok(())
+    }
+
+    /// What could not be done now is tried again later.
+    fn put_off(&self, mut is_meant: impl FnMut(AttemptId, &mut Watched) -> bool) {
+        for (attempt, watched) in &mut *self.watched() {
+            if is_meant(*attempt, watched) {
+                watched.not_before = Some(Instant::now() + TRY_AGAIN);
+            }
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Logins {
+    fn drop(&mut self) {
+        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keeper) = keeper.take() {
+            keeper.abort();
+        }
+    }
+}
+
+/// Rounds, as long as there is something to watch.
+async fn keep(logins: Weak<Logins>, wake: Arc<Notify>) {
+    while let Some(logins) = logins.upgrade() {
+        logins.round().await;
+        let is_idle = logins.watched().is_empty();
+        // Whoever waits must not keep it alive.
+        drop(logins);
+        if is_idle {
+            wake.notified().await;
+        } else {
+            sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+fn record_path(logins: &Path, attempt: AttemptId) -> PathBuf {
+    logins.join(format!("{attempt}.json"))
+}
+
+struct Settled {
+    entries: Vec<Entry>,
+    removed: Vec<AttemptId>,
+    undone: Vec<AttemptId>,
+    notes: Vec<String>,
+}
+
+fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
+    let before = entries.clone();
+    let sync::Done { notes, undone } = sync::in_step(&mut entries, clock::wall_ms());
+    let mut removed = Vec::new();
+    for (entry, before) in entries.iter().zip(&before) {
+        let path = record_path(logins, entry.attempt);
+        if entry.has_ended && !undone.contains(&entry.attempt) {
+            fs::remove_dir_all(&entry.record.home).ok();
+            // Last: it leads whoever comes after a crash to the home.
+            fs::remove_file(path).ok();
+            removed.push(entry.attempt);
+        } else if entry.record != before.record {
+            // Where it stays as it was, the files are compared once more.
+            entry.record.save(&path).ok();
+        }
+    }
+    drop(lock);
+    Settled { entries, removed, undone, notes }
+}

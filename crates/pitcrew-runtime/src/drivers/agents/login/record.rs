@@ -1,0 +1,87 @@
+//! What was copied for an attempt, kept on disk: an orchestrator that comes later goes on with it.
+
+use super::files;
+use serde_json::{Value, json};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The logins of one attempt. Knows where credentials are and which they were; holds none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub backend: String,
+    /// The private home.
+    pub home: PathBuf,
+    /// Tells the agents of a backend apart: no two of them believe in the same time of expiry.
+    pub slot: u64,
+    /// See `Credential::read`.
+    pub expires: Vec<String>,
+    pub copies: Vec<Copied>,
+}
+
+/// One credential file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    pub user: PathBuf,
+    pub copy: PathBuf,
+    /// The digest of the credential that the copy came from. Empty: there was none.
+    pub from: String,
+}
+
+impl Record {
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let copies = self.copies.iter().map(
+            |it| json!({ "user": it.user.to_str(), "copy": it.copy.to_str(), "from": it.from }),
+        );
+        let record = json!({
+            "backend": self.backend,
+            "home": self.home.to_str(),
+            "slot": self.slot,
+            "expires": self.expires,
+            "copies": copies.collect::<Vec<_>>(),
+        });
+        files::write_private(path, record.to_string().as_bytes())
+    }
+
+    /// What was saved; nothing where it cannot be understood.
+    pub fn load(path: &Path) -> Option<Self> {
+        let record: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let text = |it: &Value| Some(it.as_str()?.to_owned());
+        let path = |it: &Value| Some(PathBuf::from(it.as_str()?));
+        let copied = |it: &Value| {
+            let (user, copy) = (path(&it["user"])?, path(&it["copy"])?);
+            Some(Copied { user, copy, from: text(&it["from"])? })
+        };
+        Some(Self {
+            backend: text(&record["backend"])?,
+            home: path(&record["home"])?,
+            slot: record["slot"].as_u64()?,
+            expires: record["expires"].as_array()?.iter().map(text).collect::<Option<_>>()?,
+            copies: record["copies"].as_array()?.iter().map(copied).collect::<Option<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("logins/attempt-1.json");
+        let copied = Copied { user: "/u".into(), copy: "/c".into(), from: "00ff".into() };
+        let record = Record {
+            backend: "claude".into(),
+            home: "/home".into(),
+            slot: 3,
+            expires: vec!["a.b".into()],
+            copies: vec![copied],
+        };
+        record.save(&path).unwrap();
+        assert_eq!(Record::load(&path), Some(record));
+        fs::write(&path, "{}").unwrap();
+        assert_eq!(Record::load(&path), None);
+    }
+}

@@ -1,0 +1,178 @@
+use super::*;
+use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
+use tempfile::TempDir;
+
+const NOW: u64 = 1_800_000_000_000;
+const HOUR: u64 = 3_600_000;
+
+fn credential(token: u64, expires: u64) -> String {
+    format!(
+        r#"{{"oauth":{{"accessToken":"a{token}","refreshToken":"r{token}","expiresAt":{expires}}}}}"#
+    )
+}
+
+/// A user with a login, and agents with copies of it.
+struct Stage {
+    dir: TempDir,
+    entries: Vec<Entry>,
+}
+
+impl Stage {
+    fn new(agents_count: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut stage = Self { dir, entries: Vec::new() };
+        fs::write(stage.user(), credential(1, NOW + 8 * HOUR)).unwrap();
+        for slot in 1..=agents_count {
+            let home = stage.dir.path().join(format!("home-{slot}"));
+            let copied =
+                Copied { user: stage.user(), copy: home.join("login.json"), from: String::new() };
+            let mut record = Record {
+                backend: "fake".into(),
+                home,
+                slot,
+                expires: vec!["oauth.expiresAt".into()],
+                copies: vec![copied],
+            };
+            let copy = &record.copies[0];
+            record.copies[0].from = put(&copy.user, &copy.copy, &record, NOW).unwrap();
+            let attempt = AttemptId(slot);
+            stage.entries.push(Entry { attempt, record, has_ended: false });
+        }
+        stage
+    }
+
+    fn user(&self) -> PathBuf {
+        self.dir.path().join("login.json")
+    }
+
+    fn copy(&self, index: usize) -> PathBuf {
+        self.entries[index].record.copies[0].copy.clone()
+    }
+
+    fn round(&mut self) -> Done {
+        in_step(&mut self.entries, NOW)
+    }
+
+    /// The token and the time of expiry in a file.
+    fn says(path: &Path) -> (String, u64) {
+        let value: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        let login = &value["oauth"];
+        (login["refreshToken"].as_str().unwrap().to_owned(), login["expiresAt"].as_u64().unwrap())
+    }
+}
+
+#[test]
+fn every_copy_says_another_time_and_all_say_an_earlier_one_than_the_user() {
+    let mut stage = Stage::new(3);
+    let times: Vec<u64> = (0..3).map(|it| Stage::says(&stage.copy(it)).1).collect();
+    let end = NOW + 8 * HOUR;
+    assert_eq!(times, [end - APART_MS, end - 2 * APART_MS, end - 3 * APART_MS]);
+    let before: Vec<Vec<u8>> = (0..3).map(|it| fs::read(stage.copy(it)).unwrap()).collect();
+    assert!(stage.round().notes.is_empty(), "that is no change");
+    let after: Vec<Vec<u8>> = (0..3).map(|it| fs::read(stage.copy(it)).unwrap()).collect();
+    assert_eq!(before, after);
+    assert_eq!(stage.copy(0).metadata().unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_is_about_to_expire_has_expired_for_whoever_gets_it() {
+    let expires = ["oauth.expiresAt".to_owned()];
+    let said = |expires_at: u64, slot: u64| {
+        let bytes = told(credential(1, expires_at).as_bytes(), &expires, slot, NOW);
+        Credential::read(&bytes, &expires).unwrap().expires_at_ms.unwrap()
+    };
+    assert_eq!(said(NOW + HOUR / 10, 1), NOW);
+    assert_eq!(said(NOW - HOUR, 1), NOW - HOUR);
+    assert_eq!(said(NOW + HOUR, 1_000), NOW + HOUR / 2, "half of the time is left");
+}
+
+#[test]
+fn what_one_agent_has_refreshed_reaches_the_user_and_all_others() {
+    let mut stage = Stage::new(3);
+    let fresh = credential(2, NOW + 9 * HOUR);
+    fs::write(stage.copy(1), &fresh).unwrap();
+    let notes = stage.round().notes;
+    assert_eq!(fs::read_to_string(stage.user()).unwrap(), fresh);
+    assert_eq!(fs::read_to_string(stage.copy(1)).unwrap(), fresh);
+    for index in [0, 2] {
+        let (token, expires) = Stage::says(&stage.copy(index));
+        assert_eq!(token, "r2");
+        assert!(expires < NOW + 9 * HOUR);
+    }
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert!(!notes.join("\n").contains("r2"), "{notes:?}");
+    assert!(stage.round().notes.is_empty(), "everything is in step");
+}
+
+#[test]
+fn an_agent_that_has_ended_gives_and_is_given_nothing() {
+    let mut stage = Stage::new(2);
+    stage.entries[0].has_ended = true;
+    stage.entries[1].has_ended = true;
+    fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
+    assert!(stage.round().undone.is_empty());
+    assert_eq!(Stage::says(&stage.user()).0, "r2");
+    assert_eq!(Stage::says(&stage.copy(1)).0, "r1");
+}
+
+#[test]
+fn what_an_agent_spoils_stays_its_own() {
+    let stub = r#"{"oauth":{"accessToken":"","refreshToken":"","expiresAt":0}}"#;
+    let cut = &credential(2, NOW + 9 * HOUR)[..30];
+    for spoilt in ["", "{}", "null", "no json", stub, cut] {
+        let mut stage = Stage::new(2);
+        let before = fs::read(stage.user()).unwrap();
+        fs::write(stage.copy(0), spoilt).unwrap();
+        stage.round();
+        assert_eq!(fs::read(stage.user()).unwrap(), before, "{spoilt}");
+        assert_eq!(fs::read_to_string(stage.copy(0)).unwrap(), spoilt, "nobody argues with it");
+    }
+    let mut stage = Stage::new(1);
+    fs::remove_file(stage.copy(0)).unwrap();
+    std::os::unix::fs::symlink("/dev/null", stage.copy(0)).unwrap();
+    let before = fs::read(stage.user()).unwrap();
+    stage.round();
+    assert_eq!(fs::read(stage.user()).unwrap(), before);
+}
+
+#[test]
+fn a_new_login_of_the_user_reaches_the_agents_and_is_not_overwritten() {
+    let mut stage = Stage::new(2);
+    fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
+    // Of the old login, and refreshed at the same moment.
+    fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
+    let notes = stage.round().notes.join("\n");
+    assert_eq!(Stage::says(&stage.user()).0, "r5");
+    assert_eq!(Stage::says(&stage.copy(0)).0, "r5");
+    assert_eq!(Stage::says(&stage.copy(1)).0, "r5");
+    assert!(notes.contains("both had changed"), "{notes}");
+}
+
+#[test]
+fn an_agent_that_is_writing_is_not_disturbed() {
+    let mut stage = Stage::new(1);
+    fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
+    fs::write(stage.copy(0), "").unwrap();
+    let written_ms = files::read(&stage.copy(0)).unwrap().1;
+    let done = in_step(&mut stage.entries, written_ms);
+    assert_eq!(done.undone, [stage.entries[0].attempt]);
+    assert_eq!(fs::read(stage.copy(0)).unwrap(), b"");
+    in_step(&mut stage.entries, written_ms + WRITING_MS_MAX);
+    assert_eq!(Stage::says(&stage.copy(0)).0, "r5");
+}
+
+#[test]
+fn who_was_not_logged_in_gets_the_login_that_comes_later() {
+    let mut stage = Stage::new(0);
+    fs::remove_file(stage.user()).unwrap();
+    let mut late = Stage::new(1);
+    late.entries[0].record.copies[0].user = stage.user();
+    late.entries[0].record.copies[0].from = String::new();
+    fs::remove_file(late.copy(0)).unwrap();
+    stage.entries = late.entries.clone();
+    assert!(stage.round().notes.is_empty());
+    assert!(!late.copy(0).exists());
+    fs::write(stage.user(), credential(7, NOW + HOUR)).unwrap();
+    stage.round();
+    assert_eq!(Stage::says(&late.copy(0)).0, "r7");
+}

@@ -1,0 +1,114 @@
+//! Agents that will have to refresh a credential begin one after the other.
+
+use super::files;
+use pitcrew_config::Credential;
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+/// What expires within this time is refreshed by whoever uses it next.
+pub const SOON_MS: u64 = 10 * 60 * 1_000;
+/// How long the others wait for the one who refreshes.
+const REFRESH_MS_MAX: u64 = 60 * 1_000;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Somebody who holds a lock for longer is stopped, not busy.
+const LOCK_MAX: Duration = Duration::from_secs(10);
+
+/// What all orchestrators of this user share about the logins of one backend.
+pub struct Shared {
+    folder: PathBuf,
+    backend: String,
+}
+
+/// The lock of a backend's logins. Let go when it is dropped, also by a kill.
+pub struct Lock(#[expect(dead_code, reason = "it is held, not used")] File);
+
+impl Shared {
+    pub fn new(folder: &Path, backend: &str) -> Self {
+        Self { folder: folder.to_owned(), backend: backend.to_owned() }
+    }
+
+    /// Waits for the lock; an error where nobody lets go of it.
+    pub async fn lock(&self) -> io::Result<Lock> {
+        files::private_folder(&self.folder)?;
+        let path = self.folder.join(format!("{}.lock", self.backend));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path)?;
+        let until = Instant::now() + LOCK_MAX;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock(file)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK_EVERY).await,
+                Err(TryLockError::WouldBlock) => {
+                    let reason = format!("somebody holds {} and does not let go", path.display());
+                    return Err(io::Error::other(reason));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until an agent with this home may begin, and returns with the lock.
+    ///
+    /// A credential that is good for a while holds nobody up. Of one that has expired or soon will,
+    /// one agent is let through at a time: either it refreshes it, or its time is over, or it has
+    /// ended.
+    pub async fn turn(
+        &self,
+        user: &[PathBuf],
+        expires: &[String],
+        home: &Path,
+    ) -> io::Result<Lock> {
+        loop {
+            let lock = self.lock().await?;
+            let now_ms = crate::clock::wall_ms();
+            let Some(digest) = expiring(user, expires, now_ms) else { return Ok(lock) };
+            let is_others = |it: &Refresher| {
+                it.digest == digest
+                    && now_ms.saturating_sub(it.since_ms) < REFRESH_MS_MAX
+                    && it.home != home
+                    && it.home.exists()
+            };
+            if !self.refresher().is_some_and(|it| is_others(&it)) {
+                let text = format!("{digest}\n{now_ms}\n{}\n", home.display());
+                files::write_private(&self.refresher_path(), text.as_bytes())?;
+                return Ok(lock);
+            }
+            drop(lock);
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn refresher_path(&self) -> PathBuf {
+        self.folder.join(format!("{}.refresher", self.backend))
+    }
+
+    fn refresher(&self) -> Option<Refresher> {
+        let text = fs::read_to_string(self.refresher_path()).ok()?;
+        let mut lines = text.lines();
+        let (digest, since, home) = (lines.next()?, lines.next()?, lines.next()?);
+        Some(Refresher { digest: digest.into(), since_ms: since.parse().ok()?, home: home.into() })
+    }
+}
+
+/// Who was the last to begin with a credential that had to be refreshed.
+struct Refresher {
+    digest: String,
+    since_ms: u64,
+    home: PathBuf,
+}
+
+/// The digest of a credential that has expired or soon will.
+fn expiring(user: &[PathBuf], expires: &[String], now_ms: u64) -> Option<String> {
+    user.iter().find_map(|path| {
+        let credential = Credential::read(&files::read(path)?.0, expires)?;
+        let is_soon = credential.expires_at_ms.is_some_and(|it| it < now_ms + SOON_MS);
+        is_soon.then_some(credential.digest)
+    })
+}

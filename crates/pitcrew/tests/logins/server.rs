@@ -1,0 +1,123 @@
+//! A server that hands out tokens like the vendors do: who uses a refresh token twice is thrown out.
+
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex, MutexGuard},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+pub const HOUR_MS: u64 = 3_600_000;
+
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock");
+    u64::try_from(since.as_millis()).expect("a time")
+}
+
+pub struct TokenServer {
+    pub address: String,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+pub struct Known {
+    /// The newest login; its tokens are named after it.
+    pub number: u64,
+    pub refreshes_count: u64,
+    /// Refresh tokens that came a second time. Everybody is logged out by the first of them.
+    pub reuses_count: u64,
+    pub uses_count: u64,
+}
+
+impl TokenServer {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let known = Arc::new(Mutex::new(Known { number: 1, ..Known::default() }));
+        let of_server = known.clone();
+        // Ends with the process: nobody else can reach it.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let known = of_server.clone();
+                thread::spawn(move || answer(stream, &known));
+            }
+        });
+        Self { address, known }
+    }
+
+    pub fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().expect("a server that works")
+    }
+
+    /// The user logs in: a file with tokens that expire at this time.
+    pub fn log_in(&self, expires_at_ms: u64) -> String {
+        let mut known = self.known();
+        known.number += 1;
+        json!({ "oauth": tokens(known.number, expires_at_ms), "account": "ada" }).to_string()
+    }
+}
+
+fn tokens(number: u64, expires_at_ms: u64) -> Value {
+    json!({
+        "accessToken": format!("access-secret-{number}"),
+        "refreshToken": format!("refresh-secret-{number}"),
+        "expiresAt": expires_at_ms,
+    })
+}
+
+fn answer(mut stream: TcpStream, known: &Mutex<Known>) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first).ok()?;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    let answered =
+        if first.contains("/token") { refresh(&body, known) } else { use_it(&body, known) };
+    let (status, text) = match answered {
+        Some(value) => ("200 OK", value.to_string()),
+        None => ("400 Bad Request", "{}".to_owned()),
+    };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close", text.len());
+    write!(stream, "{head}\r\n\r\n{text}").ok()
+}
+
+fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
+    let number = {
+        let mut known = known.lock().ok()?;
+        if body["refresh"] != format!("refresh-secret-{}", known.number) {
+            known.reuses_count += 1;
+            // Nobody has the next one.
+            known.number += 1;
+            return None;
+        }
+        known.number += 1;
+        known.refreshes_count += 1;
+        known.number
+    };
+    // The old token is used up long before anybody can know the new one.
+    let (_never, answer) = std::sync::mpsc::channel::<()>();
+    answer.recv_timeout(Duration::from_millis(300)).ok();
+    Some(tokens(number, now_ms() + 8 * HOUR_MS))
+}
+
+fn use_it(body: &Value, known: &Mutex<Known>) -> Option<Value> {
+    let mut known = known.lock().ok()?;
+    known.uses_count += 1;
+    // Access tokens are good until they expire, also the last ones.
+    let good = (known.number.saturating_sub(1)..=known.number)
+        .any(|it| body["access"] == format!("access-secret-{it}"));
+    (good || body["access"] == "a-key").then(|| json!({}))
+}
