@@ -14,6 +14,10 @@ use std::{
 pub(super) struct Outcome {
     /// How long to wait before it.
     pub delay: Duration,
+    /// What has to be let go before it.
+    pub hold: Option<String>,
+    /// The prompt whose script is done, and how many of its steps were done before.
+    pub place: Option<(String, usize)>,
     pub answer: Result<Reply, Failure>,
 }
 
@@ -28,19 +32,21 @@ pub(super) struct Reply {
 /// Decides what comes next. `fails_first` is asked about a failure that happens only once, with a
 /// number that stands for this place in this conversation.
 pub(super) fn outcome(conversation: &Conversation, fails_first: impl Fn(u64) -> bool) -> Outcome {
-    let failed = |status, message| {
-        let failure = Failure { status, reset_s: None, once: false, message };
-        Outcome { delay: Duration::ZERO, answer: Err(failure) }
-    };
     // Agents also ask for titles and summaries. They offer no tools then, and get no steps.
     if conversation.tools.is_empty() {
         return said(conversation, "Scripted");
     }
-    let place = match find(conversation) {
-        Some(Ok(place)) => place,
-        Some(Err(reason)) => return failed(400, reason),
-        None => return said(conversation, "There is no script in this conversation."),
-    };
+    match find(conversation) {
+        Some(Ok(place)) => {
+            let outcome = step(conversation, &place, fails_first);
+            Outcome { place: Some((place.prompt, place.done_count)), ..outcome }
+        }
+        Some(Err(reason)) => failed(reason),
+        None => said(conversation, "There is no script in this conversation."),
+    }
+}
+
+fn step(conversation: &Conversation, place: &Place, fails_first: impl Fn(u64) -> bool) -> Outcome {
     let mut next = Next::default();
     let mut acts_left = place.done_count;
     for (index, step) in place.steps.iter().enumerate() {
@@ -54,13 +60,14 @@ pub(super) fn outcome(conversation: &Conversation, fails_first: impl Fn(u64) -> 
                 let root = root(conversation);
                 return match tools::call(act, &conversation.tools, root.as_deref()) {
                     Ok(call) => next.outcome(conversation, Some(call)),
-                    Err(reason) => failed(400, reason),
+                    Err(reason) => failed(reason),
                 };
             }
             Step::Fail(_) if acts_left > 0 => {}
             Step::Fail(failure) if failure.once && !fails_first(place.number(index)) => {}
             Step::Fail(failure) => {
-                return Outcome { delay: next.delay, answer: Err(failure.clone()) };
+                let Next { delay, hold, .. } = next;
+                return Outcome { delay, hold, place: None, answer: Err(failure.clone()) };
             }
         }
     }
@@ -68,6 +75,12 @@ pub(super) fn outcome(conversation: &Conversation, fails_first: impl Fn(u64) -> 
         "The script has ended.".clone_into(&mut next.text);
     }
     next.outcome(conversation, None)
+}
+
+/// The script cannot be followed.
+fn failed(message: String) -> Outcome {
+    let failure = Failure { status: 400, reset_s: None, once: false, message };
+    Outcome { delay: Duration::ZERO, hold: None, place: None, answer: Err(failure) }
 }
 
 fn said(conversation: &Conversation, text: &str) -> Outcome {
@@ -78,6 +91,7 @@ fn said(conversation: &Conversation, text: &str) -> Outcome {
 #[derive(Default)]
 struct Next {
     delay: Duration,
+    hold: Option<String>,
     thought: String,
     text: String,
     tokens: Option<Tokens>,
@@ -89,18 +103,20 @@ impl Next {
             Aside::Say(text) => self.text.push_str(text),
             Aside::Think(text) => self.thought.push_str(text),
             Aside::Sleep(time) => self.delay += *time,
+            Aside::Hold(name) => self.hold = Some(name.clone()),
             Aside::Usage(tokens) => self.tokens = Some(*tokens),
         }
     }
 
     fn outcome(self, conversation: &Conversation, call: Option<Call>) -> Outcome {
-        let Self { delay, thought, text, tokens } = self;
+        let Self { delay, hold, thought, text, tokens } = self;
         let tokens = tokens.unwrap_or_else(|| {
             let called = call.as_ref().map_or(0, |it| it.input.to_string().len());
             let output = tokens_in(thought.len() + text.len() + called);
             Tokens { input: conversation.tokens_count(), output, cached: 0 }
         });
-        Outcome { delay, answer: Ok(Reply { thought, text, call, tokens }) }
+        let answer = Ok(Reply { thought, text, call, tokens });
+        Outcome { delay, hold, place: None, answer }
     }
 }
 

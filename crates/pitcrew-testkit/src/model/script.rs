@@ -33,6 +33,8 @@ pub(super) enum Aside {
     Say(String),
     Think(String),
     Sleep(Duration),
+    /// The answer waits until the test lets the name go.
+    Hold(String),
     Usage(Tokens),
 }
 
@@ -72,8 +74,8 @@ pub(super) fn parse(prompt: &str) -> Option<Result<Script, String>> {
 }
 
 const KEYWORDS: &[&str] = &[
-    "say", "think", "sleep", "usage", "read", "write", "edit", "bash", "tool", "complete", "fail",
-    "when", "end",
+    "say", "think", "sleep", "hold", "usage", "read", "write", "edit", "bash", "tool", "complete",
+    "fail", "when", "end",
 ];
 
 /// The word behind the `@`, and what follows it.
@@ -118,6 +120,7 @@ impl Reader<'_> {
             "say" => Step::Aside(Aside::Say(self.text(rest)?)),
             "think" => Step::Aside(Aside::Think(self.text(rest)?)),
             "sleep" => Step::Aside(Aside::Sleep(duration(rest)?)),
+            "hold" => Step::Aside(Aside::Hold(named(rest)?.0.to_owned())),
             "usage" => Step::Aside(Aside::Usage(tokens(rest)?)),
             "read" => Step::Act(Act::Read { path: named(rest)?.0.to_owned() }),
             "write" => {

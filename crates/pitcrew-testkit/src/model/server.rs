@@ -1,9 +1,10 @@
 //! The door on 127.0.0.1.
 
 use super::{
-    conversation::Delivery,
+    conversation::{Conversation, Delivery},
     dialect::{self, Dialect},
     outcome::{Outcome, outcome},
+    script::Tokens,
 };
 use axum::{
     Json, Router,
@@ -23,7 +24,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
 };
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+};
 
 /// A running server. It ends when this is dropped.
 pub struct ModelServer {
@@ -35,18 +39,49 @@ pub struct ModelServer {
 
 /// What was asked for so far.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Log>>);
+struct Seen {
+    log: Arc<Mutex<Log>>,
+    /// The holds that were let go.
+    released: Arc<watch::Sender<BTreeSet<String>>>,
+}
 
 #[derive(Default)]
 struct Log {
     requests: Vec<(String, Value)>,
     /// Failures that happen once, and have happened.
     failed: BTreeSet<u64>,
+    /// The holds that an answer waits or waited at.
+    held: BTreeSet<String>,
+    /// The prompt of each answer that is its first.
+    begun: Vec<String>,
+    told: Tokens,
 }
 
 impl Seen {
     fn log(&self) -> MutexGuard<'_, Log> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn decide(&self, path: &str, request: Value, conversation: &Conversation) -> Outcome {
+        let outcome = outcome(conversation, |place| self.log().failed.insert(place));
+        let mut log = self.log();
+        log.requests.push((path.to_owned(), request));
+        if let Some((prompt, 0)) = &outcome.place {
+            log.begun.push(prompt.clone());
+        }
+        if let Ok(reply) = &outcome.answer {
+            log.told.input += reply.tokens.input;
+            log.told.output += reply.tokens.output;
+        }
+        log.held.extend(outcome.hold.clone());
+        outcome
+    }
+
+    /// Waits as long as the answer has to wait.
+    async fn hold_back(&self, outcome: &Outcome) {
+        tokio::time::sleep(outcome.delay).await;
+        let Some(name) = &outcome.hold else { return };
+        self.released.subscribe().wait_for(|it| it.contains(name)).await.ok();
     }
 }
 
@@ -87,6 +122,30 @@ impl ModelServer {
     /// Every request for an answer: the path, and the body.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.seen.log().requests.clone()
+    }
+
+    /// Whether an answer has come to this `@hold`.
+    pub fn has_held(&self, name: &str) -> bool {
+        self.seen.log().held.contains(name)
+    }
+
+    /// Lets the answers at this `@hold` go.
+    pub fn release(&self, name: &str) {
+        self.seen.released.send_modify(|it| {
+            it.insert(name.to_owned());
+        });
+    }
+
+    /// How often a script was begun whose prompt has this text: an agent that is prompted twice
+    /// begins it twice.
+    pub fn begun_count(&self, text: &str) -> usize {
+        self.seen.log().begun.iter().filter(|it| it.contains(text)).count()
+    }
+
+    /// How many tokens all answers together said that they took: in, and out.
+    pub fn tokens_told(&self) -> (u64, u64) {
+        let told = self.seen.log().told;
+        (told.input, told.output)
     }
 
     /// Waits for its end, which never comes by itself.
@@ -147,15 +206,13 @@ async fn answer(State(seen): State<Seen>, uri: Uri, body: Bytes, dialect: Dialec
         Ok(request) => request,
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
-    seen.log().requests.push((uri.path().to_owned(), request.clone()));
     let conversation = dialect.read(&request);
-    let model = conversation.model.clone();
-    let outcome = outcome(&conversation, |place| seen.log().failed.insert(place));
-    tell(dialect, outcome, &model, conversation.delivery).await
+    let outcome = seen.decide(uri.path(), request, &conversation);
+    seen.hold_back(&outcome).await;
+    tell(dialect, outcome, &conversation.model, conversation.delivery)
 }
 
-async fn tell(dialect: Dialect, outcome: Outcome, model: &str, delivery: Delivery) -> Response {
-    tokio::time::sleep(outcome.delay).await;
+fn tell(dialect: Dialect, outcome: Outcome, model: &str, delivery: Delivery) -> Response {
     let reply = match outcome.answer {
         Ok(reply) => reply,
         Err(failure) => {
@@ -198,22 +255,19 @@ async fn gemini(
     if verb == "countTokens" {
         return Json(json!({ "totalTokens": conversation.tokens_count() })).into_response();
     }
-    seen.log().requests.push((uri.path().to_owned(), request));
-    let outcome = outcome(&conversation, |place| seen.log().failed.insert(place));
+    let outcome = seen.decide(uri.path(), request, &conversation);
+    seen.hold_back(&outcome).await;
     let streamed = query.get("alt").is_some_and(|it| it == "sse");
     match (verb, streamed) {
         ("streamGenerateContent", true) => {
-            tell(Dialect::Gemini, outcome, model, Delivery::Streamed).await
+            tell(Dialect::Gemini, outcome, model, Delivery::Streamed)
         }
         // Without server-sent events a stream is a list of answers; one is a list too.
         ("streamGenerateContent", false) => match &outcome.answer {
-            Ok(reply) => {
-                tokio::time::sleep(outcome.delay).await;
-                Json(json!([Dialect::Gemini.whole(reply, model)])).into_response()
-            }
-            Err(_) => tell(Dialect::Gemini, outcome, model, Delivery::Whole).await,
+            Ok(reply) => Json(json!([Dialect::Gemini.whole(reply, model)])).into_response(),
+            Err(_) => tell(Dialect::Gemini, outcome, model, Delivery::Whole),
         },
-        _ => tell(Dialect::Gemini, outcome, model, Delivery::Whole).await,
+        _ => tell(Dialect::Gemini, outcome, model, Delivery::Whole),
     }
 }
 

@@ -265,3 +265,31 @@ fn a_server_that_is_dropped_is_gone() {
     drop(server);
     assert!(TcpStream::connect(address).is_err());
 }
+
+#[test]
+fn an_answer_is_held_until_it_is_released() {
+    let server = ModelServer::start();
+    let prompt = chat("@hold gate\n@bash ls", false);
+    let answer = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| ask(&server, "/v1/chat/completions", &prompt).json());
+        crate::eventually("the answer is held", || server.has_held("gate").then_some(()));
+        assert!(!asked.is_finished());
+        server.release("gate");
+        asked.join().expect("an answer")
+    });
+    assert!(answer.to_string().contains("ls"), "{answer}");
+}
+
+#[test]
+fn prompts_and_tokens_are_counted() {
+    let server = ModelServer::start();
+    let mut conversation = chat("@usage 100 20\n@bash ls\n@usage 7 3\n@bash pwd", false);
+    ask(&server, "/v1/chat/completions", &conversation);
+    let result = json!({ "role": "tool", "tool_call_id": "1", "content": "done" });
+    conversation["messages"].as_array_mut().expect("a list").push(result);
+    ask(&server, "/v1/chat/completions", &conversation);
+    assert_eq!((server.begun_count("bash ls"), server.begun_count("else")), (1, 0));
+    assert_eq!(server.tokens_told(), (107, 23));
+    ask(&server, "/v1/chat/completions", &chat("@bash ls", false));
+    assert_eq!(server.begun_count("bash ls"), 2);
+}
