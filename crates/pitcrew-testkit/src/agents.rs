@@ -1,5 +1,8 @@
 //! Real agents: where they are, and how they are told to use a scripted model and a home of their own.
 
+mod scripted;
+
+use scripted::Scripted;
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -10,22 +13,31 @@ const LIST: &str = include_str!("../agents.txt");
 
 /// An agent that is installed on this machine.
 pub struct RealAgent {
-    name: String,
+    pub name: &'static str,
+    pub version: &'static str,
     program: PathBuf,
 }
 
 impl RealAgent {
+    /// The names of all that can be installed.
+    pub fn names() -> Vec<&'static str> {
+        listed().map(|it| it[0]).collect()
+    }
+
     /// Finds it where `cargo xtask agents install` puts it; the error says what to do.
     pub fn find(name: &str) -> Result<Self, String> {
-        let mut lines = LIST.lines().map(|it| it.split_whitespace().collect::<Vec<_>>());
-        let line = lines.find(|it| it.first() == Some(&name)).unwrap_or_default();
-        let [_, _, version, program, ..] = line[..] else {
+        let line = listed().find(|it| it[0] == name).unwrap_or_default();
+        let [name, package, version, program, ..] = line[..] else {
             return Err(format!("the list of agents has no `{name}`"));
         };
+        let programs = match package.split_once(':') {
+            Some(_) => "venv/bin",
+            None => "node_modules/.bin",
+        };
         let folder = folder().ok_or("neither PITCREW_AGENTS nor HOME is set")?;
-        let program = folder.join(format!("{name}-{version}/node_modules/.bin")).join(program);
+        let program = folder.join(format!("{name}-{version}")).join(programs).join(program);
         if program.exists() {
-            Ok(Self { name: name.to_owned(), program })
+            Ok(Self { name, version, program })
         } else {
             let place = program.display();
             Err(format!("{place} is missing: run `cargo xtask agents install {name}`"))
@@ -34,8 +46,13 @@ impl RealAgent {
 
     /// The settings of a backend of this name. Its home is made, and belongs to it alone.
     pub fn settings(&self, home: &Path, model: &str) -> String {
+        let Scripted { arguments, variables, files } = Scripted::new(self.name, home, model);
         fs::create_dir_all(home).expect("a folder");
-        let (arguments, variables) = self.command(model);
+        for (path, text) in files {
+            let path = home.join(path);
+            fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
         let place = |name: &str| home.join(name).display().to_string();
         let homes = [
             ("HOME", home.display().to_string()),
@@ -53,43 +70,11 @@ impl RealAgent {
         }
         settings
     }
+}
 
-    /// Its arguments, and the variables that send it to the model and keep it quiet otherwise.
-    fn command(&self, model: &str) -> (&'static [&'static str], Vec<(&'static str, String)>) {
-        let set = |pairs: &[(&'static str, &str)]| {
-            pairs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
-        };
-        match self.name.as_str() {
-            "goose" => (
-                &["acp"],
-                set(&[
-                    ("GOOSE_PROVIDER", "openai"),
-                    ("GOOSE_MODEL", "scripted"),
-                    ("GOOSE_MODE", "approve"),
-                    ("GOOSE_DISABLE_KEYRING", "1"),
-                    ("GOOSE_TELEMETRY_ENABLED", "false"),
-                    ("OPENAI_HOST", model),
-                    ("OPENAI_API_KEY", "none"),
-                ]),
-            ),
-            "claude" => (
-                &[],
-                set(&[
-                    ("ANTHROPIC_BASE_URL", model),
-                    ("ANTHROPIC_API_KEY", "none"),
-                    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-                    ("DISABLE_AUTOUPDATER", "1"),
-                    ("DISABLE_ERROR_REPORTING", "1"),
-                    ("DISABLE_TELEMETRY", "1"),
-                    // Tools are offered at once, instead of behind a search.
-                    ("ENABLE_TOOL_SEARCH", "false"),
-                    // It refuses to work as root unless told that nothing can be harmed.
-                    ("IS_SANDBOX", "1"),
-                ]),
-            ),
-            name => panic!("nothing is known of how {name} is started"),
-        }
-    }
+fn listed() -> impl Iterator<Item = Vec<&'static str>> {
+    let lines = LIST.lines().filter(|it| !it.starts_with('#'));
+    lines.map(|it| it.split_whitespace().collect::<Vec<_>>()).filter(|it| !it.is_empty())
 }
 
 fn folder() -> Option<PathBuf> {

@@ -17,14 +17,15 @@ mod memory;
 mod agents;
 mod offline;
 pub mod model;
+pub mod crew;
 
 pub use agents::RealAgent;
 pub use corpus::{Corpus, Sample, cases};
 pub use finished::Finished;
 pub use memory::memory_peak;
-pub use offline::{can_be_offline, is_offline, offline};
+pub use offline::{can_be_offline, is_offline, offline, offline_command};
 pub use process::Process;
 pub use running::Running;
 pub use sandbox::Sandbox;
 pub use terminal::Terminal;
-pub use wait::{PATIENCE, eventually, until};
+pub use wait::{PATIENCE, eventually, until, within};

@@ -2,6 +2,7 @@
 
 use crate::{Finished, Process, Running, Terminal, http};
 use pitcrew_api::Health;
+use pitcrew_config::Dirs;
 use rustix::process::Signal;
 use std::{
     fs,
@@ -167,9 +168,13 @@ impl Sandbox {
 
     /// Where orchestrators of this home would answer.
     fn doors(&self) -> Vec<Door> {
-        let door = |id: &Path| {
-            let token = fs::read_to_string(id.join("token")).ok()?;
-            let socket = self.root().join("run/pitcrew").join(id.file_name()?).join("serve.sock");
+        let environment = self.environment.iter().cloned().collect();
+        let user = rustix::process::getuid().as_raw();
+        // Without a home nothing can have been started.
+        let Ok(dirs) = Dirs::from_env(&environment, user) else { return Vec::new() };
+        let door = |state: &Path| {
+            let token = fs::read_to_string(state.join("token")).ok()?;
+            let socket = dirs.runtime.join(state.file_name()?).join("serve.sock");
             Some(Door { socket, token: token.trim().to_owned() })
         };
         self.states().iter().filter_map(|it| door(it)).collect()

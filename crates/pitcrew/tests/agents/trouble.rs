@@ -27,9 +27,9 @@ fn fails_with_its_model(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
         let plan = crew.sandbox.plan(&plan(agent, "@fail 400 the model is out of order"));
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).says("0 of 1 completed");
-        let failure = crew.failure("task");
+        assert_eq!(crew.task("task").status, TaskStatus::Failed);
         let said = crew.conversation("task");
-        assert!(said.contains("the model is out of order"), "{failure:?}: {said}");
+        assert!(said.contains("the model is out of order"), "{said}");
     });
 }
 
@@ -46,14 +46,10 @@ fn a_model_error_behind_claude_is_not_success() {
 /// S0-007: whether the agent cares or not, its task is cancelled, and the sandbox proves that nothing of it is left.
 fn is_cancelled(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
-        let plan = crew.sandbox.plan(&plan(agent, "@sleep 10m\n@complete far too late"));
+        let plan = crew.sandbox.plan(&plan(agent, "@hold forever\n@complete far too late"));
         let running = crew.sandbox.start(&["run", &plan, "--yes"]);
         eventually("the model is asked for what it never says", || {
-            let calls = crew.model.calls();
-            let is_second =
-                |it: &serde_json::Value| it["messages"].to_string().contains("half.txt");
-            let hangs = calls.iter().filter(|it| is_second(&it.1) && !it.1["tools"].is_null());
-            (hangs.count() >= 2).then_some(())
+            crew.model.has_held("forever").then_some(())
         });
         crew.sandbox.pitcrew(&["cancel", "task"]).expect(0);
         running.wait().expect(5);

@@ -1,0 +1,92 @@
+//! A crew of real agents with a scripted model, and what can be tried with it.
+//!
+//! The tests and the table of tested agents stand on the same trials. A trial finds out what holds
+//! and why something does not; it judges nobody.
+
+mod finding;
+mod requests;
+mod plan;
+mod trouble;
+mod start;
+mod memory;
+
+pub use finding::{Aspect, Findings};
+pub use memory::PeakMemory;
+pub use plan::{Cast, four_tasks};
+pub use start::{Starts, starts};
+pub use trouble::{Trouble, trouble};
+
+use crate::{RealAgent, Sandbox, model::ModelServer, within};
+use pitcrew_views::{Attempt, BoardView, TaskView};
+use requests::Requests;
+use std::{fs, time::Duration};
+
+/// A sandbox whose backends are real agents, and their model.
+pub struct Crew {
+    // Dropped first: the agents end before their model does.
+    pub sandbox: Sandbox,
+    pub model: ModelServer,
+    /// How long a step of a trial may take.
+    pub patience: Duration,
+}
+
+impl Crew {
+    /// `binary` is what is tested.
+    pub fn new(binary: &str, agents: &[RealAgent], patience: Duration) -> Self {
+        let sandbox = Sandbox::new(binary);
+        let model = ModelServer::start();
+        let settings: Vec<String> = agents
+            .iter()
+            .enumerate()
+            .map(|(index, it)| {
+                let home = sandbox.root().join(format!("agent-{index}"));
+                it.settings(&home, &model.url())
+            })
+            .collect();
+        let folder = sandbox.home().join(".config/pitcrew");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("config.toml"), settings.join("\n")).expect("the settings");
+        Self { sandbox, model, patience }
+    }
+
+    #[track_caller]
+    pub fn board(&self) -> BoardView {
+        let board = self.sandbox.pitcrew(&["status", "--all", "--json"]).expect(0);
+        serde_json::from_str(&board.stdout).unwrap_or_else(|error| panic!("{error} in {board}"))
+    }
+
+    #[track_caller]
+    pub fn task(&self, key: &str) -> TaskView {
+        let task = self.board().tasks.into_iter().find(|it| it.key == key);
+        task.unwrap_or_else(|| panic!("there is no task {key}"))
+    }
+
+    /// What the agent of a task said and did.
+    pub fn conversation(&self, key: &str) -> String {
+        self.sandbox.pitcrew(&["logs", key]).expect(0).stdout
+    }
+
+    /// Waits until `look` finds something, and answers for a person meanwhile.
+    fn attend<T>(
+        &self,
+        requests: &mut Requests,
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Result<T, String> {
+        let found = within(self.patience, || {
+            requests.approve(&self.sandbox);
+            look()
+        });
+        found.ok_or_else(|| format!("nothing happened for {} s", self.patience.as_secs()))
+    }
+
+    fn await_end_of(&self, key: &str, requests: &mut Requests) -> Result<TaskView, String> {
+        self.attend(requests, || Some(self.task(key)).filter(|it| it.status.has_ended()))
+    }
+}
+
+/// The word for why an attempt failed, and its text.
+fn failure_of(attempt: &Attempt) -> Option<(String, String)> {
+    let failure = attempt.failure.as_ref()?;
+    let value = serde_json::to_value(failure).expect("a failure is plain data");
+    Some((value["kind"].as_str().unwrap_or_default().to_owned(), failure.to_string()))
+}

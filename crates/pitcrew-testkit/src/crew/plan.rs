@@ -1,0 +1,273 @@
+//! The plan of four tasks: an agent that works, one that asks, one that strays, and the built-in one.
+
+use super::{Aspect, Crew, Findings, Requests, failure_of};
+use pitcrew_model::{Failure, TaskStatus};
+use pitcrew_views::{Attempt, TaskView};
+use std::time::Instant;
+
+/// Who plays which part.
+#[derive(Clone, Copy)]
+pub struct Cast<'a> {
+    /// Edits, is refused by a check, and mends it.
+    pub mends: &'a str,
+    /// Runs a command, which a person has to allow, and works on while the orchestrator is killed.
+    pub asks: &'a str,
+    /// Writes outside its region, has a model that fails, and is cancelled.
+    pub strays: &'a str,
+}
+
+fn text(cast: Cast<'_>) -> String {
+    let Cast { mends, asks, strays } = cast;
+    format!(
+        r#"
+name = "four tasks"
+
+[[task]]
+id = "built-in"
+region = "ui"
+script = '''
+write ui/three.txt <<END
+three
+END
+complete wrote it
+'''
+
+[[task]]
+id = "mends"
+agent = "{mends}"
+region = "core"
+max_attempts = 2
+prompt = '''
+@say I begin.
+@read core/one.txt
+@edit core/one.txt one => two
+@write core/port.txt 8081
+@complete wrote the port
+@when attempt 2)
+@write core/port.txt 8080
+@complete mended the port
+'''
+checks = ["grep -q two core/one.txt", "grep -q 8080 core/port.txt"]
+
+[[task]]
+id = "asks"
+agent = "{asks}"
+region = "docs"
+depends_on = ["built-in"]
+max_attempts = 1
+prompt = '''
+@bash mkdir -p docs && cat ui/three.txt > docs/seen.txt
+@hold asks
+@complete looked at what the other did
+'''
+checks = "grep -q three docs/seen.txt"
+
+[[task]]
+id = "strays"
+agent = "{strays}"
+region = "lib"
+depends_on = ["mends"]
+max_attempts = 2
+prompt = '''
+@write lib/four.txt mine
+@write other/five.txt yours
+@complete wrote both
+@when attempt 2)
+@write lib/four.txt half
+@fail 400 the model is out of order
+@when attempt 3)
+@write lib/four.txt half
+@hold strays
+@complete far too late
+'''
+"#
+    )
+}
+
+/// Runs the plan, with all that happens to it.
+pub fn four_tasks(crew: &Crew, cast: Cast<'_>) -> Findings {
+    crew.sandbox.write("lib/four.txt", "four\n");
+    crew.sandbox.write("other/five.txt", "five\n");
+    crew.sandbox.commit("places to write to");
+    let plan = crew.sandbox.plan(&text(cast));
+    crew.sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let mut requests = Requests::default();
+    let killed = kill_while_held(crew, &mut requests);
+    let ended = crew.attend(&mut requests, || {
+        crew.board().plans.first().is_some_and(|it| it.status.has_ended()).then_some(())
+    });
+    let mut found = Findings::default();
+    let [mends, asks, strays] = ["mends", "asks", "strays"].map(|it| crew.task(it));
+    found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&mends)));
+    found.note(Aspect::Complete, completes(crew, &mends));
+    found.note(Aspect::Retry, retries(&mends));
+    found.note(Aspect::Permission, asks_first(&asks, &requests));
+    found.note(Aspect::Reattach, killed.and_then(|()| reattaches(crew, &asks)));
+    found.note(Aspect::Gate, is_refused(&strays));
+    found.note(Aspect::ModelError, fails_with_its_model(crew, &strays));
+    found.note(Aspect::Tokens, tells_tokens(crew, &[&mends, &asks]));
+    found.note(Aspect::Cost, tells_cost(&[&mends, &asks]));
+    found.note(Aspect::Cancel, ended.and_then(|()| is_cancelled(crew, &mut requests)));
+    found
+}
+
+/// Waits until the turn of one task is in its middle, and kills the orchestrator then.
+fn kill_while_held(crew: &Crew, requests: &mut Requests) -> Result<(), String> {
+    let held = crew.attend(requests, || {
+        let task = crew.task("asks");
+        match (crew.model.has_held("asks"), task.status.has_ended()) {
+            (true, _) => Some(Ok(())),
+            (false, true) => Some(Err(ended_early(&task))),
+            (false, false) => None,
+        }
+    });
+    held??;
+    crew.sandbox.kill_orchestrator();
+    // Whoever comes next starts another one.
+    crew.sandbox.pitcrew(&["status"]).expect(0);
+    crew.model.release("asks");
+    Ok(())
+}
+
+fn ended_early(task: &TaskView) -> String {
+    let failure = task.newest_attempt().and_then(failure_of);
+    failure.map_or_else(|| format!("it is {} before", task.status), |it| it.1)
+}
+
+fn first(task: &TaskView) -> Result<&Attempt, String> {
+    task.attempts.first().ok_or_else(|| format!("it never began: {:?}", task.reason))
+}
+
+fn edits(task: &TaskView) -> Result<String, String> {
+    match &first(task)?.failure {
+        Some(Failure::Checks { failed }) => {
+            match failed.iter().find(|it| it.command.contains("one.txt")) {
+                Some(check) => Err(format!("`{}` failed", check.command)),
+                None => Ok(String::new()),
+            }
+        }
+        Some(other) => Err(other.to_string()),
+        None => Err(format!("the first attempt succeeded, and should not; {}", task.status)),
+    }
+}
+
+fn completes(crew: &Crew, task: &TaskView) -> Result<String, String> {
+    let attempt = first(task)?;
+    match (attempt.summary.as_deref(), attempt.turns_count) {
+        (Some("wrote the port"), 1) => {}
+        (Some("wrote the port"), turns) => return Err(format!("only in turn {turns}")),
+        (Some(other), _) => return Err(format!("it said `{other}`")),
+        (None, _) => return Err("it never said so".into()),
+    }
+    let offered = |it: &(String, serde_json::Value)| {
+        it.1["tools"].to_string().contains("orchestrator_complete_task")
+    };
+    let by_tool = crew.model.calls().iter().any(offered);
+    Ok(if by_tool { "MCP".into() } else { "`pitcrew tool`".into() })
+}
+
+fn retries(task: &TaskView) -> Result<String, String> {
+    match (task.status, task.attempts.len()) {
+        (TaskStatus::Completed, 2) => Ok(String::new()),
+        (status, count) => Err(format!("{status} after {count} attempts: {}", ended_early(task))),
+    }
+}
+
+fn asks_first(task: &TaskView, requests: &Requests) -> Result<String, String> {
+    let asked: Vec<&str> = requests.of("asks").map(|it| it.title.as_str()).collect();
+    match (asked[..].iter().find(|it| it.contains("seen.txt")), task.status) {
+        (Some(_), TaskStatus::Completed) if asked.len() == 1 => Ok(String::new()),
+        (Some(_), TaskStatus::Completed) => Ok(format!("asked {} times", asked.len())),
+        (Some(_), _) => Err(format!("allowed, and then: {}", ended_early(task))),
+        (None, TaskStatus::Completed) => Err("nobody was asked".into()),
+        (None, _) => Err(ended_early(task)),
+    }
+}
+
+fn reattaches(crew: &Crew, task: &TaskView) -> Result<String, String> {
+    let attempt = first(task)?;
+    let prompted_count = crew.model.begun_count("# Task asks (");
+    match (task.status, attempt.turns_count, prompted_count) {
+        (TaskStatus::Completed, 1, 1) => Ok(String::new()),
+        (TaskStatus::Completed, turns, prompts) => {
+            Err(format!("{turns} turns and {prompts} prompts instead of one"))
+        }
+        (_, _, _) => Err(ended_early(task)),
+    }
+}
+
+fn is_refused(task: &TaskView) -> Result<String, String> {
+    match &first(task)?.failure {
+        Some(Failure::Gate { refusals, .. }) => {
+            let paths: Vec<&str> = refusals.iter().map(|it| it.path.as_str()).collect();
+            if paths == ["other/five.txt"] {
+                Ok(String::new())
+            } else {
+                Err(format!("refused is {}", paths.join(", ")))
+            }
+        }
+        Some(other) => Err(other.to_string()),
+        None => Err(format!("the first attempt succeeded, and should not; {}", task.status)),
+    }
+}
+
+fn fails_with_its_model(crew: &Crew, task: &TaskView) -> Result<String, String> {
+    let attempt = task.attempts.get(1).ok_or("there was no second attempt")?;
+    match failure_of(attempt) {
+        Some((kind, text)) if kind == "model" && text.contains("out of order") => Ok(String::new()),
+        Some((_, text)) => {
+            let told = crew.conversation("strays").contains("the model is out of order");
+            let told = if told { "; the log has the model's words" } else { "" };
+            Err(format!("{text}{told}"))
+        }
+        None => Err("it succeeded".into()),
+    }
+}
+
+fn tells_tokens(crew: &Crew, tasks: &[&TaskView]) -> Result<String, String> {
+    if let Some(task) = tasks.iter().find(|it| it.usage.tokens_in == 0 || it.usage.tokens_out == 0)
+    {
+        return Err(format!("none in `{}`", task.key));
+    }
+    let used = crew.board().plans.first().map(|it| it.usage).unwrap_or_default();
+    let (told_in, told_out) = crew.model.tokens_told();
+    let percent = |part: u64, whole: u64| part * 100 / whole.max(1);
+    Ok(format!(
+        "{} % in, {} % out",
+        percent(used.tokens_in + used.tokens_cached, told_in),
+        percent(used.tokens_out, told_out)
+    ))
+}
+
+fn tells_cost(tasks: &[&TaskView]) -> Result<String, String> {
+    match tasks.iter().find(|it| it.usage.cost_micros == 0) {
+        Some(task) => Err(format!("none in `{}`", task.key)),
+        None => Ok(String::new()),
+    }
+}
+
+/// One more attempt of the task that strays, which is stopped while its model thinks.
+fn is_cancelled(crew: &Crew, requests: &mut Requests) -> Result<String, String> {
+    let retried = crew.sandbox.pitcrew(&["retry", "strays"]);
+    if retried.code != Some(0) {
+        return Err(retried.stderr.trim().to_owned());
+    }
+    let held = crew.attend(requests, || {
+        let task = crew.task("strays");
+        match (crew.model.has_held("strays"), task.status.has_ended()) {
+            (true, _) => Some(Ok(())),
+            (false, true) => Some(Err(ended_early(&task))),
+            (false, false) => None,
+        }
+    });
+    held??;
+    let began = Instant::now();
+    crew.sandbox.pitcrew(&["cancel", "strays"]).expect(0);
+    let task = crew.await_end_of("strays", requests)?;
+    let took = began.elapsed();
+    if task.status == TaskStatus::Cancelled {
+        Ok(format!("{:.1} s", took.as_secs_f64()))
+    } else {
+        Err(format!("it is {}", task.status))
+    }
+}
