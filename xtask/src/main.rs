@@ -30,6 +30,8 @@ usage: cargo xtask COMMAND
           measure; all when none is named; --write puts the tables into docs/benchmarks.md
   agents  install [NAME]... [--all]
           install the real agents that tests run; those of the tests when none is named
+          NAME... | --all
+          try what they can do; --all writes docs/agents-tested.md
   model   [--port PORT]
           start the scripted model, to try real agents by hand";
 

@@ -1,0 +1,25 @@
+//! Tries agents one after the other and prints what they can do, as a document.
+//!
+//! `cargo xtask agents` builds the binary and runs this. Each trial is a process of its own, in a
+//! network that ends at this machine where that is possible, and has a time by which it is over.
+
+mod trial;
+mod document;
+
+use pitcrew_testkit::RealAgent;
+use std::error::Error;
+use trial::{Trial, Tried};
+
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["--trial", agent, trial] = words[..] {
+        return trial::run_here(agent, Trial::named(trial).ok_or("there is no such trial")?);
+    }
+    let names = if words.is_empty() { RealAgent::names() } else { words };
+    let tried: Vec<Tried> = names.into_iter().map(trial::try_agent).collect();
+    print!("{}", document::write(&tried));
+    Ok(())
+}

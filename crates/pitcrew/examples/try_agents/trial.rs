@@ -1,0 +1,137 @@
+//! One agent: its trials, each in a process with a bound.
+
+use crate::Outcome;
+use pitcrew_testkit::{
+    Process, RealAgent,
+    crew::{Cast, Crew, Findings, PeakMemory, Trouble, four_tasks, starts, trouble},
+    offline_command, within,
+};
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+use std::{process::Stdio, time::Duration};
+
+/// What a trial may take; whatever is left of it then is ended.
+const TRIAL_TIME_MAX: Duration = Duration::from_mins(10);
+/// What a step of it may take.
+const STEP_TIME_MAX: Duration = Duration::from_secs(150);
+const REFUSAL_TIME_MAX: Duration = Duration::from_secs(90);
+
+#[derive(Clone, Copy)]
+pub enum Trial {
+    Plan,
+    Trouble(Trouble),
+}
+
+impl Trial {
+    const ALL: &[Self] = &[Self::Plan, Self::Trouble(Trouble::Auth), Self::Trouble(Trouble::Quota)];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Trouble(Trouble::Auth) => "auth",
+            Self::Trouble(Trouble::Quota) => "quota",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.name() == name)
+    }
+}
+
+/// What became of one agent.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Tried {
+    pub name: String,
+    pub version: String,
+    /// Why there is nothing to tell.
+    pub missing: Option<String>,
+    pub findings: Findings,
+    /// Milliseconds, the least and the most.
+    pub initialize: Option<(u64, u64)>,
+    pub new_session: Option<(u64, u64)>,
+    pub peak_mib: u64,
+    /// What broke the trials themselves.
+    pub broken: Vec<String>,
+}
+
+pub fn try_agent(name: &str) -> Tried {
+    let agent = match RealAgent::find(name) {
+        Ok(agent) => agent,
+        Err(reason) => {
+            eprintln!("MISSING {name}: {reason}");
+            let missing = Some(reason);
+            return Tried { name: name.to_owned(), missing, ..Tried::default() };
+        }
+    };
+    let version = agent.version.to_owned();
+    let mut tried = Tried { name: name.to_owned(), version, ..Tried::default() };
+    for trial in Trial::ALL {
+        eprintln!("== {name}: {}", trial.name());
+        match run_apart(name, *trial) {
+            Ok(part) => {
+                tried.findings.0.extend(part.findings.0);
+                tried.initialize = tried.initialize.or(part.initialize);
+                tried.new_session = tried.new_session.or(part.new_session);
+                tried.peak_mib = tried.peak_mib.max(part.peak_mib);
+            }
+            Err(error) => tried.broken.push(format!("{}: {error}", trial.name())),
+        }
+    }
+    tried
+}
+
+/// Runs a trial in a process of its own; what it printed.
+fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
+    let this = std::env::current_exe()?;
+    // Codex takes no home below the folder for temporary files.
+    let beside = this.ancestors().nth(3).ok_or("examples are in the folder of the build")?;
+    let folder = tempfile::Builder::new().prefix("t").tempdir_in(beside)?;
+    let words = [this.to_str().ok_or("a path that is not UTF-8")?, "--trial", agent, trial.name()];
+    let mut child =
+        offline_command(&words).env("TMPDIR", folder.path()).stdout(Stdio::piped()).spawn()?;
+    let mut stdout = child.stdout.take().expect("it is piped");
+    let printed = std::thread::spawn(move || std::io::read_to_string(&mut stdout));
+    let ended = within(TRIAL_TIME_MAX, || child.try_wait().transpose());
+    if ended.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    for (process, _) in Process::naming(&folder.path().display().to_string()) {
+        process.signal(Signal::KILL);
+    }
+    let printed = printed.join().map_err(|_| "its output could not be read")??;
+    if ended.is_none() {
+        return Err(format!("not over after {} s", TRIAL_TIME_MAX.as_secs()).into());
+    }
+    let line = printed.lines().last().ok_or("it panicked")?;
+    Ok(serde_json::from_str(line)?)
+}
+
+/// The trial itself.
+pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
+    let agent = RealAgent::find(name)?;
+    let patience = match trial {
+        Trial::Plan => STEP_TIME_MAX,
+        Trial::Trouble(_) => REFUSAL_TIME_MAX,
+    };
+    let this = std::env::current_exe()?;
+    let folder = this.ancestors().nth(2).ok_or("examples are in a folder of the profile")?;
+    let binary = folder.join("pitcrew").canonicalize()?;
+    let crew = Crew::new(binary.to_str().ok_or("not UTF-8")?, &[agent], patience);
+    let memory = PeakMemory::watch(&crew.sandbox);
+    let findings = match trial {
+        Trial::Plan => four_tasks(&crew, Cast { mends: name, asks: name, strays: name }),
+        Trial::Trouble(which) => trouble(&crew, name, which),
+    };
+    let starts = starts(&crew.sandbox);
+    let range = |of: &[u64]| Some((*of.iter().min()?, *of.iter().max()?));
+    let tried = Tried {
+        findings,
+        initialize: range(&starts.initialize),
+        new_session: range(&starts.new_session),
+        peak_mib: memory.stop(),
+        ..Tried::default()
+    };
+    println!("{}", serde_json::to_string(&tried)?);
+    Ok(())
+}

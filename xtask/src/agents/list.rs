@@ -1,0 +1,105 @@
+//! The list of agents, and where they are kept.
+
+use crate::program::{Failure, root};
+use std::{env, fs, path::PathBuf};
+
+pub const LIST: &str = "crates/pitcrew-testkit/agents.txt";
+/// Says where the agents are, for machines that keep caches elsewhere.
+const FOLDER: &str = "PITCREW_AGENTS";
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub name: String,
+    pub source: Source,
+    pub package: String,
+    pub version: String,
+    pub program: String,
+    pub purpose: Use,
+}
+
+/// Where its package is from.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Source {
+    Npm {
+        /// Has to be run when the package is there.
+        script: Option<String>,
+    },
+    PyPi {
+        /// A package whose pinned version need not be the one.
+        loosened: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    InTests,
+    ByHand,
+}
+
+impl Agent {
+    /// The folder of its programs, inside its own.
+    pub fn programs(&self) -> &'static str {
+        match self.source {
+            Source::Npm { .. } => "node_modules/.bin",
+            Source::PyPi { .. } => "venv/bin",
+        }
+    }
+}
+
+pub fn folder() -> Result<PathBuf, Failure> {
+    let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    set(FOLDER)
+        .or_else(|| Some(cache()?.join("pitcrew/agents")))
+        .ok_or_else(|| Failure(format!("neither {FOLDER} nor HOME is set")))
+}
+
+pub fn listed() -> Result<Vec<Agent>, Failure> {
+    let path = root().join(LIST);
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure(format!("`{}` cannot be read: {error}", path.display())))?;
+    parse(&text)
+}
+
+fn parse(text: &str) -> Result<Vec<Agent>, Failure> {
+    let mut purpose = Use::InTests;
+    let mut agents = Vec::new();
+    for line in text.lines().filter(|it| !it.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (named, last) = match words[..] {
+            [] => {
+                purpose = Use::ByHand;
+                continue;
+            }
+            [name, package, version, program] => ([name, package, version, program], None),
+            [name, package, version, program, last] => {
+                ([name, package, version, program], Some(last.to_owned()))
+            }
+            _ => return Err(Failure(format!("{LIST} has a line that is no agent: {line}"))),
+        };
+        let [name, package, version, program] = named.map(str::to_owned);
+        let (source, package) = match package.strip_prefix("pypi:") {
+            Some(package) => (Source::PyPi { loosened: last }, package.to_owned()),
+            None => (Source::Npm { script: last }, package),
+        };
+        agents.push(Agent { name, source, package, version, program, purpose });
+    }
+    Ok(agents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_agents_can_be_read() {
+        let agents = listed().expect("a list");
+        let in_tests = agents.iter().filter(|it| it.purpose == Use::InTests);
+        assert_eq!(in_tests.map(|it| it.name.as_str()).collect::<Vec<_>>(), ["goose", "claude"]);
+        let has = |source: fn(&Source) -> bool| agents.iter().any(|it| source(&it.source));
+        assert!(has(|it| matches!(it, Source::Npm { script: Some(_) })));
+        assert!(has(|it| matches!(it, Source::PyPi { loosened: Some(_) })));
+        let failure = parse("goose 1").expect_err("words are missing");
+        assert!(failure.to_string().contains("no agent: goose 1"), "{failure}");
+    }
+}

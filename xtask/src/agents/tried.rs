@@ -1,0 +1,33 @@
+//! Tries agents, each with the same plan and the same troubles, and keeps the table of all.
+
+use super::{install, list::Agent};
+use crate::program::{self, Failure, root, run_cargo};
+use std::fs;
+
+const DOCUMENT: &str = "docs/agents-tested.md";
+
+/// Tries these and shows what they can do.
+pub fn some(agents: &[&Agent]) -> Result<(), Failure> {
+    print!("{}", measured(agents)?);
+    Ok(())
+}
+
+/// Tries all and writes the document.
+pub fn all(agents: &[Agent]) -> Result<(), Failure> {
+    let document = measured(&agents.iter().collect::<Vec<_>>())?;
+    fs::write(root().join(DOCUMENT), document)
+        .map_err(|error| Failure(format!("`{DOCUMENT}` cannot be written: {error}")))?;
+    println!("{DOCUMENT} is written");
+    Ok(())
+}
+
+fn measured(agents: &[&Agent]) -> Result<String, Failure> {
+    // One that cannot be installed is in the table, with the reason.
+    if let Err(failure) = install::install(agents) {
+        println!("WARNING {failure}");
+    }
+    run_cargo(&["build", "--quiet", "--package", "pitcrew", "--bin", "pitcrew"], &[])?;
+    let mut words = vec!["run", "--quiet", "--package", "pitcrew", "--example", "try_agents", "--"];
+    words.extend(agents.iter().map(|it| it.name.as_str()));
+    program::read(program::cargo(), &words)
+}
