@@ -22,6 +22,8 @@ mod notify;
 mod once;
 mod apply_settings;
 mod set_agents_max;
+mod quota;
+mod fleet;
 pub(crate) mod attempt_fails;
 mod effect_ended;
 mod agent_exited;

@@ -4,6 +4,7 @@ mod plan;
 mod task;
 mod attempt;
 mod worker;
+mod quota;
 mod result;
 
 pub(crate) use worker::{Allow, choose};
@@ -55,6 +56,8 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AttemptEnded { attempt, outcome, failure } => {
             attempt::ended(state, *attempt, *outcome, failure.as_ref());
         }
+        Event::BackendHeld { backend, until, .. } => quota::held(state, backend, *until),
+        Event::BackendReleased { backend, .. } => quota::released(state, backend),
         Event::WorkerMoved { worker, from, to, .. } => {
             worker::moved(state, *worker, *from, *to, at);
         }
@@ -125,6 +128,8 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::TaskDeployed { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::InterruptAsked { .. }
         | Event::AgentExited { .. }
@@ -177,6 +182,8 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::TaskDeployed { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }
         | Event::AgentReattached { .. }

@@ -22,6 +22,9 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
         TurnCause::Resumed => {
             "You were paused in the middle of your task. Go on where you stopped.\n".into()
         }
+        TurnCause::QuotaOver => {
+            "The limit that stopped you is over. Go on with your task where you stopped.\n".into()
+        }
     }
 }
 

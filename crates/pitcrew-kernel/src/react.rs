@@ -49,6 +49,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::TaskDeployed { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }
         | Event::AgentReattached { .. }

@@ -20,6 +20,7 @@ const ACTOR: Actor = Actor::Orchestrator;
 pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     end_overdue(state, now)
         .or_else(|| snapshot(state, now))
+        .or_else(|| release(state, now))
         .or_else(|| block(state))
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))
@@ -37,7 +38,8 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let queue = state.agenda.to_queue.first().map(|it| it.0);
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
     let snapshot = state.agenda.snapshots.first().map(|it| it.0);
-    queue.into_iter().chain(deadline).chain(snapshot).min()
+    let quota = state.quotas.values().filter_map(|it| it.until).min();
+    queue.into_iter().chain(deadline).chain(snapshot).chain(quota).min()
 }
 
 /// Attempts whose checkouts may go: the task is completed, so all its work is in the vault.
@@ -76,6 +78,13 @@ fn end_overdue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 fn snapshot(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (at, attempt) = *state.agenda.snapshots.first()?;
     (at <= now).then(|| vec![Event::SnapshotAsked { attempt }])
+}
+
+/// The limit of a provider is over.
+fn release(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let is_over = |it: Timestamp| it <= now;
+    let over = state.quotas.iter().find(|it| it.1.until.is_some_and(is_over));
+    Some(vec![Event::BackendReleased { backend: over?.0.clone(), actor: ACTOR }])
 }
 
 fn block(state: &State) -> Option<Vec<Event>> {

@@ -33,6 +33,8 @@ pub struct State {
     pub attempts: Table<AttemptId, Attempt>,
     pub workers: Table<WorkerId, Worker>,
     pub requests: Table<RequestId, Request>,
+    /// What is known of the limits of providers, by backend.
+    pub quotas: BTreeMap<String, Quota>,
     /// Effects that were asked for and have not ended.
     pub effects: BTreeSet<EffectId>,
     /// The effect that now tidies the vault.
@@ -187,6 +189,15 @@ pub enum Process {
     Gone,
 }
 
+/// Where a backend stands with the limits of its provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Nothing of the backend starts or goes on before.
+    pub until: Option<Timestamp>,
+    /// How often it was held since a turn went well.
+    pub holds_count: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub id: RequestId,
@@ -208,6 +219,7 @@ impl Default for State {
             attempts: Table::default(),
             workers: Table::default(),
             requests: Table::default(),
+            quotas: BTreeMap::new(),
             effects: BTreeSet::new(),
             tidying: None,
             agenda: Agenda::default(),
@@ -253,6 +265,15 @@ impl State {
         attempt.snapshot.is_none() && attempt.snapshot_due.is_none()
     }
 
+    /// The task's backend, while a limit of its provider is used up.
+    pub fn held_vendor<'a>(&self, task: &'a Task) -> Option<&'a str> {
+        task.spec.vendor().filter(|it| self.held_until(it).is_some())
+    }
+
+    pub fn held_until(&self, backend: &str) -> Option<Timestamp> {
+        self.quotas.get(backend)?.until
+    }
+
     pub fn plan_of(&self, attempt: &Attempt) -> &Plan {
         &self.plans[self.tasks[attempt.task].plan]
     }
@@ -261,6 +282,13 @@ impl State {
 impl Task {
     pub fn last_attempt(&self) -> Option<AttemptId> {
         self.attempts.last().copied()
+    }
+
+    /// Interruptions and limits of providers are not the agent's fault and do not count, up to a
+    /// limit that ends crash loops.
+    pub fn is_free(&self, failure: &Failure) -> bool {
+        matches!(failure, Failure::Interrupted | Failure::Quota { .. })
+            && self.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
     }
 }
 

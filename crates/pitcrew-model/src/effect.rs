@@ -164,4 +164,6 @@ pub enum TurnCause {
     },
     /// The plan was paused and goes on.
     Resumed,
+    /// The limit that ended the last turn is over.
+    QuotaOver,
 }

@@ -86,6 +86,17 @@ pub enum Event {
         outcome: Outcome,
         failure: Option<Failure>,
     },
+    /// A limit of the backend's provider is used up: nothing of it starts or goes on before `until`.
+    BackendHeld {
+        backend: String,
+        until: Timestamp,
+        reason: String,
+    },
+    /// The limit is over, or a person does not wait for that.
+    BackendReleased {
+        backend: String,
+        actor: Actor,
+    },
     WorkerMoved {
         worker: WorkerId,
         from: WorkerStatus,

@@ -277,7 +277,9 @@ impl fmt::Display for Failure {
                 }
             }
             Self::Protocol { message } => write!(f, "protocol: {message}"),
-            Self::Auth { message } => write!(f, "not logged in: {message}"),
+            Self::Auth { message } => {
+                write!(f, "the agent is not logged in: {message}; log in, then `pitcrew retry`")
+            }
             Self::Quota { message, .. } => write!(f, "a limit of the provider: {message}"),
             Self::Model { message } => write!(f, "the model failed: {message}"),
             Self::Budget(spending) => write!(f, "{spending}, and no more was granted"),

@@ -15,6 +15,15 @@ pub const INTERRUPTIONS_FREE_MAX: u32 = 20;
 pub const BACKOFF_MS_FIRST: u64 = 100;
 pub const BACKOFF_MS_MAX: u64 = 5_000;
 
+/// A model that has failed is given more time than an agent.
+pub const BACKOFF_MODEL_MS_FIRST: u64 = 2 * 1_000;
+pub const BACKOFF_MODEL_MS_MAX: u64 = 60 * 1_000;
+/// How long a limit of a provider is waited for where it does not say: doubled each time.
+pub const QUOTA_WAIT_MS_FIRST: u64 = 5 * 60 * 1_000;
+pub const QUOTA_WAIT_MS_MAX: u64 = 60 * 60 * 1_000;
+/// The longest that a provider is believed; the limits of a week are the longest there are.
+pub const QUOTA_TOLD_MS_MAX: u64 = 8 * 24 * 60 * 60 * 1_000;
+
 /// Two snapshots of a worker that is at work are at most this far apart.
 pub const SNAPSHOT_MS_MAX: u64 = 30 * 1_000;
 
@@ -76,6 +85,8 @@ pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
 
 const _: () = assert!(AGENTS_MAX_DEFAULT <= AGENTS_LIVE_MAX_DEFAULT);
 const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
+const _: () = assert!(QUOTA_WAIT_MS_FIRST <= QUOTA_WAIT_MS_MAX);
+const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);
 const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);

@@ -53,9 +53,9 @@ status!(
     /// Where a task stands. "Retrying" is what people call an attempt after the first.
     TaskStatus {
         /// Waits for dependencies, for its back-off or to be deployed.
-        Pending = "pending" => [Queued, Blocked, Cancelled],
+        Pending = "pending" => [Queued, Blocked, Failed, Cancelled],
         /// Ready; waits for a slot or a region.
-        Queued = "queued" => [Starting, Pending, Blocked, Cancelled],
+        Queued = "queued" => [Starting, Pending, Blocked, Failed, Cancelled],
         /// A dependency ended without being completed.
         Blocked = "blocked" => [Pending, Cancelled],
         Starting = "starting" => [Running, Pending, Failed, Cancelled],
@@ -75,9 +75,11 @@ status!(
     WorkerStatus {
         Created = "created" => [Starting, Killed, Failed],
         Starting = "starting" => [Running, Failed, Killed],
-        Running = "running" => [WaitingInput, WaitingPermission, Paused, Completed, Failed, Killed],
+        Running = "running" => [WaitingInput, WaitingPermission, WaitingQuota, Paused, Completed, Failed, Killed],
         WaitingInput = "waiting_input" => [Running, Paused, Completed, Failed, Killed],
-        WaitingPermission = "waiting_permission" => [Running, Paused, Completed, Failed, Killed],
+        WaitingPermission = "waiting_permission" => [Running, WaitingQuota, Paused, Completed, Failed, Killed],
+        /// A limit of its provider is used up; it goes on when that is over.
+        WaitingQuota = "waiting_quota" => [Running, Completed, Failed, Killed],
         Paused = "paused" => [Running, WaitingInput, WaitingPermission, Completed, Failed, Killed],
         Completed = "completed" => [],
         Failed = "failed" => [],
@@ -138,7 +140,10 @@ impl WorkerStatus {
 
     /// Parked: it keeps its session and its region, and frees its slot.
     pub fn is_parked(self) -> bool {
-        matches!(self, Self::WaitingInput | Self::WaitingPermission | Self::Paused)
+        matches!(
+            self,
+            Self::WaitingInput | Self::WaitingPermission | Self::WaitingQuota | Self::Paused
+        )
     }
 }
 

@@ -106,6 +106,8 @@ fn part(event: &Event) -> String {
         | Event::TaskMoved { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
         | Event::CompletionClaimed { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }

@@ -4,7 +4,7 @@ mod tasks;
 mod workers;
 
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Process, State, Worker};
+use pitcrew_kernel::{Process, State, Worker, next_due};
 use pitcrew_model::{PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
 
 pub fn slots_used(state: &State) -> u32 {
@@ -32,15 +32,16 @@ pub fn check(world: &World) {
     hold!(open.eq(state.effects.iter()), "the state knows what is open", "{:?}", state.effects);
     check_limits(world, state);
     for task in state.tasks.iter() {
-        tasks::check(state, task, world.settled_at);
+        tasks::check(world, task);
     }
     for attempt in state.attempts.iter() {
         tasks::check_attempt(world, attempt);
     }
     for worker in state.workers.iter() {
-        workers::check(state, worker, world.settled_at);
+        workers::check(world, worker);
     }
     check_requests(state);
+    check_quotas(world, state);
     check_plans(world, state);
 }
 
@@ -57,6 +58,16 @@ fn check_limits(world: &World, state: &State) {
     hold!(processes == counted, "processes are counted", "{processes}, not {counted}");
     let most = state.agents_live_max.max(world.processes_before);
     hold!(processes <= most, "no more processes live than may", "{processes} of {most}");
+}
+
+fn check_quotas(world: &World, state: &State) {
+    let known = state.quotas.iter().filter_map(|it| Some((it.0, it.1.until?)));
+    let held = world.ledger.held.iter().map(|it| (it.0, *it.1));
+    hold!(known.eq(held), "the state knows which backends are held", "{:?}", state.quotas);
+    for (backend, until) in &world.ledger.held {
+        let waits = *until > world.settled_at && next_due(state) <= Some(*until);
+        hold!(waits, "what is due later is not forgotten", "{backend} until {until}");
+    }
 }
 
 fn check_requests(state: &State) {

@@ -11,8 +11,8 @@ pub use rows::{Attempt, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, LandingStatus, PlanId, RequestId,
-    RequestKind, RequestStatus, TaskId, Timestamp, WorkerId, limits,
+    Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, LandingStatus, PlanId,
+    RequestId, RequestKind, RequestStatus, TaskId, Timestamp, WorkerId, limits,
 };
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ pub struct Ledger {
     pub attempts: Vec<Attempt>,
     pub workers: Vec<Worker>,
     pub requests: Vec<Request>,
+    /// Backends whose limit is used up.
+    pub held: BTreeMap<String, Timestamp>,
     /// Effects that have not ended, with the attempt whose checkout they remove.
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
@@ -46,6 +48,7 @@ impl Default for Ledger {
             attempts: Vec::new(),
             workers: Vec::new(),
             requests: Vec::new(),
+            held: BTreeMap::new(),
             open: BTreeMap::new(),
             reached: Reached::default(),
             timeouts_count: 0,
@@ -148,6 +151,8 @@ impl Ledger {
             Event::AttemptEnded { attempt, outcome, failure } => {
                 self.attempt_ended(*attempt, *outcome, failure.as_ref());
             }
+            Event::BackendHeld { backend, until, .. } => self.backend_held(backend, *until),
+            Event::BackendReleased { backend, actor } => self.backend_released(backend, *actor),
             Event::WorkerMoved { worker, from, to, .. } => self.worker_moved(*worker, *from, *to),
             Event::AgentStartAsked { worker } => self.start_asked(*worker),
             Event::TurnOpened { worker, cause } => self.turn_opened(id, *worker, cause),
@@ -186,6 +191,25 @@ impl Ledger {
             | Event::ToolDecided { .. }
             | Event::Abandoned { .. } => {}
         }
+    }
+
+    fn backend_held(&mut self, backend: &str, until: Timestamp) {
+        let (at, before) = (self.at, self.held.insert(backend.into(), until));
+        hold!(until > at, "a limit lasts", "{backend} until {until}, at {at}");
+        let longer = before.is_none_or(|it| it < until || it <= at);
+        hold!(longer, "a limit gets no shorter by itself", "{backend}: {before:?}, then {until}");
+    }
+
+    fn backend_released(&mut self, backend: &str, actor: Actor) {
+        let (at, until) = (self.at, self.held.remove(backend));
+        let over = until.is_some_and(|it| it <= at || actor == Actor::Person);
+        hold!(over, "a limit is waited for", "{backend} until {until:?}, at {at}");
+    }
+
+    /// A limit of the task's provider is used up.
+    pub fn is_held(&self, task: TaskId) -> bool {
+        let vendor = self.tasks[place(task.0)].vendor.as_ref();
+        vendor.is_some_and(|it| self.held.contains_key(it))
     }
 
     fn request_opened(

@@ -3,9 +3,9 @@
 use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
-    Actor, AgentRef, Approval, Command, CreatePlan, Deploy, Effort, Freshness, InputBody, Origin,
-    Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath, RequestId, RequestKind,
-    RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
+    Actor, AgentRef, Approval, BACKEND_COMMAND, Command, CreatePlan, Deploy, Effort, Freshness,
+    InputBody, Origin, Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath, RequestId,
+    RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
 };
 
 impl World {
@@ -57,6 +57,10 @@ impl World {
                 Command::DecideRequest { request, verdict, reason: None }
             }
         }));
+        let held = |it: &&Task| self.ledger.is_held(it.id) && !it.status.has_ended();
+        let held = self.state().tasks.iter().filter(held).map(|it| it.id);
+        let freshness = Freshness::Continue;
+        wanted.extend(held.map(|it| Command::RetryTasks { tasks: vec![it], freshness }));
         wanted.extend(self.state().tasks.iter().filter_map(|it| wanted_of_task(it, dice)));
         wanted.extend(self.state().plans.iter().filter_map(|it| wanted_of_plan(it, dice)));
         wanted
@@ -217,12 +221,14 @@ fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
     } else {
         TaskWork::Prompt { prompt }
     };
+    let ours = matches!(work, TaskWork::Command { .. }) && dice.one_in(2);
+    let backends = if ours { [BACKEND_COMMAND; 2] } else { ["agent", "other"] };
     TaskSpec {
         key: format!("t{index}"),
         work,
         region: region.into_iter().map(prefix).collect(),
         depends_on,
-        agent: AgentRef::backend("agent"),
+        agent: AgentRef::backend(dice.pick(&backends).expect("a backend")),
         checks: if dice.one_in(2) { vec!["check".into()] } else { Vec::new() },
         expected_files: Vec::new(),
         criteria: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Actor, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, NoteKind,
-    PermissionOption, PermissionOptionKind, Signal, StopReason, ToolUse, WorkerId,
+    PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse, WorkerId,
 };
 
 impl World {
@@ -23,16 +23,15 @@ impl World {
         match dice.below(10) {
             0 | 1 => self.git.write(attempt),
             2..5 if agent.calls.is_empty() => {
-                let stop = any_stop(dice);
+                let stop = any_stop(dice, self.now);
                 let claims = stop == StopReason::EndTurn && !dice.one_in(4);
-                let failed = matches!(stop, StopReason::Error { .. });
+                let fault = fault_of(&stop);
                 agent.end_turn(stop);
                 if claims {
                     self.git.write(attempt);
                     let (claim, summary) = (Claim::Success, "done".into());
                     self.by_worker(worker, Command::CompleteTask { attempt, claim, summary });
                 } else {
-                    let fault = if failed { Fault::TurnFailed } else { Fault::NoCompletion };
                     self.counters.count(fault);
                 }
             }
@@ -157,12 +156,40 @@ pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     Signal::PermissionAsked { worker, call, tool, options }
 }
 
-fn any_stop(dice: &mut Dice) -> StopReason {
-    match dice.below(12) {
+fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
+    let error = |cause| StopReason::Error { cause, message: "no".into() };
+    match dice.below(16) {
         0 => StopReason::MaxTokens,
         1 => StopReason::Refusal,
         2 => StopReason::Cancelled,
-        3 => StopReason::Error { cause: ErrorCause::Other, message: "no".into() },
+        3 => error(ErrorCause::Other),
+        4 | 5 => error(ErrorCause::Quota { until: until(dice, now) }),
+        6 if dice.one_in(3) => error(ErrorCause::Auth),
+        6 => error(ErrorCause::Model),
         _ => StopReason::EndTurn,
+    }
+}
+
+/// What a provider says of its limit: nothing, the truth, or nonsense.
+pub fn until(dice: &mut Dice, now: Timestamp) -> Option<Timestamp> {
+    match dice.below(6) {
+        0 => Some(Timestamp(now.0.saturating_sub(dice.below(1_000)))),
+        1 => Some(Timestamp(u64::MAX)),
+        2..5 => Some(now.plus(1 + dice.below(20_000))),
+        _ => None,
+    }
+}
+
+fn fault_of(stop: &StopReason) -> Fault {
+    match stop {
+        StopReason::Error { cause: ErrorCause::Auth, .. } => Fault::LoginMissing,
+        StopReason::Error { cause: ErrorCause::Quota { .. }, .. } => Fault::QuotaMet,
+        StopReason::Error { cause: ErrorCause::Model, .. } => Fault::ModelFailed,
+        StopReason::Error { cause: ErrorCause::Other, .. } => Fault::TurnFailed,
+        StopReason::EndTurn
+        | StopReason::MaxTokens
+        | StopReason::MaxTurnRequests
+        | StopReason::Refusal
+        | StopReason::Cancelled => Fault::NoCompletion,
     }
 }

@@ -55,7 +55,9 @@ pub fn worker_state(status: WorkerStatus) -> &'static str {
     match status {
         WorkerStatus::Created | WorkerStatus::Starting => "created",
         WorkerStatus::Running => "running",
-        WorkerStatus::WaitingInput | WorkerStatus::WaitingPermission => "idle",
+        WorkerStatus::WaitingInput
+        | WorkerStatus::WaitingPermission
+        | WorkerStatus::WaitingQuota => "idle",
         WorkerStatus::Paused => "paused",
         WorkerStatus::Completed => "completed",
         WorkerStatus::Failed | WorkerStatus::Killed => "error",

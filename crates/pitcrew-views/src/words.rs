@@ -30,6 +30,17 @@ pub fn stamp(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
+/// `14:00 UTC`; with the date where it is not within a day from `now`.
+pub fn clock(at: Timestamp, now: Timestamp) -> String {
+    let stamp = stamp(at);
+    let is_near = at.since(now) < 24 * 60 * 60 * 1_000;
+    match stamp.split_once('T') {
+        Some((_, time)) if is_near => format!("{} UTC", &time[..5]),
+        Some((date, time)) => format!("{date} {} UTC", &time[..5]),
+        None => stamp,
+    }
+}
+
 /// The Gregorian date of a day counted from 1970-01-01.
 fn civil(days: u64) -> (u64, u64, u64) {
     let mut year = 1_970;
@@ -82,6 +93,13 @@ mod tests {
                 "5124095576030 h 25 min"
             ]
         );
+    }
+
+    #[test]
+    fn a_time_of_another_day_has_its_date() {
+        let now = Timestamp(1_709_210_096_000);
+        assert_eq!(clock(now.plus(60_000), now), "12:35 UTC");
+        assert_eq!(clock(now.plus(25 * 3_600_000), now), "2024-03-01 13:34 UTC");
     }
 
     #[test]

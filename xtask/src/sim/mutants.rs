@@ -91,7 +91,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "an interruption costs an attempt" in "crates/pitcrew-kernel/src/decide/attempt_fails.rs":
         "what the orchestrator did to the agent is taken for the agent's fault";
-        "    free || task.attempts_spent + 1" => "    (free && false) || task.attempts_spent + 1"
+        "    task.is_free(failure) || task.attempts_spent + 1" => "    task.attempts_spent + 1"
 
     "a back-off is not waited for" in "crates/pitcrew-kernel/src/settle.rs":
         "the time in the queue is not compared with the clock";

@@ -1,5 +1,6 @@
 //! An attempt ends without success: what becomes of its worker, its work and its task.
 
+use super::{fleet, quota};
 use crate::{
     State,
     state::{Attempt, Checkout, Process, Task},
@@ -22,7 +23,15 @@ pub fn decide(
     let outcome = failure.outcome();
     let mut events = vec![Event::AttemptEnded { attempt, outcome, failure: Some(failure.clone()) }];
     events.extend(end_worker(state, it, &failure));
-    events.push(move_task(state, at, actor, it.task, failure));
+    let task = &state.tasks[it.task];
+    let hold = if let Failure::Quota { until, message } = &failure {
+        quota::hold(state, at, task, *until, message)
+    } else {
+        None
+    };
+    events.extend(hold);
+    events.push(move_task(state, at, actor, it.task, failure.clone()));
+    events.extend(fleet::fails_too(state, task, &failure));
     events
 }
 
@@ -70,7 +79,7 @@ fn move_task(state: &State, at: Timestamp, actor: Actor, task: TaskId, failure: 
     let (to, retry_at) = if cancelled {
         (TaskStatus::Cancelled, None)
     } else if failure.is_retryable() && has_attempts_left(it, &failure) {
-        (TaskStatus::Pending, Some(at.plus(back_off_ms(it))))
+        (TaskStatus::Pending, Some(at.plus(back_off_ms(it, &failure))))
     } else {
         (TaskStatus::Failed, None)
     };
@@ -79,15 +88,18 @@ fn move_task(state: &State, at: Timestamp, actor: Actor, task: TaskId, failure: 
 }
 
 fn has_attempts_left(task: &Task, failure: &Failure) -> bool {
-    let free = *failure == Failure::Interrupted
-        && task.interruptions_count < limits::INTERRUPTIONS_FREE_MAX;
-    free || task.attempts_spent + 1 < task.attempts_granted
+    task.is_free(failure) || task.attempts_spent + 1 < task.attempts_granted
 }
 
 /// Doubles from attempt to attempt, with a spread so that tasks that failed together do not return together.
-fn back_off_ms(task: &Task) -> u64 {
-    let doubled = limits::BACKOFF_MS_FIRST << task.attempts.len().saturating_sub(1).min(16);
-    let capped = doubled.min(limits::BACKOFF_MS_MAX);
+fn back_off_ms(task: &Task, failure: &Failure) -> u64 {
+    let (first, max) = if matches!(failure, Failure::Model { .. }) {
+        (limits::BACKOFF_MODEL_MS_FIRST, limits::BACKOFF_MODEL_MS_MAX)
+    } else {
+        (limits::BACKOFF_MS_FIRST, limits::BACKOFF_MS_MAX)
+    };
+    let doubled = first << task.attempts.len().saturating_sub(1).min(16);
+    let capped = doubled.min(max);
     let spread = (task.id.0 * 31 + task.attempts.len() as u64 * 17) % 25;
     capped - capped * spread / 100
 }
@@ -97,9 +109,15 @@ fn back_off_ms(task: &Task) -> u64 {
 fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
     let plan = state.plan_of(attempt);
     let mut failure = failure;
-    let interrupted = state.workers[attempt.worker].status == WorkerStatus::Paused;
-    if interrupted && matches!(failure, Failure::AgentExited { .. }) {
+    let worker = &state.workers[attempt.worker];
+    let stopped = matches!(worker.status, WorkerStatus::Paused | WorkerStatus::WaitingQuota);
+    if stopped && matches!(failure, Failure::AgentExited { .. }) {
         failure = Failure::Interrupted;
+    } else if let Failure::Auth { message } = &mut failure {
+        let backend = state.tasks[attempt.task].spec.vendor().unwrap_or_default();
+        if !message.contains(backend) {
+            *message = alloc::format!("{backend}: {message}");
+        }
     } else if let Failure::Checks { failed } = &mut failure {
         for check in failed {
             check.red_on_base = plan.red_on_base.contains(&check.command);

@@ -1,6 +1,6 @@
 //! A driver has done what it was told, or could not.
 
-use super::{attempt_fails, cancel, complete_task};
+use super::{attempt_fails, cancel, complete_task, quota};
 use crate::{
     State, removable,
     state::{Attempt, Comeback, Process, Worker},
@@ -166,12 +166,13 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
     if !attempt.is_open() {
         return Vec::new();
     }
+    let task = &state.tasks[attempt.task];
     let (from, to) = (it.status, WorkerStatus::Running);
     let reason = String::new();
     let mut events = vec![
         Event::WorkerMoved { worker, from, to, reason },
         Event::TaskMoved {
-            task: attempt.task,
+            task: task.id,
             from: TaskStatus::Starting,
             to: TaskStatus::Running,
             reason: Reason::Progress,
@@ -182,6 +183,8 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
         let (from, to) = (WorkerStatus::Running, WorkerStatus::Paused);
         let reason = "the plan is paused".to_string();
         events.push(Event::WorkerMoved { worker, from, to, reason });
+    } else if let Some(vendor) = state.held_vendor(task) {
+        events.push(waits_for_quota(worker, WorkerStatus::Running, vendor));
     } else {
         events.push(Event::TurnOpened { worker, cause: TurnCause::Start });
     }
@@ -199,10 +202,14 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
     }
     let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
     let goes_on = it.status == WorkerStatus::Paused || state.has_question(it) || has_turn(it);
-    if let StopReason::Error { cause, message } = stop
-        && it.status != WorkerStatus::Paused
-    {
-        return fails(failure_of(*cause, message.clone()));
+    if let StopReason::Error { cause, message } = stop {
+        let failure = failure_of(*cause, message.clone());
+        if let Some(events) = quota_used_up(state, input, it, &failure) {
+            return events;
+        }
+        if it.status != WorkerStatus::Paused {
+            return fails(failure);
+        }
     }
     if attempt.reminded && !goes_on {
         return fails(Failure::NoCompletion);
@@ -215,6 +222,45 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
         events.push(waits(it));
     }
     events
+}
+
+/// A limit of the provider ended the turn: the worker keeps what it has and waits, and its whole
+/// backend with it.
+fn quota_used_up(
+    state: &State,
+    input: &Input,
+    worker: &Worker,
+    failure: &Failure,
+) -> Option<Vec<Event>> {
+    let Failure::Quota { until, message } = failure else { return None };
+    let task = &state.tasks[state.attempts[worker.attempt].task];
+    let vendor = task.spec.vendor()?;
+    let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
+    events.extend(quota::hold(state, input.at, task, *until, message));
+    let asks = state.has_question(worker) || has_turn(worker);
+    match worker.status {
+        WorkerStatus::Running if asks => events.push(waits(worker)),
+        WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
+            events.push(waits_for_quota(worker.id, worker.status, vendor));
+        }
+        // It waits for something else already.
+        WorkerStatus::Created
+        | WorkerStatus::Starting
+        | WorkerStatus::Running
+        | WorkerStatus::WaitingInput
+        | WorkerStatus::WaitingPermission
+        | WorkerStatus::WaitingQuota
+        | WorkerStatus::Paused
+        | WorkerStatus::Completed
+        | WorkerStatus::Failed
+        | WorkerStatus::Killed => {}
+    }
+    Some(events)
+}
+
+fn waits_for_quota(worker: WorkerId, from: WorkerStatus, vendor: &str) -> Event {
+    let reason = alloc::format!("a limit of {vendor} is used up");
+    Event::WorkerMoved { worker, from, to: WorkerStatus::WaitingQuota, reason }
 }
 
 fn failure_of(cause: ErrorCause, message: String) -> Failure {
@@ -246,6 +292,9 @@ fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option
     }
     if state.has_question(worker) || has_turn(worker) {
         return Some(waits(worker));
+    }
+    if let Some(vendor) = state.held_vendor(&state.tasks[attempt.task]) {
+        return Some(waits_for_quota(worker.id, worker.status, vendor));
     }
     Some(Event::TurnOpened { worker: worker.id, cause: TurnCause::Reminder })
 }

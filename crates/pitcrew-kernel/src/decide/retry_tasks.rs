@@ -1,4 +1,5 @@
-//! A person grants tasks that ended one more attempt each.
+//! A person grants tasks that ended one more attempt each. One that a limit of its provider holds
+//! tries at once.
 
 use super::reopen;
 use crate::State;
@@ -11,10 +12,15 @@ pub fn decide(
     tasks: &[TaskId],
     freshness: Freshness,
 ) -> Result<Vec<Event>, Rejection> {
-    let unique: BTreeSet<TaskId> = tasks.iter().copied().collect();
+    let mut ended: BTreeSet<TaskId> = BTreeSet::new();
+    let mut held: BTreeSet<&str> = BTreeSet::new();
     let mut plans: BTreeSet<PlanId> = BTreeSet::new();
-    for task in &unique {
+    for task in tasks {
         let it = state.task(*task)?;
+        if let Some(backend) = state.held_vendor(it).filter(|_| !it.status.has_ended()) {
+            held.insert(backend);
+            continue;
+        }
         if !it.status.may_become(TaskStatus::Pending) || !it.status.has_ended() {
             return Err(Rejection::NotRetryable { task: *task, status: it.status });
         }
@@ -22,12 +28,14 @@ pub fn decide(
             return Err(Rejection::StillSaving { task: *task });
         }
         plans.insert(it.plan);
+        ended.insert(*task);
     }
-    let mut events = Vec::new();
+    let release = |it: &str| Event::BackendReleased { backend: it.into(), actor };
+    let mut events: Vec<Event> = held.into_iter().map(release).collect();
     for plan in plans {
         events.extend(reopen::decide(state, actor, plan, "retry")?);
     }
-    for task in unique {
+    for task in ended {
         let from = state.tasks[task].status;
         events.push(Event::RetryGranted { task, freshness, actor });
         let to = TaskStatus::Pending;

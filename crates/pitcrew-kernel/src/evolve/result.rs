@@ -1,6 +1,6 @@
 //! What drivers found out.
 
-use super::{attempt, worker};
+use super::{attempt, quota, worker};
 use crate::{
     State,
     state::{Checkout, Process},
@@ -20,7 +20,10 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::CheckoutPrepared { attempt, path, .. } => {
             checkout_there(state, *attempt, path);
         }
-        EffectResult::TurnEnded { worker, .. } => turn_ended(state, *worker, effect),
+        EffectResult::TurnEnded { worker, stop, .. } => {
+            quota::turn_ended(state, *worker, stop);
+            turn_ended(state, *worker, effect);
+        }
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
         EffectResult::WorkCollected { attempt, work } => {
             let row = state.attempts.row(*attempt);

@@ -4,7 +4,7 @@ use crate::{State, state::Task};
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
     Deploy, Failure, Freshness, KeptStates, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus,
-    Timestamp, exclusive, limits,
+    Timestamp, exclusive,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
@@ -78,10 +78,8 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     state.refresh_task(task);
 }
 
-/// Interruptions are not the agent's fault and do not count, up to a limit that ends crash loops.
 fn count_attempt(task: &mut Task, failure: &Failure) {
-    if *failure == Failure::Interrupted && task.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
-    {
+    if task.is_free(failure) {
         task.interruptions_count += 1;
     } else {
         task.attempts_spent += 1;

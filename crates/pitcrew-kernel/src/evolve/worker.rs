@@ -44,7 +44,20 @@ pub fn moved(
         } else if let Some(deadline) = it.deadline.take() {
             it.left_ms = deadline.since(at);
         }
+        if to == WorkerStatus::WaitingQuota {
+            go_on_after(it, TurnCause::QuotaOver);
+        }
     });
+}
+
+/// A worker that is stopped by a limit goes on where it was. It did not end its turn by itself, so
+/// it is not reminded.
+fn go_on_after(worker: &mut Worker, cause: TurnCause) {
+    let cause = if worker.turns_count == 0 { TurnCause::Start } else { cause };
+    worker.comebacks.retain(|it| *it != Comeback::Turn(TurnCause::Reminder));
+    if !worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
+        worker.comebacks.push_back(Comeback::Turn(cause));
+    }
 }
 
 pub fn start_asked(state: &mut State, worker: WorkerId) {
@@ -91,7 +104,8 @@ pub fn turn_opened(
     attempt.snapshot_due.get_or_insert(at.plus(limits::SNAPSHOT_MS_MAX));
     match cause {
         TurnCause::Reminder => attempt.reminded = true,
-        TurnCause::Start | TurnCause::Answer { .. } | TurnCause::Resumed => {}
+        TurnCause::Start | TurnCause::Answer { .. } | TurnCause::Resumed | TurnCause::QuotaOver => {
+        }
     }
     change(state, worker, |it| {
         it.turn = Some(effect);

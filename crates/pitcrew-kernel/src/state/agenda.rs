@@ -122,7 +122,9 @@ impl State {
             {
                 Due::Queue(task.not_before)
             }
-            TaskStatus::Queued if runs => Due::Start((task.region_key, plan.head.overlap)),
+            TaskStatus::Queued if runs && self.held_vendor(task).is_none() => {
+                Due::Start((task.region_key, plan.head.overlap))
+            }
             TaskStatus::Pending
             | TaskStatus::Queued
             | TaskStatus::Blocked
@@ -199,8 +201,23 @@ impl State {
             && attempt.is_open()
             && worker.status.is_parked()
             && worker.process == Process::Alive
-            && (worker.turn.is_some() || self.is_turn_kept(worker))
+            && (worker.turn.is_some() || self.may_have_turn(worker))
             && self.plan_of(attempt).status == PlanStatus::Active
+    }
+
+    /// What the last turn left is kept, and no limit stands against another one.
+    fn may_have_turn(&self, worker: &Worker) -> bool {
+        let task = &self.tasks[self.attempts[worker.attempt].task];
+        self.is_turn_kept(worker) && self.held_vendor(task).is_none()
+    }
+
+    /// What a backend's limit stops is looked at again.
+    pub(crate) fn refresh_backend(&mut self) {
+        let runs = |it: &&super::Plan| it.status == PlanStatus::Active;
+        let plans: Vec<PlanId> = self.plans.iter().filter(runs).map(|it| it.id).collect();
+        for plan in plans {
+            self.refresh_plan_wholly(plan);
+        }
     }
 
     pub(crate) fn refresh_plan(&mut self, plan: PlanId) {

@@ -7,6 +7,8 @@ mod regions;
 mod plans;
 mod approval;
 mod retries;
+mod quotas;
+mod backends;
 mod timeouts;
 mod workers;
 mod permissions;

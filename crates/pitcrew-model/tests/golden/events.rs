@@ -117,6 +117,12 @@ fn worker_events() -> Vec<Event> {
         Event::AgentReattached { worker: WORKER, away_ms: 1_500 },
         Event::CallTaken { worker: WORKER, nonce: "a1".into() },
         Event::ActivityNoted { worker: WORKER, note: "reads".into() },
+        Event::BackendHeld {
+            backend: "claude".into(),
+            until: Timestamp(1_700_000_000_000),
+            reason: "5 hours".into(),
+        },
+        Event::BackendReleased { backend: "claude".into(), actor: Actor::Person },
     ]
 }
 
@@ -167,6 +173,8 @@ golden!(
         RetryGranted,
         AttemptOpened,
         AttemptEnded,
+        BackendHeld,
+        BackendReleased,
         WorkerMoved,
         AgentStartAsked,
         TurnOpened,

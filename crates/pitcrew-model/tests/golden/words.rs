@@ -66,7 +66,7 @@ fn words_are_stored_as_ever() {
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
-        WorkerStatus ["created","starting","running","waiting_input","waiting_permission","paused","completed","failed","killed"]
+        WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","paused","completed","failed","killed"]
         RequestStatus ["at_user","approved","denied","answered","withdrawn"]
         LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
     "#]].assert_eq(&lines.concat());
@@ -109,8 +109,9 @@ golden!(
         TurnCause::Reminder,
         TurnCause::Answer { question: "Which?".into(), answer: "That".into() },
         TurnCause::Resumed,
+        TurnCause::QuotaOver,
     ],
-    [Start, Reminder, Answer, Resumed]
+    [Start, Reminder, Answer, Resumed, QuotaOver]
 );
 
 golden!(

@@ -4,7 +4,7 @@ use super::{
     Mood,
     failures::{exited, failed, gone},
 };
-use crate::{agents::Agent, broken::hold, counters::Fault, dice::Dice, world::World};
+use crate::{agents::Agent, broken::hold, counters::Fault, dice::Dice, words::until, world::World};
 use pitcrew_model::{
     AttemptId, EffectId, EffectResult, ErrorCause, Exit, Failure, Signal, StopReason, Usage,
     WorkerId,
@@ -24,6 +24,7 @@ impl World {
         fails: bool,
     ) -> EffectResult {
         let there = self.git.checkouts.get(&attempt).is_some_and(|it| it.there);
+        let now = self.now;
         let agent = self.agent(worker, attempt);
         if agent.alive {
             // It was started before and nobody heard of it.
@@ -39,9 +40,11 @@ impl World {
             let text = String::new();
             return failed(
                 attempt,
-                match dice.below(3) {
+                match dice.below(6) {
                     0 => Failure::AgentMissing { program: text.clone(), message: text },
                     1 => Failure::Protocol { message: text },
+                    2 if dice.one_in(2) => Failure::Auth { message: text },
+                    2 | 3 => Failure::Quota { until: until(dice, now), message: text },
                     _ => gone(),
                 },
             );

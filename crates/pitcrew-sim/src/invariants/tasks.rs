@@ -3,9 +3,10 @@
 use super::{processes, slots_used};
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
-use pitcrew_model::{Overlap, PlanStatus, TaskStatus, Timestamp, overlap};
+use pitcrew_model::{Overlap, PlanStatus, TaskStatus, overlap};
 
-pub fn check(state: &State, task: &Task, now: Timestamp) {
+pub fn check(world: &World, task: &Task) {
+    let (state, now) = (world.state(), world.settled_at);
     let plan = &state.plans[task.plan];
     let runs = plan.status == PlanStatus::Active && plan.base.is_some();
     let statuses = || task.depends_on.iter().map(|it| state.tasks[*it].status);
@@ -31,7 +32,8 @@ pub fn check(state: &State, task: &Task, now: Timestamp) {
             hold!(blocked, "what is blocked is blocked by something", "{}", task.id);
         }
         TaskStatus::Queued if runs => {
-            let free = slots_used(state) < state.agents_max
+            let free = !world.ledger.is_held(task.id)
+                && slots_used(state) < state.agents_max
                 && processes(state) < state.agents_live_max
                 && (plan.head.overlap == Overlap::Allow || !region_is_held(state, task));
             hold!(!free, "no ready task beside a free slot", "{}", task.id);

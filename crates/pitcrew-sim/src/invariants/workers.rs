@@ -1,11 +1,12 @@
 //! No worker waits that could go on, and none has more time than it was given.
 
 use super::slots_used;
-use crate::broken::hold;
-use pitcrew_kernel::{Comeback, Process, State, Worker, next_due};
-use pitcrew_model::{PlanStatus, Timestamp, WorkerStatus};
+use crate::{broken::hold, world::World};
+use pitcrew_kernel::{Comeback, Process, Worker, next_due};
+use pitcrew_model::{PlanStatus, WorkerStatus};
 
-pub fn check(state: &State, worker: &Worker, now: Timestamp) {
+pub fn check(world: &World, worker: &Worker) {
+    let (state, now) = (world.state(), world.settled_at);
     let attempt = &state.attempts[worker.attempt];
     let stopping = worker.process == Process::Stopping;
     hold!(!stopping || worker.deadline.is_none(), "what is over has no deadline", "{}", worker.id);
@@ -13,7 +14,8 @@ pub fn check(state: &State, worker: &Worker, now: Timestamp) {
         return;
     }
     let decided = worker.comebacks.iter().any(|it| matches!(it, Comeback::Permission { .. }));
-    let rests = worker.turn.is_none() && attempt.snapshot.is_none();
+    let held = world.ledger.is_held(attempt.task);
+    let rests = worker.turn.is_none() && attempt.snapshot.is_none() && !held;
     let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
     if worker.turn.is_some() && attempt.snapshot.is_none() {
         let due = attempt.snapshot_due;

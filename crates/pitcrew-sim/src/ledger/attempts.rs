@@ -39,6 +39,7 @@ impl Ledger {
 
     fn check_start(&self, task: TaskId) {
         let row = &self.tasks[place(task.0)];
+        hold!(!self.is_held(task), "a limit is waited for", "{task} starts");
         for dependency in &row.depends_on {
             let status = self.tasks[place(dependency.0)].status;
             let done = status == TaskStatus::Completed;
@@ -94,6 +95,8 @@ impl Ledger {
         hold!(open, "an attempt that has ended gets no turn", "{worker}");
         hold!(kept, "a turn begins when the last one is kept", "{worker}");
         let attempt = self.worker(worker).attempt;
+        let held = self.is_held(self.attempts[place(attempt.0)].task);
+        hold!(!held, "a limit is waited for", "{worker} gets a turn");
         let status = self.plan_of(attempt).status;
         hold!(status != PlanStatus::Paused, "a paused plan begins no turn", "{worker}");
         let row = self.worker(worker);

@@ -46,6 +46,9 @@ impl Ledger {
             row.not_before = retry_at.unwrap_or_default();
             if from.in_attempt() {
                 self.count_attempt(task, to, failure);
+            } else if to == TaskStatus::Failed {
+                let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. });
+                hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }
         }
         self.reached.tasks |= 1 << (from as u32) | 1 << (to as u32);
@@ -59,8 +62,8 @@ impl Ledger {
     /// As many attempts as were granted, no more and no less. What we interrupt ourselves is free.
     fn count_attempt(&mut self, task: TaskId, to: TaskStatus, failure: &Failure) {
         let row = self.task(task);
-        let free =
-            *failure == Failure::Interrupted && row.interruptions < limits::INTERRUPTIONS_FREE_MAX;
+        let not_its_fault = matches!(failure, Failure::Interrupted | Failure::Quota { .. });
+        let free = not_its_fault && row.interruptions < limits::INTERRUPTIONS_FREE_MAX;
         if free {
             row.interruptions += 1;
         } else {

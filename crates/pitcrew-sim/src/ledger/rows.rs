@@ -20,6 +20,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct Task {
     pub plan: PlanId,
+    pub vendor: Option<String>,
     pub status: TaskStatus,
     pub depends_on: Vec<TaskId>,
     pub region: Vec<RepoPath>,
@@ -104,6 +105,7 @@ impl Task {
     pub fn new(plan: PlanId, spec: &TaskSpec, depends_on: &[TaskId]) -> Self {
         Self {
             plan,
+            vendor: spec.vendor().map(str::to_owned),
             status: TaskStatus::Pending,
             depends_on: depends_on.to_vec(),
             region: spec.region.clone(),

@@ -19,6 +19,8 @@ pub struct Board {
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
     pub(super) requests: BTreeMap<RequestId, Asked>,
+    /// Backends that wait for a limit of their provider, and until when.
+    pub(super) held: BTreeMap<String, Timestamp>,
     /// What workers that have not ended do right now. In no event, and gone with us.
     pub(super) live: BTreeMap<WorkerId, Activity>,
 }
@@ -33,6 +35,7 @@ impl Default for Board {
             attempts: BTreeMap::new(),
             workers: BTreeMap::new(),
             requests: BTreeMap::new(),
+            held: BTreeMap::new(),
             live: BTreeMap::new(),
         }
     }

@@ -51,6 +51,10 @@ impl Board {
             Event::Abandoned { attempt, .. } => {
                 self.edit_attempt(*attempt, |it| it.abandoned = true);
             }
+            Event::BackendHeld { backend, until, .. } => {
+                self.held.insert(backend.clone(), *until);
+            }
+            Event::BackendReleased { backend, .. } => drop(self.held.remove(backend)),
             Event::WorkerMoved { worker, to, reason, .. } => {
                 self.live.retain(|it, _| it != worker || !to.has_ended());
                 self.edit_worker(*worker, |it| it.move_to(*to, reason, at));

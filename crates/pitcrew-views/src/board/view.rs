@@ -129,6 +129,7 @@ impl Board {
             WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running => true,
             WorkerStatus::WaitingInput
             | WorkerStatus::WaitingPermission
+            | WorkerStatus::WaitingQuota
             | WorkerStatus::Paused
             | WorkerStatus::Completed
             | WorkerStatus::Failed

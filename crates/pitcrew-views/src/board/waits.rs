@@ -4,7 +4,10 @@ use super::{
     facts::{Attempt, Board, Plan, Step, Task},
     view::Moment,
 };
-use crate::{plain, words::duration};
+use crate::{
+    plain,
+    words::{clock, duration},
+};
 use pitcrew_model::{
     Deploy, Overlap, PlanStatus, Reason, RepoPath, TaskId, TaskStatus, WorkerStatus, exclusive,
     overlap,
@@ -19,7 +22,7 @@ impl Board {
             TaskStatus::Pending => Some(self.why_pending(id, task, moment)),
             TaskStatus::Queued => Some(self.why_queued(task, moment)),
             TaskStatus::Starting => self.newest_attempt(task).map(|it| starting(it).to_owned()),
-            TaskStatus::Running => self.why_running(task),
+            TaskStatus::Running => self.why_running(task, moment),
             TaskStatus::Verifying | TaskStatus::Integrating => {
                 self.newest_attempt(task).map(|it| finishing(it).to_owned())
             }
@@ -60,6 +63,9 @@ impl Board {
         if plan.is_some_and(|it| it.status == PlanStatus::Paused) {
             return "the plan is paused".to_owned();
         }
+        if let Some(limit) = self.limit(task, moment) {
+            return limit;
+        }
         if plan.is_some_and(|it| it.head.overlap == Overlap::Wait)
             && let Some(holder) = self.region_holder(task, moment)
         {
@@ -83,7 +89,15 @@ impl Board {
         exclusive(&task.spec.region, shared).cloned().collect()
     }
 
-    fn why_running(&self, task: &Task) -> Option<String> {
+    /// What the task's provider says, while it says it.
+    fn limit(&self, task: &Task, moment: &Moment) -> Option<String> {
+        let backend = task.spec.vendor()?;
+        let until = self.held.get(backend)?;
+        let until = clock(*until, moment.now);
+        Some(format!("waits for the limit of {} until {until}", plain::line(backend)))
+    }
+
+    fn why_running(&self, task: &Task, moment: &Moment) -> Option<String> {
         let attempt = self.newest_attempt(task)?;
         let worker = self.workers.get(&attempt.worker)?;
         let waits = |what: &str| match worker.requests.first() {
@@ -93,6 +107,10 @@ impl Board {
         match worker.status {
             WorkerStatus::WaitingPermission => Some(waits("a permission")),
             WorkerStatus::WaitingInput => Some(waits("an answer")),
+            WorkerStatus::WaitingQuota => {
+                let limit = self.limit(task, moment);
+                Some(limit.unwrap_or_else(|| "waits for a slot to go on".to_owned()))
+            }
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),
             WorkerStatus::Created
             | WorkerStatus::Starting

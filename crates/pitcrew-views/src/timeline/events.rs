@@ -4,13 +4,17 @@ use super::{
     line::{About, Said},
     results,
 };
-use crate::{Board, inbox, plain, words::duration};
+use crate::{
+    Board, inbox, plain,
+    words::{clock, duration},
+};
 use pitcrew_model::{
     Actor, AttemptId, Claim, Entry, Event, Exit, Freshness, Reason, RequestId, RequestKind,
     RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
     let said = match &entry.event {
         Event::AgentsMaxSet { count } => slots(*count),
@@ -32,6 +36,12 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             About::Task(*task),
             format!("attempt {number} by {worker} from {}", start.short()),
         ),
+        Event::BackendHeld { backend, until, reason } => {
+            by_us(About::Workspace, held(backend, *until, entry.at, reason))
+        }
+        Event::BackendReleased { backend, actor } => {
+            by(*actor, About::Workspace, format!("{} may be used again", plain::line(backend)))
+        }
         Event::WorkerMoved { worker, from, to, reason } => {
             worker_moved(*worker, *from, *to, reason)?
         }
@@ -92,6 +102,11 @@ fn by_us(about: About, text: impl Into<String>) -> Said {
 fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
     let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
     by(actor, About::Request(request), format!("{request}: {}", inbox::title(kind)))
+}
+
+fn held(backend: &str, until: Timestamp, now: Timestamp, reason: &str) -> String {
+    let (backend, until, reason) = (plain::line(backend), clock(until, now), plain::line(reason));
+    format!("the limit of {backend} is used up until {until}: {reason}")
 }
 
 fn worked_on(worker: WorkerId, away_ms: u64) -> Said {
@@ -168,7 +183,7 @@ fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
         TurnCause::Start => return None,
         TurnCause::Reminder => "reminded to say that it is done",
         TurnCause::Answer { .. } => "gets the answer",
-        TurnCause::Resumed => "goes on",
+        TurnCause::Resumed | TurnCause::QuotaOver => "goes on",
     };
     Some(by_us(About::Worker(worker), text))
 }

@@ -105,6 +105,7 @@ fn a_worker_has_a_name_in_an_editor() {
         running = running
         waiting_input = idle
         waiting_permission = idle
+        waiting_quota = idle
         paused = paused
         completed = completed
         failed = error

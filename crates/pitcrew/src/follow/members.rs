@@ -73,9 +73,11 @@ impl Members {
 
 fn subject(event: &Event) -> Subject {
     match event {
-        Event::SettingsApplied { .. } | Event::AgentsMaxSet { .. } | Event::TidyAsked => {
-            Subject::Workspace
-        }
+        Event::SettingsApplied { .. }
+        | Event::AgentsMaxSet { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
+        | Event::TidyAsked => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
         | Event::PlanMoved { plan, .. }

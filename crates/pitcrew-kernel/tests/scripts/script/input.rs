@@ -5,7 +5,7 @@ use pitcrew_model::{
     Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
     EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing,
     NoteKind, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind,
-    Signal, Snapshot, StopReason, ToolUse, Usage, Verdict, Work, WorkerId,
+    Signal, Snapshot, StopReason, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -106,6 +106,10 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
         _ => return None,
     })
+}
+
+fn error(cause: ErrorCause, message: &str) -> StopReason {
+    StopReason::Error { cause, message: message.into() }
 }
 
 fn exit(words: &str) -> Exit {
@@ -210,8 +214,12 @@ fn for_worker(
         "turn" => {
             let stop = match words.split_once(' ').unwrap_or((words, "")) {
                 ("cancelled", _) => StopReason::Cancelled,
-                ("error", message) => {
-                    StopReason::Error { cause: ErrorCause::Other, message: message.into() }
+                ("error", message) => error(ErrorCause::Other, message),
+                ("no-login", message) => error(ErrorCause::Auth, message),
+                ("model-error", message) => error(ErrorCause::Model, message),
+                ("quota", until) => {
+                    let until = until.parse().ok().map(Timestamp);
+                    error(ErrorCause::Quota { until }, "usage limit reached")
                 }
                 _ => StopReason::EndTurn,
             };
@@ -326,6 +334,11 @@ fn failure(words: &str) -> Failure {
         "setup" => Failure::Setup { command: what(), code: Some(1), output: String::new() },
         "protocol" => Failure::Protocol { message: what() },
         "git" => Failure::Git { message: what() },
+        "no-login" => Failure::Auth { message: what() },
+        "quota" => {
+            let until = what().parse().ok().map(Timestamp);
+            Failure::Quota { until, message: "usage limit reached".into() }
+        }
         other => panic!("no failure is called `{other}`"),
     }
 }

@@ -39,6 +39,7 @@ fn reason(reason: &Reason) -> String {
 }
 
 /// The event as lines; empty where the effect says it all.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn event(event: &Event) -> String {
     let line = match event {
         Event::SettingsApplied { agents_max, agents_live_max } => {
@@ -70,6 +71,10 @@ pub fn event(event: &Event) -> String {
             let failure = failure.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{attempt} ended: {outcome}{}", because(&failure))
         }
+        Event::BackendHeld { backend, until, reason } => {
+            format!("{backend} is held until {} ms{}", until.0, because(reason))
+        }
+        Event::BackendReleased { backend, .. } => format!("{backend} is released"),
         Event::WorkerMoved { worker, from, to, reason } => {
             format!("{worker} {from} -> {to}{}", because(reason))
         }
@@ -171,5 +176,6 @@ fn cause(event: &Event) -> &'static str {
         TurnCause::Reminder => "reminder",
         TurnCause::Answer { .. } => "answer",
         TurnCause::Resumed => "resumed",
+        TurnCause::QuotaOver => "the limit is over",
     }
 }

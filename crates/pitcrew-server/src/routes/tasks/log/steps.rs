@@ -62,6 +62,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::TaskDeployed { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptOpened { .. }
+        | Event::BackendHeld { .. }
+        | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentStartAsked { .. }
         | Event::AgentReattached { .. }

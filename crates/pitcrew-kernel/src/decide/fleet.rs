@@ -1,0 +1,21 @@
+//! A backend that cannot be used at all: whoever has not started yet would only find out the same.
+
+use crate::{State, state::Task};
+use pitcrew_model::{Actor, Event, Failure, PlanStatus, Reason, TaskStatus};
+
+/// The tasks of the same backend that wait fail with it, for the same reason, and cost no attempt.
+pub fn fails_too(state: &State, first: &Task, failure: &Failure) -> impl Iterator<Item = Event> {
+    let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. });
+    let vendor = first.spec.vendor().filter(|_| stops);
+    let runs =
+        |it: &Task| matches!(state.plans[it.plan].status, PlanStatus::Active | PlanStatus::Paused);
+    let waits = |it: &Task| matches!(it.status, TaskStatus::Pending | TaskStatus::Queued);
+    let too = move |it: &&Task| {
+        vendor.is_some() && it.spec.vendor() == vendor && it.id != first.id && waits(it) && runs(it)
+    };
+    state.tasks.iter().filter(too).map(|it| {
+        let reason = Reason::Failure { failure: failure.clone(), retry_at: None };
+        let (from, to) = (it.status, TaskStatus::Failed);
+        Event::TaskMoved { task: it.id, from, to, reason, actor: Actor::Orchestrator }
+    })
+}

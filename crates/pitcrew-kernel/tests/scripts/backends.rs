@@ -1,0 +1,108 @@
+//! What is wrong with a backend is not found out task by task.
+
+use crate::script::{Script, check};
+use expect_test::expect;
+
+#[test]
+fn without_a_login_the_tasks_of_that_backend_that_have_not_started_fail_with_the_first() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a | b after a | c agent=codex | d
+            ~ plan other ask | e
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 no-login run `claude /login`
+            stopped worker-1
+            saved attempt-1
+            retry task-1
+        ",
+        &expect![[r#"
+            > turn worker-1 no-login run `claude /login`
+              attempt-1 ended: failed (the agent is not logged in: run `claude /login`; log in, then `pitcrew retry`)
+              worker-1 running -> failed (the agent is not logged in: run `claude /login`; log in, then `pitcrew retry`)
+              => stop worker-1
+              task-1 running -> failed (the agent is not logged in: run `claude /login`; log in, then `pitcrew retry`)
+              task-2 pending -> failed (the agent is not logged in: run `claude /login`; log in, then `pitcrew retry`)
+              task-4 queued -> failed (the agent is not logged in: run `claude /login`; log in, then `pitcrew retry`)
+              task-3 queued -> starting (a slot is free)
+              attempt-2 opened: task-3 #1 from base
+              => prepare checkout attempt-2
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > retry task-1
+              task-1 is granted one more attempt
+              task-1 failed -> pending (a person asked for a retry)
+              task-1 pending -> queued
+        "#]],
+    );
+}
+
+#[test]
+fn a_program_that_is_missing_is_looked_for_once() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a | b | c agent=builtin command=make
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            fail-start worker-1 missing claude
+        ",
+        &expect![[r#"
+            > fail-start worker-1 missing claude
+              attempt-1 ended: failed (agent `claude` cannot be started: not found)
+              worker-1 starting -> failed (agent `claude` cannot be started: not found)
+              => stop worker-1
+              task-1 starting -> failed (agent `claude` cannot be started: not found)
+              task-2 queued -> failed (agent `claude` cannot be started: not found)
+              task-3 queued -> starting (a slot is free)
+              attempt-2 opened: task-3 #1 from base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+/// It has more time than an agent, and the next attempt knows.
+#[test]
+fn a_model_that_fails_is_tried_again_and_never_called_unfinished() {
+    let mut script = Script::default();
+    let transcript = script.run(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1
+            turn worker-1 model-error overloaded, try later
+            stopped worker-1
+            saved attempt-1
+            tick +1s
+            tick +1s
+            ~ start task-1
+        ",
+    );
+    expect![[r#"
+        > turn worker-1
+          => prompt worker-1 (reminder)
+        > turn worker-1 model-error overloaded, try later
+          attempt-1 ended: failed (the model failed: overloaded, try later)
+          worker-1 running -> failed (the model failed: overloaded, try later)
+          => stop worker-1
+          task-1 running -> pending (the model failed: overloaded, try later; again at 1540 ms)
+        > stopped worker-1
+          => save work of attempt-1
+        > saved attempt-1
+          nothing
+        > tick +1s
+          nothing
+        > tick +1s
+          task-1 pending -> queued
+          task-1 queued -> starting (a slot is free)
+          attempt-2 opened: task-1 #2 from saved-1, judged against base
+          => prepare checkout attempt-2
+    "#]]
+    .assert_eq(&transcript);
+    let prompt = script.run("show prompt worker-2");
+    assert!(prompt.contains("the model failed: overloaded, try later"), "{prompt}");
+}

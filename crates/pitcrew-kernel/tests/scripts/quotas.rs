@@ -1,0 +1,442 @@
+//! Limits of providers: who meets one waits, and with it the whole backend.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// It keeps its session and its checkout, and gives its slot to a task of another backend.
+#[test]
+fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a timeout=10s | b | c agent=codex
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +4s
+            turn worker-1 quota 1000000
+            ~ tick +600s
+            ~ start task-3
+            ~ finish task-3
+            tick +395s
+            tick +1s
+            tick +5s
+            tick +2s
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 1000000
+              claude is held until 1000000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+              task-3 queued -> starting (a slot is free)
+              attempt-2 opened: task-3 #1 from base
+              => prepare checkout attempt-2
+            > tick +395s
+              nothing
+            > tick +1s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > tick +5s
+              nothing
+            > tick +2s
+              attempt-1 ended: timeout (timed out after 10 s)
+              worker-1 running -> killed (timed out after 10 s)
+              => stop worker-1
+              task-1 running -> pending (timed out after 10 s; again at 1007077 ms)
+              task-2 queued -> starting (a slot is free)
+              attempt-3 opened: task-2 #1 from base
+              => prepare checkout attempt-3
+        "#]],
+    );
+}
+
+#[test]
+fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 quota
+            tick +300s
+            turn worker-1 quota
+            tick +600s
+            turn worker-1 quota
+            ~ tick +1200s
+            ~ turn worker-1 quota
+            ~ tick +2400s
+            turn worker-1 quota
+            tick +3600s
+            ask attempt-1 which way?
+            turn worker-1
+            answer request-1 that way
+            turn worker-1 quota
+        ",
+        &expect![[r#"
+            > turn worker-1 quota
+              claude is held until 300000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > tick +300s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > turn worker-1 quota
+              claude is held until 900000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > tick +600s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > turn worker-1 quota
+              claude is held until 2100000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-1 quota
+              claude is held until 8100000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > tick +3600s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > ask attempt-1 which way?
+              request-1: "which way?"
+            > turn worker-1
+              worker-1 running -> waiting_input (it asked a person)
+            > answer request-1 that way
+              request-1 at_user -> answered (that way)
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+            > turn worker-1 quota
+              claude is held until 8400000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+        "#]],
+    );
+}
+
+#[test]
+fn an_absurd_time_is_not_believed() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +5s
+            turn worker-1 quota 4000
+            tick +300s
+            turn worker-1 quota 99999999999999
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 4000
+              claude is held until 305000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > tick +300s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > turn worker-1 quota 99999999999999
+              claude is held until 691505000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+        "#]],
+    );
+}
+
+/// Two workers meet the same limit; the later time counts.
+#[test]
+fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            turn worker-1 quota 60000
+            turn worker-2 quota
+            tick +60s
+            turn worker-1 quota 100000
+            turn worker-2 quota 200000
+            tick +40s
+            tick +100s
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 60000
+              claude is held until 60000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-2 quota
+              worker-2 running -> waiting_quota (a limit of claude is used up)
+            > tick +60s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+              worker-2 waiting_quota -> running (a slot is free)
+              => prompt worker-2 (the limit is over)
+            > turn worker-1 quota 100000
+              claude is held until 100000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-2 quota 200000
+              claude is held until 200000 ms (usage limit reached)
+              worker-2 running -> waiting_quota (a limit of claude is used up)
+            > tick +40s
+              nothing
+            > tick +100s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+              worker-2 waiting_quota -> running (a slot is free)
+              => prompt worker-2 (the limit is over)
+        "#]],
+    );
+}
+
+#[test]
+fn a_person_does_not_have_to_wait() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ turn worker-1 quota
+            retry task-2
+            retry task-2
+        ",
+        &expect![[r#"
+            > retry task-2
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > retry task-2
+              rejected: task-2 cannot be retried: it is queued
+        "#]],
+    );
+}
+
+#[test]
+fn what_waits_for_a_limit_can_be_cancelled() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ turn worker-1 quota
+            cancel task-1
+            cancel plan-1
+        ",
+        &expect![[r#"
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 waiting_quota -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+            > cancel plan-1
+              plan-1 active -> cancelled (cancelled)
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 created -> killed (cancelled by person)
+              task-2 starting -> cancelled (cancelled by person)
+        "#]],
+    );
+}
+
+/// It cost the agent nothing: whoever ends while it waits was interrupted.
+#[test]
+fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_over() {
+    check(
+        "
+            ~ plan demo | a attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 quota
+            exited worker-1 killed
+            saved attempt-1
+            tick +1s
+            tick +300s
+        ",
+        &expect![[r#"
+            > turn worker-1 quota
+              claude is held until 300000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > exited worker-1 killed
+              worker-1 exited: signal 9
+              attempt-1 ended: failed (interrupted before it was done)
+              worker-1 waiting_quota -> failed (interrupted before it was done)
+              => save work of attempt-1
+              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+            > saved attempt-1
+              nothing
+            > tick +1s
+              task-1 pending -> queued
+            > tick +300s
+              claude is released
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn a_limit_that_ends_while_the_plan_is_paused_is_noticed_when_it_goes_on() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ turn worker-1 quota
+            pause plan-1
+            turn worker-2 quota
+            tick +300s
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+              worker-2 running -> paused (the plan is paused)
+              => interrupt worker-2
+            > turn worker-2 quota
+              nothing
+            > tick +300s
+              claude is released
+            > resume plan-1
+              plan-1 paused -> active
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+              worker-2 paused -> running (a slot is free)
+              => prompt worker-2 (resumed)
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_waits_for_the_limit_too() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ask attempt-1 which way?
+            turn worker-1 quota
+            answer request-1 that way
+            tick +300s
+        ",
+        &expect![[r#"
+            > ask attempt-1 which way?
+              request-1: "which way?"
+            > turn worker-1 quota
+              claude is held until 300000 ms (usage limit reached)
+              worker-1 running -> waiting_input (it asked a person)
+            > answer request-1 that way
+              request-1 at_user -> answered (that way)
+            > tick +300s
+              claude is released
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+        "#]],
+    );
+}
+
+#[test]
+fn calls_that_waited_for_permission_are_over_with_the_turn_that_met_the_limit() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 execute make
+            turn worker-1 quota
+            tick +300s
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > turn worker-1 quota
+              request-1 at_user -> withdrawn
+              claude is held until 300000 ms (usage limit reached)
+              worker-1 waiting_permission -> waiting_quota (a limit of claude is used up)
+            > tick +300s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+        "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_is_ready_during_a_limit_waits_before_its_first_turn() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ checkout attempt-2
+            ~ start task-1
+            ~ turn worker-1 quota
+            ready worker-2
+            tick +300s
+        ",
+        &expect![[r#"
+            > ready worker-2
+              worker-2 starting -> running
+              task-2 starting -> running
+              worker-2 running -> waiting_quota (a limit of claude is used up)
+            > tick +300s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+              worker-2 waiting_quota -> running (a slot is free)
+              => prompt worker-2 (start)
+        "#]],
+    );
+}
+
+#[test]
+fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
+    check(
+        "
+            ~ plan demo | a attempts=1
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            fail-start worker-1 quota 90000
+            stopped worker-1
+            saved attempt-1
+            tick +1s
+            tick +89s
+        ",
+        &expect![[r#"
+            > fail-start worker-1 quota 90000
+              attempt-1 ended: failed (a limit of the provider: usage limit reached)
+              worker-1 starting -> failed (a limit of the provider: usage limit reached)
+              => stop worker-1
+              claude is held until 90000 ms (usage limit reached)
+              task-1 starting -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > tick +1s
+              task-1 pending -> queued
+            > tick +89s
+              claude is released
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn our_own_commands_wait_for_nobodys_limit() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a agent=builtin command=make
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 quota 90000
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 90000
+              attempt-1 ended: failed (a limit of the provider: usage limit reached)
+              worker-1 running -> failed (a limit of the provider: usage limit reached)
+              => stop worker-1
+              task-1 running -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+        "#]],
+    );
+}
