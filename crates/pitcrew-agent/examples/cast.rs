@@ -1,6 +1,6 @@
 //! The processes of a real session, in one program: the tests start it as shim, agent and MCP server.
 
-use pitcrew_agent::{Options, agent_main};
+use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve_stdio};
 use serde_json::{Value, json};
 use std::{
@@ -24,11 +24,33 @@ async fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["agent", "--model", setup] => {
+            let model = Some(model(&serde_json::from_str(setup).expect("a setup")));
+            agent_main(Options { model, ..Options::default() }).await
+        }
         ["mcp", log] => {
             serve_stdio(Log(log.into())).await.expect("the session is served");
             ExitCode::SUCCESS
         }
         other => panic!("no such part: {other:?}"),
+    }
+}
+
+fn model(setup: &Value) -> ModelSetup {
+    let text = |key: &str| setup[key].as_str().map(str::to_owned);
+    ModelSetup {
+        provider: text("provider").expect("a provider").parse().expect("a provider"),
+        name: "scripted".to_owned(),
+        endpoint: text("endpoint"),
+        key: text("key").map_or(Key::Missing("KEY is not set".to_owned()), Key::Given),
+        withheld: vec!["GIVEN".to_owned()],
+        max_output_tokens: None,
+        context_tokens: setup["context_tokens"].as_u64().unwrap_or(100_000),
+        prices: setup["priced"].as_bool().map(|_| Prices {
+            input: 3_000_000,
+            output: 15_000_000,
+            cached: 300_000,
+        }),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The agent's process: answers the client's requests and hands turns to tasks.
 
 use crate::{
+    model::{Client, Failure, ModelSetup},
     prompt::Prompt,
     script::Script,
     session::{Progress, Session},
     tools::{Server, ServerSpec},
-    turn,
+    turn::{self, Ended},
     wire::{
         self, Agent, CancelNotification, CloseSessionRequest, CloseSessionResponse, Connection,
         ContentBlock, Error, InitializeRequest, McpServer, NewSessionRequest, NewSessionResponse,
@@ -26,6 +27,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Options {
     /// The text of a script that is run when no prompt brings one.
     pub script: Option<String>,
+    /// With a model a prompt is words and nothing else: what it quotes is never an order.
+    pub model: Option<ModelSetup>,
 }
 
 impl Options {
@@ -35,13 +38,17 @@ impl Options {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("failed to read the script `{shown}`: {error}"))?;
         Script::parse(&text).map_err(|error| format!("script `{shown}`: {error}"))?;
-        Ok(Self { script: Some(text) })
+        Ok(Self { script: Some(text), model: None })
     }
 }
 
 /// Serves ACP on standard input and output until the client closes them.
 pub async fn agent_main(options: Options) -> ExitCode {
-    let house = Arc::new(House { options, sessions: Mutex::default() });
+    let model = options.model.map(|setup| {
+        let client = Client::new(&setup);
+        Model { setup, client }
+    });
+    let house = Arc::new(House { script: options.script, model, sessions: Mutex::default() });
     let served = serve(&house).await;
     house.close_all();
     match served {
@@ -55,8 +62,15 @@ pub async fn agent_main(options: Options) -> ExitCode {
 
 /// Everything that is going on in this process.
 struct House {
-    options: Options,
+    script: Option<String>,
+    model: Option<Model>,
     sessions: Mutex<Sessions>,
+}
+
+/// The model that every session asks. Where it cannot be asked, each turn says why.
+pub(crate) struct Model {
+    pub setup: ModelSetup,
+    pub client: Result<Client, Failure>,
 }
 
 #[derive(Default)]
@@ -99,7 +113,7 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
                 let turn = house.begin_turn(&request);
                 cx.spawn(async move {
                     let ended = match turn {
-                        Ok(turn) => Ok(house.run_turn(turn, &request).await),
+                        Ok(turn) => house.run_turn(turn, &request).await,
                         Err(error) => Err(error),
                     };
                     responder.respond_with_result(ended).ok();
@@ -166,17 +180,18 @@ impl House {
             let cwd = request.cwd.display();
             return Err(wire::invalid(format!("the folder `{cwd}` does not exist")));
         }
+        let withheld = self.model.as_ref().map_or_else(Vec::new, |it| it.setup.withheld.clone());
         let mut servers = Vec::new();
         for server in request.mcp_servers {
             let spec = spec(server)?;
-            let started = Server::start(&spec, &request.cwd).await;
+            let started = Server::start(&spec, &request.cwd, &withheld).await;
             servers.push(started.map_err(|error| wire::invalid(error.to_string()))?);
         }
         let mut sessions = self.sessions();
         sessions.opened_count += 1;
         let id = SessionId::new(format!("session-{}", sessions.opened_count));
         let teller = Teller::new(connection, id.clone());
-        let session = Session::new(request.cwd, servers, teller);
+        let session = Session::new(request.cwd, servers, teller, withheld);
         sessions.by_id.insert(id.0.clone(), Arc::new(session));
         Ok(NewSessionResponse::new(id))
     }
@@ -189,14 +204,24 @@ impl House {
         }
     }
 
-    async fn run_turn(&self, turn: Turn, request: &PromptRequest) -> PromptResponse {
+    async fn run_turn(&self, turn: Turn, request: &PromptRequest) -> Result<PromptResponse, Error> {
         let Turn { session, mut progress, cancel } = turn;
-        let prompt = Prompt::parse(&text(&request.prompt));
-        let stop = turn::run(&session, &mut progress, prompt, &self.options, &cancel).await;
+        let words = text(&request.prompt);
+        let ended = match &self.model {
+            Some(model) => turn::talk(&session, &mut progress, &words, model, &cancel).await,
+            None => {
+                let (prompt, script) = (Prompt::parse(&words), self.script.as_deref());
+                let stop = turn::run(&session, &mut progress, prompt, script, &cancel).await;
+                Ok(Ended { stop, usage: None })
+            }
+        };
         session.end_turn(progress);
         // The client wants to see its cancellation confirmed, whatever the step made of it.
-        let stop = if cancel.is_cancelled() { StopReason::Cancelled } else { stop };
-        PromptResponse::new(stop)
+        if cancel.is_cancelled() {
+            let usage = ended.ok().and_then(|it| it.usage);
+            return Ok(PromptResponse::new(StopReason::Cancelled).usage(usage));
+        }
+        ended.map(|Ended { stop, usage }| PromptResponse::new(stop).usage(usage))
     }
 }
 
@@ -213,10 +238,13 @@ fn spec(server: McpServer) -> Result<ServerSpec, Error> {
     })
 }
 
-/// The words of a prompt. Without a model there is nothing to do with a picture.
+/// The words of a prompt. Pictures are not looked at, and links are words.
 fn text(prompt: &[ContentBlock]) -> String {
-    let texts = prompt.iter().filter_map(|block| {
-        if let ContentBlock::Text(text) = block { Some(text.text.as_str()) } else { None }
+    let texts = prompt.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        ContentBlock::ResourceLink(link) => Some(link.uri.as_str()),
+        // The library's enum may grow.
+        ContentBlock::Image(_) | ContentBlock::Audio(_) | ContentBlock::Resource(_) | _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

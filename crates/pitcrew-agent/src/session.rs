@@ -1,6 +1,7 @@
-//! One session: its folder, its tools, and how far its script has come.
+//! One session: its folder, its tools, how far its script has come, and its conversation.
 
 use crate::{
+    model::Conversation,
     script::{Script, ScriptError, Step},
     tools::Server,
     wire::Teller,
@@ -13,6 +14,8 @@ pub(crate) struct Session {
     pub cwd: PathBuf,
     pub servers: Vec<Server>,
     pub teller: Teller,
+    /// Variables that no program of the session may see.
+    pub withheld: Vec<String>,
     /// Absent while a turn has it.
     progress: Mutex<Option<Progress>>,
     /// Cancels the turn that is going on.
@@ -29,6 +32,9 @@ pub(crate) struct Progress {
     pub words: String,
     /// A script from a file has been taken: it is run once.
     pub took_file: bool,
+    pub conversation: Conversation,
+    /// Millionths of a US dollar that the conversation has cost, where that is known.
+    pub cost_micros: u64,
 }
 
 struct Running {
@@ -38,11 +44,12 @@ struct Running {
 }
 
 impl Session {
-    pub fn new(cwd: PathBuf, servers: Vec<Server>, teller: Teller) -> Self {
+    pub fn new(cwd: PathBuf, servers: Vec<Server>, teller: Teller, withheld: Vec<String>) -> Self {
         Self {
             cwd,
             servers,
             teller,
+            withheld,
             progress: Mutex::new(Some(Progress::default())),
             cancel: Mutex::default(),
         }
@@ -65,11 +72,7 @@ impl Session {
     }
 
     /// Calls a tool of the session's MCP servers.
-    pub async fn call(
-        &self,
-        tool: &'static str,
-        arguments: Map<String, Value>,
-    ) -> Result<String, String> {
+    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<String, String> {
         match self.servers.iter().find(|it| it.has(tool)) {
             Some(server) => server.call(tool, arguments).await,
             None => Err(format!(

@@ -1,7 +1,7 @@
 //! The MCP servers that a session brings: the only way to report, and the only place that names
 //! the MCP library.
 
-use crate::policy;
+use crate::{model::ToolSpec, policy};
 use pitcrew_process::{Owned, Piped, spawn_piped};
 use rmcp::{
     RoleClient, ServiceExt,
@@ -31,16 +31,21 @@ pub(crate) struct ServerSpec {
     pub env: Vec<(String, String)>,
 }
 
-/// A running MCP server with the names of its tools.
+/// A running MCP server with its tools.
 pub(crate) struct Server {
+    pub name: String,
+    pub tools: Vec<ToolSpec>,
     service: RunningService<RoleClient, ()>,
-    tools: Vec<String>,
     /// Ended when the session is dropped.
     _program: Owned,
 }
 
 impl Server {
-    pub async fn start(spec: &ServerSpec, cwd: &Path) -> Result<Self, StartError> {
+    pub async fn start(
+        spec: &ServerSpec,
+        cwd: &Path,
+        withheld: &[String],
+    ) -> Result<Self, StartError> {
         let failed = |reason: String| StartError {
             name: spec.name.clone(),
             command: spec.command.display().to_string(),
@@ -48,25 +53,27 @@ impl Server {
         };
         let mut argv: Vec<OsString> = vec![spec.command.clone().into()];
         argv.extend(spec.args.iter().map(OsString::from));
-        let Piped { stdin, stdout, program } = spawn_piped(&policy::own(&spec.env), &argv, cwd)
-            .map_err(|it| failed(it.kind.to_string()))?;
+        let policy = policy::own(withheld, &spec.env);
+        let Piped { stdin, stdout, program } =
+            spawn_piped(&policy, &argv, cwd).map_err(|it| failed(it.kind.to_string()))?;
         let service = ().serve((stdout, stdin)).await.map_err(|it| failed(it.to_string()))?;
         let tools = service.list_all_tools().await.map_err(|it| failed(it.to_string()))?;
-        let tools = tools.into_iter().map(|it| it.name.into_owned()).collect();
-        Ok(Self { service, tools, _program: program })
+        let tools = tools.into_iter().map(|it| ToolSpec {
+            schema: Value::Object((*it.input_schema).clone()),
+            name: it.name.into_owned(),
+            description: it.description.unwrap_or_default().into_owned(),
+        });
+        let (name, tools) = (spec.name.clone(), tools.collect());
+        Ok(Self { name, tools, service, _program: program })
     }
 
     pub fn has(&self, tool: &str) -> bool {
-        self.tools.iter().any(|it| it == tool)
+        self.tools.iter().any(|it| it.name == tool)
     }
 
     /// Calls a tool: what it says, or why it refused.
-    pub async fn call(
-        &self,
-        tool: &'static str,
-        arguments: Map<String, Value>,
-    ) -> Result<String, String> {
-        let params = CallToolRequestParams::new(tool).with_arguments(arguments);
+    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<String, String> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.service.call_tool(params).await.map_err(|it| it.to_string())?;
         let texts = result.content.iter().filter_map(|it| {
             if let ContentBlock::Text(text) = it { Some(text.text.as_str()) } else { None }

@@ -1,13 +1,16 @@
-//! One turn: does what the prompt orders and tells the client about it.
+//! One turn: does what the prompt orders, or lets a model do it, and tells the client about it.
 
 mod command;
 mod files;
 mod output;
 mod report;
 mod step;
+mod toolbox;
+mod talk;
+
+pub(crate) use talk::{Ended, talk};
 
 use crate::{
-    agent::Options,
     prompt::{Order, Prompt},
     session::{Progress, Session},
     wire::StopReason,
@@ -16,17 +19,18 @@ use pitcrew_model::Claim;
 use step::{After, Stop};
 use tokio_util::sync::CancellationToken;
 
-const NO_MODEL: &str = "This agent has no model: it cannot work from words alone. Give the task a \
-    `script` or a `command`, or choose another agent for it with `agent = \"...\"`.";
+const NO_MODEL: &str = "This agent has no model: it cannot work from words alone. Set one with \
+    PITCREW_MODEL=provider/name or `[model]` in the settings, give the task a `script` or a \
+    `command`, or choose another agent for it with `agent = \"...\"`.";
 const NO_REPORT: &str =
     "The script has ended and reported nothing: it has no `complete`, `partial` or `fail`.";
 
-/// Runs a turn to its end, or to where it is cancelled. What is left to do stays in `progress`.
+/// Runs a turn by orders to its end, or to where it is cancelled. What is left to do stays in `progress`.
 pub(crate) async fn run(
     session: &Session,
     progress: &mut Progress,
     prompt: Prompt,
-    options: &Options,
+    script_file: Option<&str>,
     cancel: &CancellationToken,
 ) -> StopReason {
     progress.words = prompt.words;
@@ -39,7 +43,7 @@ pub(crate) async fn run(
         Order::GoOn if let Some(command) = progress.command.take() => {
             return run_command(session, progress, command, cancel).await;
         }
-        Order::GoOn => match &options.script {
+        Order::GoOn => match script_file {
             Some(source) if !progress.took_file => {
                 progress.took_file = true;
                 progress.begin(source)

@@ -15,16 +15,17 @@ pub(crate) use agent_client_protocol::{
             AgentCapabilities, CancelNotification, CloseSessionRequest, CloseSessionResponse,
             ContentBlock, Implementation, InitializeRequest, InitializeResponse, McpServer,
             NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse,
-            SessionCapabilities, SessionCloseCapabilities, SessionId, StopReason, ToolKind,
+            SessionCapabilities, SessionCloseCapabilities, SessionId, StopReason, ToolKind, Usage,
         },
     },
 };
 use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
-        ContentChunk, Diff, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
+        ContentChunk, Cost, Diff, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
         RequestPermissionRequest, SessionNotification, SessionUpdate, ToolCall, ToolCallContent,
         ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+        UsageUpdate,
     },
 };
 
@@ -52,6 +53,7 @@ pub(crate) struct Doing {
     id: ToolCallId,
     title: String,
     kind: ToolKind,
+    input: Value,
 }
 
 /// Before and after of a file.
@@ -77,6 +79,28 @@ impl Teller {
         self.update(SessionUpdate::AgentMessageChunk(chunk));
     }
 
+    /// A piece of what is being said.
+    pub fn saying(&self, text: &str) {
+        let chunk = ContentChunk::new(text.to_owned().into());
+        self.update(SessionUpdate::AgentMessageChunk(chunk));
+    }
+
+    /// A piece of what is being thought.
+    pub fn thinking(&self, text: &str) {
+        let chunk = ContentChunk::new(text.to_owned().into());
+        self.update(SessionUpdate::AgentThoughtChunk(chunk));
+    }
+
+    /// How full the conversation is, and what the session has cost where that is known.
+    pub fn used(&self, tokens: u64, tokens_max: u64, cost_micros: Option<u64>) {
+        // By way of decimal digits: a sum of money is told as it is.
+        let dollars = |micros: u64| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+        let cost = cost_micros.and_then(|it| dollars(it).parse().ok());
+        let cost = cost.map(|it: f64| Cost::new(it, "USD"));
+        let update = UsageUpdate::new(tokens, tokens_max).cost(cost);
+        self.update(SessionUpdate::UsageUpdate(update));
+    }
+
     pub fn begin(&self, kind: ToolKind, title: &str, path: Option<&Path>, input: Value) -> Doing {
         let number = self.calls_count.fetch_add(1, Ordering::Relaxed) + 1;
         let id = ToolCallId::new(format!("step-{number}"));
@@ -85,9 +109,9 @@ impl Teller {
             .kind(kind)
             .status(ToolCallStatus::InProgress)
             .locations(locations)
-            .raw_input(input);
+            .raw_input(input.clone());
         self.update(SessionUpdate::ToolCall(call));
-        Doing { id, title: title.to_owned(), kind }
+        Doing { id, title: title.to_owned(), kind, input }
     }
 
     /// What the step has given back so far, in place of what was told before.
@@ -133,7 +157,7 @@ impl Teller {
         let fields = ToolCallUpdateFields::new()
             .title(doing.title.clone())
             .kind(doing.kind)
-            .raw_input(serde_json::json!({ "command": doing.title }));
+            .raw_input(doing.input.clone());
         let call = ToolCallUpdate::new(doing.id.clone(), fields);
         let request = RequestPermissionRequest::new(self.session.clone(), call, options);
         let answer = self.connection.send_request(request).block_task().await?;
@@ -156,6 +180,18 @@ pub(crate) fn introduction() -> InitializeResponse {
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(AgentCapabilities::new().session_capabilities(session))
         .agent_info(Implementation::new("pitcrew-agent", env!("CARGO_PKG_VERSION")))
+}
+
+/// The model gave no answer. Whoever drives us decides by `kind` what becomes of the task.
+pub(crate) fn no_answer(kind: &str, reset_at_ms: Option<u64>, message: impl Into<String>) -> Error {
+    const AUTH_REQUIRED: i32 = -32000;
+    const INTERNAL: i32 = -32603;
+    let code = if kind == "auth" { AUTH_REQUIRED } else { INTERNAL };
+    let mut data = serde_json::json!({ "errorKind": kind });
+    if let Some(reset_at_ms) = reset_at_ms {
+        data["resetAt"] = reset_at_ms.into();
+    }
+    Error::new(code, message.into()).data(data)
 }
 
 pub(crate) fn invalid(message: impl Into<String>) -> Error {

@@ -14,6 +14,7 @@ pub mod text;
 pub mod limits;
 mod path;
 mod plan;
+mod provider;
 mod status;
 mod failure;
 mod permission;
@@ -44,6 +45,7 @@ pub use plan::{
     AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, Overlap, PlanHead, PlanSpec,
     TaskSpec, TaskWork,
 };
+pub use provider::ModelProvider;
 pub use rejection::Rejection;
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};

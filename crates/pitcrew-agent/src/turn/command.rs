@@ -27,8 +27,7 @@ pub(super) async fn task(
     StopReason::EndTurn
 }
 
-/// Runs a command with everything that the agent itself has been given: the end of its output, if
-/// it exits with 0.
+/// Runs a command: the end of its output, if it exits with 0.
 pub(super) async fn run(
     session: &Session,
     command: &str,
@@ -37,7 +36,10 @@ pub(super) async fn run(
     let input = json!({ "command": command });
     let title = format!("run {}", shown(command));
     let doing = session.teller.begin(ToolKind::Execute, &title, None, input);
-    let finished = match execute(session, &doing, command, cancel).await {
+    // The kernel's own time-out ends the whole agent; this one only has to be no shorter.
+    let timeout = Duration::from_millis(limits::TASK_TIMEOUT_MS_MAX);
+    let run = Run::shell(command, &session.cwd).timeout(timeout);
+    let finished = match execute(session, &doing, run, cancel).await {
         Ok(finished) => finished,
         Err(reason) => {
             session.teller.failed(&doing, &reason);
@@ -58,20 +60,19 @@ pub(super) async fn run(
     Err(Stop::Failed(summary(&failed, &output)))
 }
 
-async fn execute(
+/// Runs a program with everything that the agent itself has been given, and tells its output.
+pub(super) async fn execute(
     session: &Session,
     doing: &Doing,
-    command: &str,
+    run: Run,
     cancel: &CancellationToken,
 ) -> Result<Finished, String> {
-    // The kernel's own time-out ends the whole agent; this one only has to be no shorter.
-    let timeout = Duration::from_millis(limits::TASK_TIMEOUT_MS_MAX);
-    let run = Run::shell(command, &session.cwd).timeout(timeout);
+    let policy = policy::own(&session.withheld, &[]);
     let switch = CancelOnDrop(Cancel::default());
     let output = Arc::new(Output::default());
     let (held, written) = (switch.0.clone(), output.clone());
     let mut running = tokio::task::spawn_blocking(move || {
-        run_observed(&policy::own(&[]), run, &held, |bytes| written.push(bytes))
+        run_observed(&policy, run, &held, |bytes| written.push(bytes))
     });
     let finished = tokio::select! {
         finished = &mut running => finished,
@@ -97,7 +98,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-fn ended(finished: &Finished) -> String {
+/// How a program came to its end.
+pub(super) fn ended(finished: &Finished) -> String {
     match (finished.code, finished.signal) {
         _ if finished.timed_out => "was stopped at its time-out".into(),
         (Some(code), _) => format!("failed with exit code {code}"),
@@ -111,7 +113,7 @@ fn summary(head: &str, output: &str) -> String {
 }
 
 /// The command in a title: its first line, cut.
-fn shown(command: &str) -> String {
+pub(super) fn shown(command: &str) -> String {
     let mut lines = command.trim().lines();
     let first = lines.next().unwrap_or_default();
     let cut = text::cut(first, 100);

@@ -72,7 +72,7 @@ pub(super) fn delete(session: &Session, path: &str) -> Result<(), String> {
 }
 
 /// Makes a file's new text from its old one and writes it.
-fn change(
+pub(super) fn change(
     session: &Session,
     word: &str,
     path: &str,
@@ -137,7 +137,7 @@ fn replaced(before: &str, old: &str, new: &str) -> Result<String, String> {
     }
 }
 
-fn told(error: &io::Error, remedy: &str) -> String {
+pub(super) fn told(error: &io::Error, remedy: &str) -> String {
     format!("{error}; {remedy}")
 }
 

@@ -6,8 +6,8 @@ use pitcrew_model::Claim;
 use serde_json::{Map, Value, json};
 
 /// The tools are known by name only, as to any other agent.
-const COMPLETE_TASK: &str = "orchestrator_complete_task";
-const NOTIFY: &str = "a2a_notify_orchestrator";
+pub(super) const COMPLETE_TASK: &str = "orchestrator_complete_task";
+pub(super) const NOTIFY: &str = "a2a_notify_orchestrator";
 
 /// Reports how the task ended; false when nobody took the report.
 pub(super) async fn complete(session: &Session, claim: Claim, summary: &str) -> bool {

@@ -6,3 +6,7 @@ mod steps;
 mod turns;
 mod commands;
 mod cuts;
+mod canned;
+mod model;
+mod model_faults;
+mod model_hostile;

@@ -4,7 +4,7 @@ use pitcrew_acp::{
     Event, Launch, LineKind, McpServer, OpenError, Profile, Session, SessionEvents, TurnEnd, open,
     transcript,
 };
-use pitcrew_model::{EffectId, Exit, StopReason};
+use pitcrew_model::{EffectId, Exit, PermissionOptionKind, StopReason};
 use pitcrew_process::{ShimSpec, SpoolReader, SpoolRecord, agent_environment};
 use serde_json::Value;
 use std::{
@@ -78,21 +78,55 @@ impl Stage {
         lines.concat()
     }
 
-    /// What was told of running commands so far, in order.
-    pub fn output_so_far(&self) -> Vec<String> {
+    /// Every frame that the agent wrote, in order.
+    pub fn frames(&self) -> Vec<Value> {
         let mut spool =
             SpoolReader::open(&self.home.path().join("attempt/spool.ndjson")).expect("a spool");
-        let mut told = Vec::new();
+        let mut frames = Vec::new();
         while let Some(record) = spool.read().expect("records") {
             let SpoolRecord::Output { line, .. } = record else { continue };
-            let frame: Value = serde_json::from_str(&line).expect("a frame");
-            let update = &frame["params"]["update"];
-            if update["sessionUpdate"] == "tool_call_update" && update["status"].is_null() {
-                let text = update["content"][0]["content"]["text"].as_str();
-                told.push(text.expect("a text").to_owned());
+            frames.push(serde_json::from_str(&line).expect("a frame"));
+        }
+        frames
+    }
+
+    /// What the agent told of this kind.
+    pub fn updates(&self, kind: &str) -> Vec<Value> {
+        let updates = self.frames().into_iter().map(|it| it["params"]["update"].clone());
+        updates.filter(|it| it["sessionUpdate"] == kind).collect()
+    }
+
+    /// What was told of running commands so far, in order.
+    pub fn output_so_far(&self) -> Vec<String> {
+        let updates = self.updates("tool_call_update").into_iter();
+        let told = updates
+            .filter(|it| it["status"].is_null())
+            .map(|it| it["content"][0]["content"]["text"].as_str().expect("a text").to_owned());
+        told.collect()
+    }
+
+    /// Gives a turn, and allows or refuses whatever is asked for. Also tells what was asked for.
+    pub async fn prompt_with(
+        &mut self,
+        text: &str,
+        verdict: PermissionOptionKind,
+    ) -> (TurnEnd, Vec<String>) {
+        self.effect.set(self.effect.get() + 1);
+        let session = self.session.clone();
+        let turn = session.prompt(EffectId(self.effect.get()), text);
+        let mut turn = std::pin::pin!(tokio::time::timeout(LONG, turn));
+        let mut asked = Vec::new();
+        loop {
+            tokio::select! {
+                end = &mut turn => return (end.expect("an end").expect("a turn"), asked),
+                event = self.events.next() => {
+                    let Some(Event::Permission { call, tool, options }) = event else { continue };
+                    asked.push(tool.command.expect("a command"));
+                    let option = options.iter().find(|it| it.kind == verdict).expect("it");
+                    session.answer_permission(&call, Some(&option.id)).await;
+                }
             }
         }
-        told
     }
 
     pub async fn next_event(&mut self) -> Event {

@@ -1,0 +1,177 @@
+//! Asks a model: the only module that names the library of the providers.
+
+mod answer;
+mod conversation;
+mod errors;
+
+pub(crate) use answer::{Answer, Call, Stop};
+pub(crate) use conversation::Conversation;
+
+use super::{Failure, Key, ModelSetup, ToolSpec};
+use answer::answer_of;
+use errors::of_error;
+use futures::StreamExt;
+use genai::{
+    ModelIden, ServiceTarget,
+    adapter::AdapterKind,
+    chat::{CacheControl, ChatOptions, ChatRequest, ChatStreamEvent, MessageOptions, Tool},
+    resolver::{AuthData, Endpoint},
+};
+use pitcrew_model::{ModelProvider, text};
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longer than a model thinks before it says the first word.
+const FIRST_WORD_TIMEOUT: Duration = Duration::from_mins(10);
+/// A stream that is silent for so long is dead.
+const NEXT_WORD_TIMEOUT: Duration = Duration::from_mins(5);
+/// What one answer may have. A frame of the protocol has room for it, however it is written there.
+const ANSWER_BYTES_MAX: usize = 512 * 1_024;
+/// What is shorter is no secret, and part of many words.
+const SECRET_BYTES_MIN: usize = 8;
+
+/// A part of an answer that is still coming.
+pub(crate) enum Piece<'a> {
+    Said(&'a str),
+    Thought(&'a str),
+}
+
+/// A connection to one model.
+pub(crate) struct Client {
+    library: genai::Client,
+    target: ServiceTarget,
+    options: ChatOptions,
+    provider: ModelProvider,
+    /// Never shown, whatever a service repeats.
+    secret: Option<String>,
+}
+
+impl Client {
+    pub fn new(setup: &ModelSetup) -> Result<Self, Failure> {
+        let failed = |reason: String| Failure::Lasting { reason };
+        // Whoever comes second finds it installed, and that is as good.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let web = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            // The key would go along to wherever the service sends us.
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| failed(format!("failed to set up TLS: {}", text::chain(&error))))?;
+        let library = genai::Client::builder().with_reqwest(web).build();
+        let library = library.map_err(|error| failed(error.to_string()))?;
+        let (auth, secret) = match &setup.key {
+            Key::NotNeeded => (AuthData::from_single("none"), None),
+            Key::Given(key) => (AuthData::from_single(key.clone()), Some(key.clone())),
+            Key::Missing(what) => return Err(Failure::Auth { reason: what.clone() }),
+        };
+        let (kind, endpoint) = match setup.provider {
+            ModelProvider::Anthropic => (AdapterKind::Anthropic, "https://api.anthropic.com/v1"),
+            ModelProvider::OpenAi => (AdapterKind::OpenAI, "https://api.openai.com/v1"),
+            ModelProvider::Gemini => {
+                (AdapterKind::Gemini, "https://generativelanguage.googleapis.com/v1beta")
+            }
+            ModelProvider::Ollama => (AdapterKind::Ollama, "http://localhost:11434"),
+        };
+        let endpoint = setup.endpoint.as_deref().unwrap_or(endpoint);
+        let endpoint = Endpoint::from_owned(format!("{}/", endpoint.trim_end_matches('/')));
+        let model = ModelIden::new(kind, setup.name.clone());
+        let target = ServiceTarget { endpoint, auth, model };
+        let mut options = ChatOptions::default()
+            .with_capture_content(true)
+            .with_capture_reasoning_content(true)
+            .with_capture_tool_calls(true)
+            .with_capture_usage(true)
+            .with_stream_header_timeout(FIRST_WORD_TIMEOUT)
+            .with_stream_read_timeout(NEXT_WORD_TIMEOUT);
+        options.max_tokens = setup.max_output_tokens;
+        Ok(Self { library, target, options, provider: setup.provider, secret })
+    }
+
+    /// Asks for the next answer, and tells its pieces as they come.
+    pub async fn ask(
+        &self,
+        system: &str,
+        tools: &[ToolSpec],
+        conversation: &Conversation,
+        tell: impl FnMut(Piece<'_>) + Send,
+    ) -> Result<Answer, Failure> {
+        let answer = self.stream(system, tools, conversation, tell).await;
+        answer.map_err(|failure| self.hidden(failure))
+    }
+
+    async fn stream(
+        &self,
+        system: &str,
+        tools: &[ToolSpec],
+        conversation: &Conversation,
+        mut tell: impl FnMut(Piece<'_>) + Send,
+    ) -> Result<Answer, Failure> {
+        let request = self.request(system, tools, conversation);
+        let answer =
+            self.library.exec_chat_stream(self.target.clone(), request, Some(&self.options)).await;
+        let mut stream = answer.map_err(|error| of_error(&error))?.stream;
+        let mut bytes_count = 0;
+        while let Some(event) = stream.next().await {
+            bytes_count += match event.map_err(|error| of_error(&error))? {
+                ChatStreamEvent::Chunk(it) => {
+                    tell(Piece::Said(&it.content));
+                    it.content.len()
+                }
+                ChatStreamEvent::ReasoningChunk(it) => {
+                    tell(Piece::Thought(&it.content));
+                    it.content.len()
+                }
+                // Some providers tell a call again with each piece of it.
+                ChatStreamEvent::ToolCallChunk(it) if it.tool_call.size() > ANSWER_BYTES_MAX => {
+                    return Err(too_long());
+                }
+                ChatStreamEvent::ToolCallChunk(_)
+                | ChatStreamEvent::Start
+                | ChatStreamEvent::ThoughtSignatureChunk(_)
+                | ChatStreamEvent::Heartbeat => 0,
+                ChatStreamEvent::End(end) => return answer_of(end),
+            };
+            if bytes_count > ANSWER_BYTES_MAX {
+                return Err(too_long());
+            }
+        }
+        Err(Failure::Passing { reason: "the answer broke off".to_owned() })
+    }
+
+    fn request(
+        &self,
+        system: &str,
+        tools: &[ToolSpec],
+        conversation: &Conversation,
+    ) -> ChatRequest {
+        let mut messages = conversation.messages();
+        // Only Anthropic wants to be told what to keep; the others find out.
+        if self.provider == ModelProvider::Anthropic
+            && let Some(last) = messages.last_mut()
+        {
+            last.options = Some(MessageOptions::from(CacheControl::Ephemeral));
+        }
+        let tools = tools.iter().map(|it| {
+            Tool::new(it.name.clone())
+                .with_description(it.description.clone())
+                .with_schema(it.schema.clone())
+        });
+        ChatRequest::new(messages).with_system(system).with_tools(tools)
+    }
+
+    fn hidden(&self, mut failure: Failure) -> Failure {
+        if let Some(secret) = self.secret.as_deref().filter(|it| it.len() >= SECRET_BYTES_MIN) {
+            let (Failure::Passing { reason }
+            | Failure::Quota { reason, .. }
+            | Failure::Auth { reason }
+            | Failure::Lasting { reason }) = &mut failure;
+            *reason = reason.replace(secret, "[key]");
+        }
+        failure
+    }
+}
+
+fn too_long() -> Failure {
+    let reason = format!("the model's answer is longer than {ANSWER_BYTES_MAX} bytes");
+    Failure::Lasting { reason }
+}

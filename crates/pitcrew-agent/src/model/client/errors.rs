@@ -1,0 +1,36 @@
+//! What the errors of the library mean.
+
+use crate::model::{Failure, failure::Refusal};
+use genai::Error;
+use pitcrew_model::text;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum is not ours, and most of it cannot happen"
+)]
+pub(super) fn of_error(error: &Error) -> Failure {
+    // A refusal comes wrapped in an error of the stream.
+    let error = match error {
+        Error::WebStream { error: inner, .. } => inner.downcast_ref().unwrap_or(error),
+        _ => error,
+    };
+    match error {
+        Error::HttpError { status, body, headers, .. } => {
+            let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+            let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+            let status = status.as_u16();
+            Failure::of_refusal(&Refusal { status, header: &header, body, now_s })
+        }
+        Error::ChatResponse { body, .. } => Failure::of_event(body),
+        Error::WebStream { error, .. } => {
+            let reason = format!("the model service cannot be reached: {}", text::chain(&**error));
+            Failure::Passing { reason }
+        }
+        Error::StreamParse { serde_error, .. } => {
+            let reason = format!("the model service sent what is no answer: {serde_error}");
+            Failure::Passing { reason }
+        }
+        other => Failure::Lasting { reason: other.to_string() },
+    }
+}

@@ -1,0 +1,219 @@
+//! Why a model gave no answer, and whether it is worth asking again.
+
+use pitcrew_model::text;
+use serde_json::Value;
+use std::time::Duration;
+
+/// How much of a provider's own words is passed on.
+const REASON_BYTES_MAX: usize = 500;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It may be over in a moment.
+    Passing { reason: String },
+    /// Too much was asked for, by requests, tokens or money.
+    Quota { reason: String, wait: Wait },
+    /// The key is missing, wrong or not allowed to do this.
+    Auth { reason: String },
+    /// It would be the same the next time.
+    Lasting { reason: String },
+}
+
+/// When it may be more again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    Unknown,
+    For(Duration),
+    /// Not by waiting: somebody has to pay.
+    Never,
+}
+
+/// A refusal over HTTP.
+pub(super) struct Refusal<'a> {
+    pub status: u16,
+    pub header: &'a dyn Fn(&str) -> Option<String>,
+    pub body: &'a str,
+    /// Seconds since the epoch.
+    pub now_s: u64,
+}
+
+impl Failure {
+    pub(super) fn of_refusal(refusal: &Refusal<'_>) -> Self {
+        let body: Value = serde_json::from_str(refusal.body).unwrap_or_default();
+        let said = said(&body).unwrap_or_else(|| refusal.body.trim().to_owned());
+        let reason = match text::cut(&said, REASON_BYTES_MAX) {
+            "" => format!("the model service answered {}", refusal.status),
+            said => format!("the model service answered {}: {said}", refusal.status),
+        };
+        match refusal.status {
+            401 | 403 => Self::Auth { reason },
+            429 => Self::Quota { reason, wait: wait(refusal, &body) },
+            402 => Self::Quota { reason, wait: Wait::Never },
+            408 | 409 | 500..=599 => Self::Passing { reason },
+            _ => Self::Lasting { reason },
+        }
+    }
+
+    /// An error that came in the middle of an answer.
+    pub(super) fn of_event(body: &Value) -> Self {
+        let error = body.get("error").unwrap_or(body);
+        let said = said(body).unwrap_or_else(|| body.to_string());
+        let reason = format!("the answer broke off: {}", text::cut(&said, REASON_BYTES_MAX));
+        let word = ["type", "code", "status"].iter().find_map(|it| error[*it].as_str());
+        match word.unwrap_or_default() {
+            "authentication_error" | "permission_error" => Self::Auth { reason },
+            "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" => {
+                Self::Quota { reason, wait: Wait::Unknown }
+            }
+            "invalid_request_error" | "not_found_error" | "INVALID_ARGUMENT" => {
+                Self::Lasting { reason }
+            }
+            _ => Self::Passing { reason },
+        }
+    }
+
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Passing { reason }
+            | Self::Quota { reason, .. }
+            | Self::Auth { reason }
+            | Self::Lasting { reason } => reason,
+        }
+    }
+}
+
+/// The provider's own words.
+fn said(body: &Value) -> Option<String> {
+    // Gemini wraps its answers in a list.
+    let body = body.get(0).unwrap_or(body);
+    let error = &body["error"];
+    [&error["message"], error, &body["message"]]
+        .into_iter()
+        .find_map(|it| it.as_str().map(str::to_owned))
+}
+
+/// How long the provider wants to be left alone.
+fn wait(refusal: &Refusal<'_>, body: &Value) -> Wait {
+    let header = |name: &str| (refusal.header)(name);
+    let number = |name: &str| header(name)?.trim().parse::<u64>().ok();
+    let first = body.get(0).unwrap_or(body);
+    let told = number("retry-after-ms")
+        .map(Duration::from_millis)
+        .or_else(|| duration(&header("retry-after")?))
+        .or_else(|| {
+            let until_s = number("anthropic-ratelimit-unified-reset")?;
+            Some(Duration::from_secs(until_s.saturating_sub(refusal.now_s)))
+        })
+        .or_else(|| {
+            let resets = ["x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"];
+            resets.iter().filter_map(|it| duration(&header(it)?)).max()
+        })
+        .or_else(|| {
+            let details = first["error"]["details"].as_array()?;
+            details.iter().find_map(|it| duration(it["retryDelay"].as_str()?))
+        });
+    match told {
+        Some(time) => Wait::For(time),
+        None if first["error"]["code"] == "insufficient_quota" => Wait::Never,
+        None => Wait::Unknown,
+    }
+}
+
+/// Reads `20`, `1.5s`, `6m0s` or `120ms`.
+fn duration(text: &str) -> Option<Duration> {
+    let mut sum = 0.0;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let digits = rest.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let letters = rest.find(|it: char| !it.is_ascii_alphabetic()).unwrap_or(rest.len());
+        sum += number
+            * match &rest[..letters] {
+                "ms" => 0.001,
+                "" | "s" => 1.0,
+                "m" => 60.0,
+                "h" => 3_600.0,
+                "d" => 86_400.0,
+                _ => return None,
+            };
+        rest = &rest[letters..];
+    }
+    Duration::try_from_secs_f64(sum).ok().filter(|_| !text.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(status: u16, headers: &[(&str, &str)], body: &Value) -> Failure {
+        let header = |name: &str| headers.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
+        let body = body.to_string();
+        Failure::of_refusal(&Refusal { status, header: &header, body: &body, now_s: 1_000 })
+    }
+
+    fn wait_of(headers: &[(&str, &str)], body: &Value) -> Wait {
+        let Failure::Quota { wait, .. } = of(429, headers, body) else { panic!("a quota") };
+        wait
+    }
+
+    #[test]
+    fn each_provider_says_in_its_own_way_how_long_to_wait() {
+        let seconds = |it| Wait::For(Duration::from_secs(it));
+        let headers = |it: &[(&str, &str)]| wait_of(it, &json!({}));
+        assert_eq!(headers(&[]), Wait::Unknown);
+        assert_eq!(headers(&[("retry-after", "20")]), seconds(20));
+        assert_eq!(
+            headers(&[("retry-after", "20"), ("retry-after-ms", "1500")]),
+            Wait::For(Duration::from_millis(1_500))
+        );
+        assert_eq!(headers(&[("anthropic-ratelimit-unified-reset", "1090")]), seconds(90));
+        let resets =
+            [("x-ratelimit-reset-requests", "120ms"), ("x-ratelimit-reset-tokens", "6m0s")];
+        assert_eq!(headers(&resets), seconds(360));
+        let details = json!({ "error": { "details": [{}, { "retryDelay": "7s" }] } });
+        assert_eq!(wait_of(&[], &details), seconds(7));
+        assert_eq!(wait_of(&[], &json!([details])), seconds(7));
+        let unpaid = json!({ "error": { "code": "insufficient_quota" } });
+        assert_eq!(wait_of(&[], &unpaid), Wait::Never);
+        for odd in ["", "s", "-1", "1 2", "1w", "..", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+            assert_eq!(headers(&[("retry-after", odd)]), Wait::Unknown, "{odd}");
+        }
+        let endless = "9".repeat(400);
+        assert_eq!(headers(&[("retry-after", &endless)]), Wait::Unknown);
+    }
+
+    #[test]
+    fn what_can_pass_is_told_from_what_lasts() {
+        let body = json!({ "error": { "message": "not so" } });
+        for status in [500, 502, 503, 529, 408] {
+            let reason = format!("the model service answered {status}: not so");
+            assert_eq!(of(status, &[], &body), Failure::Passing { reason });
+        }
+        for status in [401, 403] {
+            assert!(matches!(of(status, &[], &body), Failure::Auth { .. }), "{status}");
+        }
+        for status in [400, 404, 413, 422, 300] {
+            assert!(matches!(of(status, &[], &body), Failure::Lasting { .. }), "{status}");
+        }
+        assert!(matches!(of(402, &[], &body), Failure::Quota { wait: Wait::Never, .. }));
+        assert_eq!(
+            of(404, &[], &json!({ "error": "no such model" })).reason(),
+            "the model service answered 404: no such model"
+        );
+        let html = json!("x".repeat(5_000));
+        assert!(of(404, &[], &html).reason().len() < 600);
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_says_why() {
+        let overloaded = json!({ "error": { "type": "overloaded_error", "message": "busy" } });
+        let reason = "the answer broke off: busy".to_owned();
+        assert_eq!(Failure::of_event(&overloaded), Failure::Passing { reason });
+        let openai = json!({ "message": "no", "type": "invalid_request_error" });
+        assert!(matches!(Failure::of_event(&openai), Failure::Lasting { .. }));
+        let limit = json!({ "error": { "type": "rate_limit_error" } });
+        assert!(matches!(Failure::of_event(&limit), Failure::Quota { wait: Wait::Unknown, .. }));
+    }
+}

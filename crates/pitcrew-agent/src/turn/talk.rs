@@ -1,0 +1,262 @@
+//! A turn with a model: asks it, does what it calls for, and asks again until it is done.
+
+use super::toolbox::{After, Outcome, Toolbox};
+use crate::{
+    agent::Model,
+    model::{Answer, Call, Client, Conversation, Failure, Piece, Stop, Tokens, ToolSpec, Wait},
+    session::{Progress, Session},
+    wire::{self, Error, StopReason, Usage},
+};
+use std::{
+    hash::{BuildHasher, RandomState},
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How often a model is asked in one turn.
+const ANSWERS_PER_TURN_MAX: usize = 200;
+const CALLS_PER_ANSWER_MAX: usize = 50;
+/// How often it is asked for the same answer.
+const TRIES_MAX: u32 = 3;
+const BACKOFF_FIRST: Duration = Duration::from_secs(1);
+/// Whoever wants a longer wait is told about by the end of the turn.
+const WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// How a turn ended.
+pub(crate) struct Ended {
+    pub stop: StopReason,
+    /// Absent where nothing was spent that could be counted.
+    pub usage: Option<Usage>,
+}
+
+/// Gives the words of a prompt to the model and lets it work until it ends its turn.
+pub(crate) async fn talk(
+    session: &Session,
+    progress: &mut Progress,
+    words: &str,
+    model: &Model,
+    cancel: &CancellationToken,
+) -> Result<Ended, Error> {
+    let client = model.client.as_ref().map_err(|it| no_answer(it.clone()))?;
+    let toolbox = Toolbox::of(session);
+    let mut talk = Talk {
+        session,
+        model,
+        client,
+        system: instructions(&session.cwd),
+        tools: toolbox.specs(),
+        tokens: Tokens::default(),
+    };
+    progress.conversation.hear(words);
+    let stop = talk.go_on(progress, &toolbox, cancel).await?;
+    Ok(Ended { stop, usage: talk.usage() })
+}
+
+struct Talk<'a> {
+    session: &'a Session,
+    model: &'a Model,
+    client: &'a Client,
+    system: String,
+    tools: Vec<ToolSpec>,
+    /// What the turn took so far.
+    tokens: Tokens,
+}
+
+impl Talk<'_> {
+    async fn go_on(
+        &mut self,
+        progress: &mut Progress,
+        toolbox: &Toolbox<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<StopReason, Error> {
+        for _ in 0..ANSWERS_PER_TURN_MAX {
+            self.check_room(&progress.conversation)?;
+            let answer = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(StopReason::Cancelled),
+                answer = self.ask(&progress.conversation) => answer.map_err(no_answer)?,
+            };
+            progress.conversation.answered(&answer);
+            self.count(progress, answer.tokens);
+            if answer.calls.is_empty() {
+                return Ok(match answer.stop {
+                    Stop::Done => StopReason::EndTurn,
+                    Stop::OutOfTokens => StopReason::MaxTokens,
+                    Stop::Refused => StopReason::Refusal,
+                });
+            }
+            match self.work(&mut progress.conversation, toolbox, answer.calls, cancel).await {
+                After::GoOn => {}
+                After::EndTurn => return Ok(StopReason::EndTurn),
+                After::Cancelled => return Ok(StopReason::Cancelled),
+            }
+        }
+        Ok(StopReason::MaxTurnRequests)
+    }
+
+    /// A conversation is never shortened behind the model's back: it has an end instead.
+    fn check_room(&self, conversation: &Conversation) -> Result<(), Error> {
+        let (tokens, max) = (self.tokens_of(conversation), self.model.setup.context_tokens);
+        if tokens <= max {
+            return Ok(());
+        }
+        let message = format!(
+            "the conversation has about {tokens} tokens, and may have {max}: make the task \
+             smaller, or raise `context_tokens` of `[model]` if the model takes more"
+        );
+        Err(wire::no_answer("model", None, message))
+    }
+
+    fn tokens_of(&self, conversation: &Conversation) -> u64 {
+        let tools = self.tools.iter().map(|it| it.description.len() + it.schema.to_string().len());
+        conversation.tokens(self.system.len() + tools.sum::<usize>())
+    }
+
+    fn count(&mut self, progress: &mut Progress, tokens: Tokens) {
+        self.tokens = self.tokens.plus(tokens);
+        let cost_micros = self.model.setup.prices.map(|prices| {
+            let cost = tokens.cost_micros(prices);
+            progress.cost_micros = progress.cost_micros.saturating_add(cost);
+            progress.cost_micros
+        });
+        let used = self.tokens_of(&progress.conversation);
+        self.session.teller.used(used, self.model.setup.context_tokens, cost_micros);
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        let Tokens { input, output, cached, stored } = self.tokens;
+        let usage = Usage::new(self.tokens.total(), input, output)
+            .cached_read_tokens(cached)
+            .cached_write_tokens(stored);
+        (self.tokens.total() > 0).then_some(usage)
+    }
+
+    /// The next answer. What may pass is waited for, and never silently.
+    async fn ask(&self, conversation: &Conversation) -> Result<Answer, Failure> {
+        let teller = &self.session.teller;
+        let mut number = 1;
+        loop {
+            let tell = |piece: Piece<'_>| match piece {
+                Piece::Said(text) => teller.saying(text),
+                Piece::Thought(text) => teller.thinking(text),
+            };
+            let answer = self.client.ask(&self.system, &self.tools, conversation, tell).await;
+            let Err(failure) = answer else { return answer };
+            let Some(pause) = pause(&failure, number) else { return Err(failure) };
+            number += 1;
+            let (reason, seconds) = (failure.reason(), pause.as_secs_f32());
+            teller.thinking(&format!(
+                "{reason}; asking again in {seconds:.1} s (try {number} of {TRIES_MAX})\n"
+            ));
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Does what an answer calls for. Every call gets a result: a conversation without is invalid.
+    async fn work(
+        &self,
+        conversation: &mut Conversation,
+        toolbox: &Toolbox<'_>,
+        calls: Vec<Call>,
+        cancel: &CancellationToken,
+    ) -> After {
+        let mut after = After::GoOn;
+        let mut results = Vec::new();
+        for (index, call) in calls.into_iter().enumerate() {
+            let outcome = match after {
+                After::Cancelled => Outcome::cancelled(),
+                After::GoOn if cancel.is_cancelled() => Outcome::cancelled(),
+                After::EndTurn => Outcome::failed("nothing was done: the turn is over"),
+                After::GoOn if index >= CALLS_PER_ANSWER_MAX => Outcome::failed(&format!(
+                    "nothing was done: at most {CALLS_PER_ANSWER_MAX} calls at once"
+                )),
+                After::GoOn => toolbox.call(&call, cancel).await,
+            };
+            if after == After::GoOn {
+                after = outcome.after;
+            }
+            results.push((call, outcome.text));
+        }
+        conversation.results(results);
+        after
+    }
+}
+
+/// How long to wait before the same is asked again; nothing where that is of no use.
+fn pause(failure: &Failure, tries_count: u32) -> Option<Duration> {
+    if tries_count >= TRIES_MAX {
+        return None;
+    }
+    // Sessions that were refused together do not come back together.
+    let chance = RandomState::new().hash_one(tries_count) % 1_000;
+    let part = |of: Duration| of.saturating_mul(u32::try_from(chance).unwrap_or(0)) / 1_000;
+    let backoff = BACKOFF_FIRST * 2_u32.pow(tries_count - 1);
+    match failure {
+        Failure::Passing { .. } | Failure::Quota { wait: Wait::Unknown, .. } => {
+            Some(backoff / 2 + part(backoff))
+        }
+        Failure::Quota { wait: Wait::For(time), .. } if *time <= WAIT_MAX => {
+            Some(*time + part(BACKOFF_FIRST / 2))
+        }
+        Failure::Quota { .. } | Failure::Auth { .. } | Failure::Lasting { .. } => None,
+    }
+}
+
+fn no_answer(failure: Failure) -> Error {
+    match failure {
+        Failure::Passing { reason } | Failure::Lasting { reason } => {
+            wire::no_answer("model", None, reason)
+        }
+        Failure::Auth { reason } => {
+            wire::no_answer("auth", None, format!("{reason}; check the key to the model"))
+        }
+        Failure::Quota { reason, wait: Wait::For(time) } => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let reset_at = now.saturating_add(time).as_millis();
+            wire::no_answer("quota", u64::try_from(reset_at).ok(), reason)
+        }
+        Failure::Quota { reason, wait: Wait::Unknown | Wait::Never } => {
+            wire::no_answer("quota", None, reason)
+        }
+    }
+}
+
+/// What the model is told before anything else.
+fn instructions(cwd: &Path) -> String {
+    format!(
+        "You are a coding agent that works by itself, without a person beside it. Your working \
+directory is {}\n\
+Work only beneath it, and change only what the task names as yours. Paths are relative to it.\n\
+Look before you change: read the files that matter, and keep to the style that you find there. \
+Make the smallest change that does the whole task, then check it with the means of the project.\n\
+A tool that fails says why; do something about that instead of repeating the call.\n\
+When the task is done, call `orchestrator_complete_task` with a summary of what you changed; when it \
+cannot be done, call it with the outcome `failed` and the reason. Ending your turn is not enough. \
+If you need a decision of a person, call `a2a_notify_orchestrator` with the kind `question`, and \
+wait for the answer. Where these tools are missing, just say what you did.\n",
+        cwd.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_waited_for_and_what_lasts_is_not() {
+        let quota = |wait| Failure::Quota { reason: String::new(), wait };
+        let passing = Failure::Passing { reason: String::new() };
+        let first = pause(&passing, 1).expect("a pause");
+        let second = pause(&passing, 2).expect("a pause");
+        assert!(first >= BACKOFF_FIRST / 2 && first < BACKOFF_FIRST * 3 / 2, "{first:?}");
+        assert!(second >= BACKOFF_FIRST && second < BACKOFF_FIRST * 3, "{second:?}");
+        assert_eq!(pause(&passing, TRIES_MAX), None);
+        assert!(pause(&quota(Wait::Unknown), 1).is_some());
+        assert!(pause(&quota(Wait::For(WAIT_MAX)), 1).is_some_and(|it| it >= WAIT_MAX));
+        assert_eq!(pause(&quota(Wait::For(WAIT_MAX + BACKOFF_FIRST)), 1), None);
+        assert_eq!(pause(&quota(Wait::Never), 1), None);
+        assert_eq!(pause(&Failure::Auth { reason: String::new() }, 1), None);
+        assert_eq!(pause(&Failure::Lasting { reason: String::new() }, 1), None);
+    }
+}
