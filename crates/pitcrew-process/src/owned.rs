@@ -1,10 +1,9 @@
 //! A started program with everything that it starts: ended whole, at the latest when it is
 //! dropped. Nobody else may wait for it.
 
-use crate::tree::{self, ProcessId};
+use crate::tree::{self, ProcessId, See};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
-    collections::BTreeSet,
     io,
     process::{Child, ExitStatus},
     time::{Duration, Instant},
@@ -40,10 +39,11 @@ impl Owned {
         let group = self.pid();
         kill_process_group(group, Signal::STOP).ok();
         let root = ProcessId::of(group.as_raw_pid());
-        let family = || -> BTreeSet<ProcessId> {
-            let mut family = tree::descendants(group.as_raw_pid());
-            family.extend(root.filter(|it| it.is_alive()));
-            family
+        let family = |see: See<'_>| {
+            if let Some(root) = root.and_then(ProcessId::living) {
+                see(root);
+            }
+            tree::descendants(group.as_raw_pid(), see);
         };
         tree::end(family, Some(until()));
         self.end_rest();
@@ -53,7 +53,7 @@ impl Owned {
     pub(crate) fn end_rest(&self) {
         kill_process_group(self.pid(), Signal::KILL).ok();
         if let Some(marker) = &self.marker {
-            tree::end(|| tree::marked(marker), Some(until()));
+            tree::end(|see| tree::marked(marker, see), Some(until()));
         }
     }
 
@@ -77,7 +77,7 @@ impl Drop for Owned {
 /// Ends the programs of `owner` that nobody waits for any more, because the process that did has
 /// died. To be called by the next one, before it starts any.
 pub fn end_left_behind(owner: &str) {
-    tree::end(|| tree::owned_by(owner), Some(until()));
+    tree::end(|see| tree::owned_by(owner, see), Some(until()));
 }
 
 fn until() -> Instant {

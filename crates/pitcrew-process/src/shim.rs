@@ -103,7 +103,7 @@ pub fn shim_main(dir: &Path) -> ExitCode {
     if service.is_none() {
         // The agent may have been started before something else failed.
         let own = rustix::process::getpid().as_raw_pid();
-        tree::end(|| tree::descendants(own), None);
+        tree::end(|see| tree::descendants(own, see), None);
     }
     let told = tell(&start);
     let run = |mut service: service::Service| {

@@ -1,7 +1,12 @@
 //! Who descends from whom, and how all of them are ended.
 //!
 //! A process is known by its number and its start time, so a number that was given to somebody
-//! else meanwhile is never signalled. Nothing is ever found by its name.
+//! else meanwhile is never signalled. Nothing is ever found by its name. Whoever is found is told
+//! at once, while the rest is still being looked for: who is short-lived is gone by then.
+
+mod end;
+
+pub(crate) use end::end;
 
 use crate::{marker, poll};
 use rustix::{
@@ -44,8 +49,13 @@ impl ProcessId {
         Entry::read(pid).map(|it| it.id)
     }
 
+    /// What the table has of it, while it lives.
+    pub(crate) fn living(self) -> Option<Entry> {
+        Entry::read(self.pid).filter(|it| it.id == self && !it.ended)
+    }
+
     pub(crate) fn is_alive(self) -> bool {
-        Entry::read(self.pid).is_some_and(|it| it.id == self && !it.ended)
+        self.living().is_some()
     }
 
     pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
@@ -68,11 +78,17 @@ impl ProcessId {
 }
 
 /// A line of the process table.
-struct Entry {
-    id: ProcessId,
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) id: ProcessId,
     parent: i32,
+    pub(crate) group: i32,
+    session: i32,
     ended: bool,
 }
+
+/// Is told whom was found.
+pub(crate) type See<'a> = &'a mut dyn FnMut(Entry);
 
 impl Entry {
     fn read(pid: i32) -> Option<Self> {
@@ -86,12 +102,14 @@ impl Entry {
         let mut fields = rest.split_ascii_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
-        // Of the whole line this is field 20, the next one field 22; four are gone.
-        let threads: u32 = fields.nth(15)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        // Of the whole line this is field 20, the next one field 22; six are gone.
+        let threads: u32 = fields.nth(13)?.parse().ok()?;
         let start = fields.nth(1)?.parse().ok()?;
         // A process whose first thread has ended looks dead while its other threads go on.
         let ended = matches!(state, "Z" | "X") && threads <= 1;
-        Some(Self { id: ProcessId { pid, start }, parent, ended })
+        Some(Self { id: ProcessId { pid, start }, parent, group, session, ended })
     }
 }
 
@@ -106,54 +124,77 @@ fn numbers() -> impl Iterator<Item = i32> {
     entries.filter_map(|it| it.file_name().to_str()?.parse().ok())
 }
 
-/// The living descendants of `root`, without `root`.
-pub(crate) fn descendants(root: i32) -> BTreeSet<ProcessId> {
-    let table: Vec<Entry> = numbers().filter_map(Entry::read).collect();
-    let mut family = BTreeSet::from([root]);
-    // A child may stand before its parent in the table when numbers have wrapped around.
-    loop {
-        let size = family.len();
-        for entry in &table {
-            if family.contains(&entry.parent) {
-                family.insert(entry.id.pid);
+/// The living descendants of `root`, without `root`, the newest child of each first.
+pub(crate) fn descendants(root: i32, see: See<'_>) {
+    if !Path::new("/proc/thread-self/children").exists() {
+        return descendants_in_table(root, see);
+    }
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        for entry in children(parent).iter().rev().filter_map(|it| Entry::read(*it)) {
+            // One whose parent has ended meanwhile is a child of somebody else now.
+            if entry.parent == parent && !entry.ended {
+                see(entry);
+                parents.push(entry.id.pid);
             }
         }
-        if family.len() == size {
-            break;
+    }
+}
+
+/// The same from the table of all processes, where the kernel keeps no lists of children.
+fn descendants_in_table(root: i32, see: See<'_>) {
+    let mut table: Vec<Entry> = numbers().filter_map(Entry::read).collect();
+    let mut family = BTreeSet::from([root]);
+    // A child stands before its parent when numbers have wrapped around.
+    while let Some(index) = table.iter().position(|it| family.contains(&it.parent)) {
+        let entry = table.swap_remove(index);
+        family.insert(entry.id.pid);
+        if !entry.ended {
+            see(entry);
         }
     }
-    family.remove(&root);
-    table.iter().filter(|it| !it.ended && family.contains(&it.id.pid)).map(|it| it.id).collect()
+}
+
+/// The children of a process, the newest last. Some may be missing while others end.
+fn children(parent: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let list =
+        |it: fs::DirEntry| String::from_utf8(read_at_once(&it.path().join("children")).ok()?).ok();
+    let lists = threads.filter_map(list);
+    lists
+        .flat_map(|it| it.split_ascii_whitespace().flat_map(str::parse).collect::<Vec<i32>>())
+        .collect()
 }
 
 /// The living processes whose environment says that they belong to the run `marker`, or to one
 /// within it.
-pub(crate) fn marked(marker: &str) -> BTreeSet<ProcessId> {
-    with_environment(|it| marker::is_on(it, marker))
+pub(crate) fn marked(marker: &str, see: See<'_>) {
+    with_environment(|it| marker::is_on(it, marker), see);
 }
 
 /// The living processes that have this file as their standard input, but for this one.
-pub(crate) fn fed_by(file: &Path) -> BTreeSet<ProcessId> {
+pub(crate) fn fed_by(file: &Path, see: See<'_>) {
     let identity = |it: fs::Metadata| (it.dev(), it.ino());
-    let Ok(wanted) = fs::metadata(file).map(identity) else { return BTreeSet::new() };
+    let Ok(wanted) = fs::metadata(file).map(identity) else { return };
     let own = rustix::process::getpid().as_raw_pid();
     let input = |pid: i32| fs::metadata(format!("/proc/{pid}/fd/0")).map(identity);
     let fed = numbers().filter(|it| *it != own && input(*it).is_ok_and(|it| it == wanted));
-    fed.filter_map(Entry::read).filter(|it| !it.ended).map(|it| it.id).collect()
+    fed.filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
 /// The living processes whose environment says that they are `owner`'s, but for this one.
-pub(crate) fn owned_by(owner: &str) -> BTreeSet<ProcessId> {
+pub(crate) fn owned_by(owner: &str, see: See<'_>) {
     let own = rustix::process::getpid().as_raw_pid();
-    let mut owned = with_environment(|it| marker::is_of(it, owner));
-    owned.retain(|it| it.pid != own);
-    owned
+    with_environment(|it| marker::is_of(it, owner), &mut |entry| {
+        if entry.id.pid != own {
+            see(entry);
+        }
+    });
 }
 
-fn with_environment(fits: impl Fn(&[u8]) -> bool) -> BTreeSet<ProcessId> {
+fn with_environment(fits: impl Fn(&[u8]) -> bool, see: See<'_>) {
     let fits = |pid: &i32| environment(*pid).is_some_and(|it| fits(&it));
-    let entries = numbers().filter(fits).filter_map(Entry::read);
-    entries.filter(|it| !it.ended).map(|it| it.id).collect()
+    numbers().filter(fits).filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
 /// What the system tells of a process's environment; nothing when it is not ours to know.
@@ -164,7 +205,7 @@ fn environment(pid: i32) -> Option<Vec<u8>> {
     let until = Instant::now() + Duration::from_millis(EXEC_MS_MAX);
     let mut empty_count = 0;
     loop {
-        let environment = read_at_once(&format!("/proc/{pid}/environ")).ok()?;
+        let environment = read_at_once(format!("/proc/{pid}/environ").as_ref()).ok()?;
         let memory = if environment.is_empty() { Memory::of(pid) } else { Memory::None };
         empty_count += u32::from(memory == Memory::NoEnvironment);
         let is_certain = memory == Memory::None || empty_count == EMPTY_LOOKS;
@@ -175,8 +216,9 @@ fn environment(pid: i32) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads a file in one piece: a second read would find the memory of another program, or none.
-fn read_at_once(path: &str) -> io::Result<Vec<u8>> {
+/// Reads a file in one piece: a second read would find the memory of another program, or none, and
+/// would miss children of whose brothers one has ended.
+fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; ENVIRONMENT_BYTES_USUAL];
     loop {
         let count = File::open(path)?.read(&mut buffer)?;
@@ -220,44 +262,16 @@ impl Memory {
     }
 }
 
-/// Ends all that `find` finds, until it finds none: first stops them all, so that none can start
-/// another while the rest is being looked for, then kills them. Gives up at `until`.
-pub(crate) fn end(find: impl Fn() -> BTreeSet<ProcessId>, until: Option<Instant>) {
-    loop {
-        let mut stopped = BTreeSet::new();
-        loop {
-            let new: Vec<ProcessId> = find().difference(&stopped).copied().collect();
-            if new.is_empty() {
-                break;
-            }
-            for process in new {
-                process.signal(Signal::STOP).ok();
-                stopped.insert(process);
-            }
-        }
-        for process in &stopped {
-            process.signal(Signal::KILL).ok();
-        }
-        match stopped.first() {
-            Some(process) => process.await_end(),
-            None => return,
-        }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_program_may_have_any_name() {
-        let rest = "S 7 7 7 0 -1 4 3 4 0 1 0 3 29 14 20 0 2 0 101880 5124096 983";
+        let rest = "S 7 6 5 0 -1 4 3 4 0 1 0 3 29 14 20 0 2 0 101880 5124096 983";
         let entry = Entry::parse(8, format!("8 (a) Z 1 (b) {rest}").as_bytes()).unwrap();
         assert_eq!(entry.id, ProcessId { pid: 8, start: 101_880 });
-        assert_eq!((entry.parent, entry.ended), (7, false));
+        assert_eq!((entry.parent, entry.group, entry.session, entry.ended), (7, 6, 5, false));
     }
 
     #[test]
@@ -277,6 +291,26 @@ mod tests {
         let other = ProcessId { start: own.start + 1, ..own };
         assert!(!other.is_alive());
         assert_eq!(other.signal(Signal::KILL).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn both_ways_to_find_descendants_find_the_same() {
+        let root = Path::new("/");
+        let argv = ["/bin/sh", "-c", "/bin/sleep 600 & /bin/sleep 600 & wait"];
+        let mut child = crate::command::command(&argv, root, &[]).unwrap().spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let found = |way: fn(i32, See<'_>)| {
+            let mut found = BTreeSet::new();
+            way(pid, &mut |it| {
+                found.insert(it.id);
+            });
+            found
+        };
+        pitcrew_testkit::eventually("both sleep", || (found(descendants).len() == 2).then_some(()));
+        assert_eq!(found(descendants), found(descendants_in_table));
+        end(|see| descendants(pid, see), None);
+        assert_eq!(found(descendants_in_table), BTreeSet::new());
+        child.wait().unwrap();
     }
 
     #[test]

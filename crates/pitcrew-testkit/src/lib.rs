@@ -6,6 +6,7 @@
 
 mod process;
 mod wait;
+mod python;
 mod http;
 mod finished;
 mod running;
@@ -25,6 +26,7 @@ pub use finished::Finished;
 pub use memory::memory_peak;
 pub use offline::{can_be_offline, is_offline, offline, offline_command};
 pub use process::Process;
+pub use python::python;
 pub use running::Running;
 pub use sandbox::Sandbox;
 pub use terminal::Terminal;

@@ -5,7 +5,7 @@ use super::stop_at;
 use crate::{
     shim::{ExitRecord, lock, marker, read_exit, read_spec, spec_path},
     tail::Tail,
-    tree::{self, ProcessId},
+    tree::{self, ProcessId, See},
 };
 use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
 use std::{
@@ -59,7 +59,9 @@ pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
         }
         read_exit(&dir).or_else(|| {
             let record = ExitRecord { exit: hunt(&dir, None), ordered: false };
-            tree::marked(&marker(&dir)).is_empty().then_some(record)
+            let mut is_empty = true;
+            tree::marked(&marker(&dir), &mut |_| is_empty = false);
+            is_empty.then_some(record)
         })
     };
     tokio::task::spawn_blocking(look).await.ok().flatten()
@@ -84,17 +86,14 @@ pub(super) async fn hunted(dir: &Path, agent: Option<ProcessId>) -> Exit {
 /// is whoever was given the folder's lock.
 pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
     let marker = marker(dir);
-    let find = || {
-        let mut found = tree::marked(&marker);
-        for shim in tree::fed_by(&lock::path(dir)) {
-            found.insert(shim);
-            found.extend(tree::descendants(shim.pid));
+    let find = |see: See<'_>| {
+        tree::marked(&marker, see);
+        let mut shims = Vec::new();
+        tree::fed_by(&lock::path(dir), &mut |it| shims.push(it));
+        for root in shims.into_iter().chain(agent.and_then(ProcessId::living)) {
+            see(root);
+            tree::descendants(root.id.pid, see);
         }
-        if let Some(agent) = agent.filter(|it| it.is_alive()) {
-            found.insert(agent);
-            found.extend(tree::descendants(agent.pid));
-        }
-        found
     };
     tree::end(find, Some(Instant::now() + Duration::from_millis(HUNT_MS_MAX)));
     let mut tail = Tail::new(OUTPUT_TAIL_BYTES);

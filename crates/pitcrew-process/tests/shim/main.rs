@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod attach;
+mod bombs;
 
 use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
 use pitcrew_model::Exit;

@@ -1,7 +1,7 @@
 //! What the tests share: plans with a fault in them, and what became of it.
 
 use pitcrew_model::{AttemptId, EffectResult, Entry, Event, Failure, TaskStatus};
-use pitcrew_testkit::{Finished, Process, Sandbox, eventually};
+use pitcrew_testkit::{Finished, Process, Sandbox, eventually, python};
 use pitcrew_views::{BoardView, OpenRequest, TaskView};
 use serde_json::Value;
 use std::{
@@ -56,15 +56,6 @@ pub fn rogue(sandbox: &Sandbox) -> PathBuf {
     let path = |it: &Path| it.display().to_string();
     backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "100000000"]);
     held
-}
-
-/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
-#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
-fn python() -> String {
-    let mut python = Command::new("python3");
-    let output = python.args(["-c", "import sys; print(sys.executable)"]).output();
-    let output = output.expect("python3 is there");
-    String::from_utf8(output.stdout).expect("a path").trim().to_owned()
 }
 
 /// A task of the rogue's, named after its fault.

@@ -10,7 +10,7 @@ use crate::{
     tree,
 };
 use pitcrew_model::{Exit, limits::STOP_GRACE_MS};
-use rustix::process::{Signal, WaitStatus};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 use std::{
     io,
     time::{Duration, Instant},
@@ -40,20 +40,40 @@ impl Service {
         match &mut self.phase {
             Phase::Serving => {
                 self.ordered = true;
-                for process in tree::descendants(self.own.pid) {
-                    process.signal(Signal::TERM).ok();
-                }
-                self.phase = Phase::Ending { kill_at };
+                self.ask_to_end(kill_at);
             }
             Phase::Ending { kill_at: before } => *before = kill_at.min(*before),
             Phase::Over => {}
         }
     }
 
+    fn ask_to_end(&mut self, kill_at: Instant) {
+        self.phase = Phase::Ending { kill_at };
+        if Instant::now() >= kill_at {
+            return;
+        }
+        let group = self.signal_group(Signal::TERM);
+        tree::descendants(self.own.pid, &mut |it| {
+            if Some(it.group) != group {
+                it.id.signal(Signal::TERM).ok();
+            }
+        });
+    }
+
+    /// Signals all in the agent's own group, and tells which it is. Not when the agent has ended:
+    /// its number may be another's then.
+    fn signal_group(&self, signal: Signal) -> Option<i32> {
+        let group = Pid::from_raw(self.agent.id.pid).filter(|_| self.agent.id.is_alive())?;
+        kill_process_group(group, signal).ok()?;
+        Some(self.agent.id.pid)
+    }
+
     /// Kills what is left, proves that nothing is, and writes down how it ended.
     pub(super) fn finish(&mut self) {
+        // At once, for whoever is in it may take all the time that there is.
+        self.signal_group(Signal::STOP);
         loop {
-            tree::end(|| tree::descendants(self.own.pid), None);
+            tree::end(|see| tree::descendants(self.own.pid, see), None);
             match self.agent.reaper.next(Duration::from_millis(LOOK_AGAIN_MS)) {
                 Some(Reaped::Agent(status)) => self.ended = Some(status),
                 Some(Reaped::All) => break,

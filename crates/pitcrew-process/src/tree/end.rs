@@ -1,0 +1,78 @@
+//! The end of a family that does not want to end: it may start others faster than we look.
+
+use super::{Entry, ProcessId, See};
+use rustix::process::{Pid, Signal, getsid, kill_process_group};
+use std::{collections::BTreeSet, time::Instant};
+
+/// Looks in a row that find nobody new before it is believed that there is nobody: who is just
+/// starting another and ending is overlooked easily, but not again and again.
+const CALM_LOOKS: u32 = 2;
+
+/// Ends all that `find` finds, until it finds none: first stops each at sight, so that none can
+/// start another while the rest is being looked for, then kills them. Gives up at `until`.
+pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
+    let mut calm_looks = CALM_LOOKS - 1;
+    let is_late = || until.is_some_and(|until| Instant::now() >= until);
+    loop {
+        let mut stopped = Stopped::default();
+        while calm_looks < CALM_LOOKS && !is_late() {
+            let count = stopped.processes.len();
+            find(&mut |entry| stopped.stop(entry));
+            calm_looks = if stopped.processes.len() == count { calm_looks + 1 } else { 0 };
+        }
+        stopped.kill();
+        match stopped.processes.first() {
+            Some(process) if !is_late() => process.await_end(),
+            Some(_) | None => return,
+        }
+        calm_looks = 0;
+    }
+}
+
+#[derive(Default)]
+struct Stopped {
+    processes: BTreeSet<ProcessId>,
+    numbers: BTreeSet<i32>,
+    groups: BTreeSet<i32>,
+}
+
+impl Stopped {
+    /// Stops a process, and with it all of its group: the system leaves no gap there, not even for
+    /// one that is just being started.
+    fn stop(&mut self, found: Entry) {
+        if !self.processes.insert(found.id) {
+            return;
+        }
+        self.numbers.insert(found.id.pid);
+        if self.groups.contains(&found.group) {
+            return;
+        }
+        found.id.signal(Signal::STOP).ok();
+        // Looked at again: now that it is stopped, it does not leave its group any more.
+        let Some(entry) = Entry::read(found.id.pid).filter(|it| it.id == found.id) else { return };
+        if self.is_within(entry)
+            && let Some(group) = Pid::from_raw(entry.group)
+            && kill_process_group(group, Signal::STOP).is_ok()
+        {
+            self.groups.insert(entry.group);
+        }
+    }
+
+    /// Kills all that were stopped, groups first and whole: with the end of its leader's parent the
+    /// system would let the others in a group go on.
+    fn kill(&self) {
+        for group in self.groups.iter().copied().filter_map(Pid::from_raw) {
+            kill_process_group(group, Signal::KILL).ok();
+        }
+        for process in &self.processes {
+            process.signal(Signal::KILL).ok();
+        }
+    }
+
+    /// Whether nobody else is in its group. One can join any group of one's session, but a session
+    /// has only those whom its leader started.
+    fn is_within(&self, entry: Entry) -> bool {
+        let own_session = getsid(None).map_or(0, Pid::as_raw_pid);
+        entry.session != own_session || self.numbers.contains(&entry.group)
+    }
+}

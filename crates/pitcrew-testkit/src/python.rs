@@ -1,0 +1,12 @@
+//! The interpreter that scripted agents are run with.
+
+use std::process::Command;
+
+/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
+#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
+pub fn python() -> String {
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", "import sys; print(sys.executable)"]).output();
+    let output = output.expect("python3 is there");
+    String::from_utf8(output.stdout).expect("a path").trim().to_owned()
+}
