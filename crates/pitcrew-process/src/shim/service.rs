@@ -1,7 +1,7 @@
 //! The shim's loop: one thread, which waits for everything at once and never for one thing.
 //!
 //! ```text
-//!            stop, lease over              agent ended, grace over
+//!     stop, lease over, agent mute         agent ended, grace over
 //! serving ─────────────────────► ending ─────────────────────────► over ──► client told: return
 //!    └──────────── agent ended, or something broke ─────────────────┘
 //! ```
@@ -13,7 +13,7 @@ use super::{
     ShimSpec, agent::Agent, connection::Connection, exit, exit::ExitRecord, reaper::Reaped,
     spool::Spool, stderr::Stderr, wire::Start,
 };
-use crate::{poll, tree::ProcessId};
+use crate::{poll, poll::Step, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::{
     event::PollFlags,
@@ -37,6 +37,9 @@ const UNREAD_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 const PENDING_BYTES_MAX: usize = FRAME_BYTES_MAX;
 /// How long the first client may take to come.
 const FIRST_CLIENT_MS_MAX: u64 = 10_000;
+/// How long an agent may live on after it closed its output: it cannot say anything any more, but
+/// it may be about to end.
+const MUTE_MS_MAX: u64 = 3_000;
 /// Connections besides the client. More than that is no friend.
 const VISITORS_MAX: usize = 16;
 
@@ -76,6 +79,8 @@ pub(super) struct Service {
     exit: Option<ExitRecord>,
     /// The end of the tree was begun by us, on order or because the lease is over.
     ordered: bool,
+    /// The agent closed its output: until when it may live on.
+    mute_until: Option<Instant>,
     /// Where the last client stood.
     delivered: u64,
     /// Without a client: when it is given up.
@@ -115,6 +120,7 @@ impl Service {
             ended: None,
             exit: None,
             ordered: false,
+            mute_until: None,
             delivered: 0,
             lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
             lost_at: None,
@@ -171,7 +177,9 @@ impl Service {
                 }
             }
             Source::Stdout => {
-                self.agent.take_stdout(&mut self.spool)?;
+                if let Step::Closed = self.agent.take_stdout(&mut self.spool)? {
+                    self.mute_until = Some(Instant::now() + Duration::from_millis(MUTE_MS_MAX));
+                }
             }
             Source::Stderr => {
                 self.agent.take_stderr(|bytes| self.stderr.push(bytes));
@@ -202,9 +210,11 @@ impl Service {
     }
 
     fn next_moment(&self) -> Option<Instant> {
+        let lease_ends = self.client.is_none().then_some(self.lease_ends);
         match self.phase {
+            Phase::Serving => [lease_ends, self.mute_until].into_iter().flatten().min(),
             Phase::Ending { kill_at } => Some(kill_at),
-            Phase::Serving | Phase::Over => self.client.is_none().then_some(self.lease_ends),
+            Phase::Over => lease_ends,
         }
     }
 

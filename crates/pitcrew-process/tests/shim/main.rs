@@ -82,6 +82,29 @@ async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
     assert!(!fixture.spec.socket.exists());
 }
 
+/// S0-018: it can never say anything again, so nobody waits for it.
+#[tokio::test]
+async fn an_agent_that_closes_its_output_and_lives_on_is_ended_as_if_it_had_ended() {
+    let fixture = Fixture::new("echo last; exec 1>&-; trap '' TERM; while :; do sleep 1; done");
+    let (_handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(common::heard(&mut events).await), "last");
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
+    assert_eq!((exit.code, exit.signal), (None, Some(9)));
+    assert!(exit.stderr.contains("closed its output and lived on"), "{}", exit.stderr);
+    let record = fs::read_to_string(fixture.dir().join("exit.json")).unwrap();
+    assert!(record.contains("\"ordered\":false"), "nobody asked for it: {record}");
+    assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+}
+
+/// The end of its output may come a little before its own.
+#[tokio::test]
+async fn an_agent_that_closes_its_output_may_end_by_itself() {
+    let fixture = Fixture::new("exec 1>&-; sleep 0.5; exit 7");
+    let (_handle, mut events) = fixture.start().await;
+    let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
+    assert_eq!((exit.code, exit.signal, exit.stderr.as_str()), (Some(7), None, ""));
+}
+
 #[tokio::test]
 async fn what_an_agent_leaves_behind_ends_with_it() {
     let fixture = Fixture::new(

@@ -20,7 +20,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("asks_twice_under_one_number", "completed"),
     ("answers_twice", "completed"),
     ("closes_its_input", "completed"),
-    ("closes_its_output", "timed out"),
+    ("closes_its_output", "the agent ended before its turn: signal 15"),
     ("leaves_its_folder", "completed"),
     ("deletes_its_tree", "is gone"),
     ("deletes_its_git_folder", "completed"),

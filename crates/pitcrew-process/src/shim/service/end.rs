@@ -29,6 +29,10 @@ impl Service {
                 self.stderr.note("nobody came back in time");
                 self.begin_end(STOP_GRACE_MS);
             }
+            Phase::Serving if self.mute_until.is_some_and(|it| now >= it) => {
+                self.stderr.note("the agent closed its output and lived on");
+                self.ask_to_end(now + Duration::from_millis(STOP_GRACE_MS));
+            }
             Phase::Ending { kill_at } if self.ended.is_some() || now >= kill_at => self.finish(),
             Phase::Serving | Phase::Ending { .. } | Phase::Over => {}
         }
