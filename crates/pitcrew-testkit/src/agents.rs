@@ -1,12 +1,10 @@
-//! Real agents: where they are, and how they are told to use a scripted model and a home of their own.
+//! Real agents: where they are, and how they are installed for the user of a sandbox.
 
 mod scripted;
 
+use crate::Sandbox;
 use scripted::Scripted;
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::PathBuf};
 
 /// The agents and their versions, which `cargo xtask agents install` installs.
 const LIST: &str = include_str!("../agents.txt");
@@ -15,7 +13,8 @@ const LIST: &str = include_str!("../agents.txt");
 pub struct RealAgent {
     pub name: &'static str,
     pub version: &'static str,
-    program: PathBuf,
+    /// Where its program is.
+    folder: PathBuf,
 }
 
 impl RealAgent {
@@ -35,40 +34,27 @@ impl RealAgent {
             None => "node_modules/.bin",
         };
         let folder = folder().ok_or("neither PITCREW_AGENTS nor HOME is set")?;
-        let program = folder.join(format!("{name}-{version}")).join(programs).join(program);
-        if program.exists() {
-            Ok(Self { name, version, program })
+        let folder = folder.join(format!("{name}-{version}")).join(programs);
+        if folder.join(program).exists() {
+            Ok(Self { name, version, folder })
         } else {
-            let place = program.display();
+            let place = folder.join(program).display().to_string();
             Err(format!("{place} is missing: run `cargo xtask agents install {name}`"))
         }
     }
 
-    /// The settings of a backend of this name. Its home is made, and belongs to it alone.
-    pub fn settings(&self, home: &Path, model: &str) -> String {
-        let Scripted { arguments, variables, files } = Scripted::new(self.name, home, model);
-        fs::create_dir_all(home).expect("a folder");
+    /// Installs it for the user of the sandbox, and sends it to the model at `url`.
+    pub fn join(&self, sandbox: &mut Sandbox, url: &str) {
+        let Scripted { variables, files } = Scripted::new(self.name, url);
         for (path, text) in files {
-            let path = home.join(path);
+            let path = sandbox.home().join(path);
             fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
             fs::write(path, text).expect("a file");
         }
-        let place = |name: &str| home.join(name).display().to_string();
-        let homes = [
-            ("HOME", home.display().to_string()),
-            ("XDG_CONFIG_HOME", place(".config")),
-            ("XDG_DATA_HOME", place(".local/share")),
-            ("XDG_CACHE_HOME", place(".cache")),
-            ("XDG_STATE_HOME", place(".local/state")),
-        ];
-        let mut command = vec![self.program.display().to_string()];
-        command.extend(arguments.iter().map(ToString::to_string));
-        let mut settings =
-            format!("[backends.{0}]\ncommand = {command:?}\n[backends.{0}.env]\n", self.name);
-        for (name, value) in homes.into_iter().chain(variables) {
-            settings.extend([name, " = ", &format!("{value:?}"), "\n"]);
+        for (name, value) in variables {
+            sandbox.set(name, &value);
         }
-        settings
+        sandbox.add_to_path(&self.folder);
     }
 }
 

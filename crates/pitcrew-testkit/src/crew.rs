@@ -19,7 +19,7 @@ pub use trouble::{Trouble, trouble};
 use crate::{RealAgent, Sandbox, model::ModelServer, within};
 use pitcrew_views::{Attempt, BoardView, TaskView};
 use requests::Requests;
-use std::{fs, time::Duration};
+use std::time::Duration;
 
 /// A sandbox whose backends are real agents, and their model.
 pub struct Crew {
@@ -33,19 +33,11 @@ pub struct Crew {
 impl Crew {
     /// `binary` is what is tested.
     pub fn new(binary: &str, agents: &[RealAgent], patience: Duration) -> Self {
-        let sandbox = Sandbox::new(binary);
+        let mut sandbox = Sandbox::new(binary);
         let model = ModelServer::start();
-        let settings: Vec<String> = agents
-            .iter()
-            .enumerate()
-            .map(|(index, it)| {
-                let home = sandbox.root().join(format!("agent-{index}"));
-                it.settings(&home, &model.url())
-            })
-            .collect();
-        let folder = sandbox.home().join(".config/pitcrew");
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join("config.toml"), settings.join("\n")).expect("the settings");
+        for agent in agents {
+            agent.join(&mut sandbox, &model.url());
+        }
         Self { sandbox, model, patience }
     }
 

@@ -65,6 +65,13 @@ impl Sandbox {
         self.environment.retain(|it| it.0 != name);
     }
 
+    /// Lets programs of this folder be found, behind all others.
+    pub fn add_to_path(&mut self, folder: &Path) {
+        let path = self.environment.iter().find(|it| it.0 == "PATH");
+        let path = path.map_or("", |it| it.1.as_str());
+        self.set("PATH", &format!("{path}:{}", folder.display()));
+    }
+
     /// Leaves the folder where it is, for a person to look at.
     pub fn keep(&mut self) {
         self.root.disable_cleanup(true);

@@ -1,28 +1,29 @@
-//! What sends each agent to a scripted model, and keeps it quiet otherwise.
+//! What sends each agent to a scripted model, as its user would: variables, and files in the home.
+//!
+//! Everything else that it needs to be told is in the data file of its backend.
 
 use serde_json::{Value, json};
-use std::path::Path;
 
 #[derive(Default)]
 pub struct Scripted {
-    pub arguments: &'static [&'static str],
     pub variables: Vec<(&'static str, String)>,
-    /// Files of its home.
+    /// Files of the home.
     pub files: Vec<(&'static str, String)>,
 }
 
 impl Scripted {
-    pub fn new(agent: &str, home: &Path, model: &str) -> Self {
+    /// `url` is where the model is.
+    pub fn new(agent: &str, url: &str) -> Self {
         match agent {
-            "goose" => goose(model),
-            "claude" => claude(model),
-            "codex" => codex(home, model),
-            "gemini" => gemini(model),
-            "opencode" => opencode(model),
-            "qwen" => qwen(model),
-            "copilot" => copilot(model),
-            "vibe" => vibe(home, model),
-            name => panic!("nothing is known of how {name} is started"),
+            "goose" => goose(url),
+            "claude" => claude(url),
+            "codex" => codex(url),
+            "gemini" => gemini(url),
+            "opencode" => opencode(url),
+            "qwen" => qwen(url),
+            "copilot" => copilot(url),
+            "vibe" => vibe(url),
+            name => panic!("nothing is known of how {name} is sent to a model"),
         }
     }
 }
@@ -31,38 +32,22 @@ fn set(pairs: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
     pairs.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
-fn goose(model: &str) -> Scripted {
+fn goose(url: &str) -> Scripted {
     let variables = set(&[
         ("GOOSE_PROVIDER", "openai"),
         ("GOOSE_MODEL", "scripted"),
-        ("GOOSE_MODE", "approve"),
-        ("GOOSE_DISABLE_KEYRING", "1"),
-        ("GOOSE_TELEMETRY_ENABLED", "false"),
-        ("OPENAI_HOST", model),
+        ("OPENAI_HOST", url),
         ("OPENAI_API_KEY", "none"),
     ]);
-    Scripted { arguments: &["acp"], variables, ..Scripted::default() }
+    Scripted { variables, files: Vec::new() }
 }
 
-fn claude(model: &str) -> Scripted {
-    let variables = set(&[
-        ("ANTHROPIC_BASE_URL", model),
-        ("ANTHROPIC_API_KEY", "none"),
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        ("DISABLE_AUTOUPDATER", "1"),
-        ("DISABLE_ERROR_REPORTING", "1"),
-        ("DISABLE_TELEMETRY", "1"),
-        // Tools are offered at once, instead of behind a search.
-        ("ENABLE_TOOL_SEARCH", "false"),
-        // It refuses to work as root unless told that nothing can be harmed.
-        ("IS_SANDBOX", "1"),
-    ]);
-    Scripted { variables, ..Scripted::default() }
+fn claude(url: &str) -> Scripted {
+    let variables = set(&[("ANTHROPIC_BASE_URL", url), ("ANTHROPIC_API_KEY", "none")]);
+    Scripted { variables, files: Vec::new() }
 }
 
-fn codex(home: &Path, model: &str) -> Scripted {
-    let place = home.join(".codex").display().to_string();
-    let variables = set(&[("CODEX_HOME", &place), ("SCRIPTED_KEY", "none")]);
+fn codex(url: &str) -> Scripted {
     let settings = format!(
         r#"model = "gpt-5"
 model_provider = "scripted"
@@ -73,106 +58,83 @@ enabled = false
 
 [model_providers.scripted]
 name = "scripted"
-base_url = "{model}/v1"
+base_url = "{url}/v1"
 wire_api = "responses"
-env_key = "SCRIPTED_KEY"
+env_key = "OPENAI_API_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 "#
     );
-    Scripted { variables, files: vec![(".codex/config.toml", settings)], ..Scripted::default() }
+    let files = vec![(".codex/config.toml", settings)];
+    Scripted { variables: set(&[("OPENAI_API_KEY", "none")]), files }
 }
 
-fn gemini(model: &str) -> Scripted {
+fn gemini(url: &str) -> Scripted {
     let variables = set(&[
         ("GEMINI_API_KEY", "none"),
-        ("GOOGLE_GEMINI_BASE_URL", model),
-        ("GEMINI_SANDBOX", "false"),
-        ("GEMINI_TELEMETRY_ENABLED", "false"),
-        // It would start itself anew, and leave the first of the two behind.
-        ("GEMINI_CLI_NO_RELAUNCH", "true"),
-        // In a folder that is not trusted it starts no servers of ours.
-        ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ("GOOGLE_GEMINI_BASE_URL", url),
+        ("GEMINI_MODEL", "gemini-2.5-pro"),
     ]);
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" } },
         "privacy": { "usageStatisticsEnabled": false },
         "general": { "disableAutoUpdate": true, "enableAutoUpdate": false },
     });
-    let files = vec![(".gemini/settings.json", settings.to_string())];
-    Scripted { arguments: &["--acp", "-m", "gemini-2.5-pro"], variables, files }
+    Scripted { variables, files: vec![(".gemini/settings.json", settings.to_string())] }
 }
 
-fn opencode(model: &str) -> Scripted {
-    let mut variables = set(&[
-        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
-        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
-        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
-        ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
-    ]);
-    variables.push(("OPENCODE_CONFIG_CONTENT", opencode_settings(model).to_string()));
-    Scripted { arguments: &["acp"], variables, ..Scripted::default() }
+fn opencode(url: &str) -> Scripted {
+    let variables = vec![("OPENCODE_CONFIG_CONTENT", opencode_settings(url).to_string())];
+    Scripted { variables, files: Vec::new() }
 }
 
-fn opencode_settings(model: &str) -> Value {
+fn opencode_settings(url: &str) -> Value {
     let limits = json!({ "context": 100_000, "output": 8_000 });
     json!({
         "model": "scripted/scripted",
         "small_model": "scripted/scripted",
-        "autoupdate": false,
-        "share": "disabled",
-        "permission": { "edit": "ask", "bash": "ask" },
         "provider": { "scripted": {
             "npm": "@ai-sdk/openai-compatible",
             "name": "Scripted",
-            "options": { "baseURL": format!("{model}/v1"), "apiKey": "none" },
+            "options": { "baseURL": format!("{url}/v1"), "apiKey": "none" },
             "models": { "scripted": { "name": "Scripted", "tool_call": true, "limit": limits } },
         } },
     })
 }
 
-fn qwen(model: &str) -> Scripted {
+fn qwen(url: &str) -> Scripted {
     let variables = set(&[
         ("OPENAI_API_KEY", "none"),
-        ("OPENAI_BASE_URL", &format!("{model}/v1")),
+        ("OPENAI_BASE_URL", &format!("{url}/v1")),
         ("OPENAI_MODEL", "scripted"),
-        ("QWEN_SANDBOX", "false"),
     ]);
     let settings = json!({
         "security": { "auth": { "selectedType": "openai" } },
         "privacy": { "usageStatisticsEnabled": false },
-        "telemetry": { "enabled": false },
         "general": { "disableAutoUpdate": true },
     });
-    let files = vec![(".qwen/settings.json", settings.to_string())];
-    Scripted { arguments: &["--acp"], variables, files }
+    Scripted { variables, files: vec![(".qwen/settings.json", settings.to_string())] }
 }
 
-fn copilot(model: &str) -> Scripted {
+fn copilot(url: &str) -> Scripted {
     let variables = set(&[
-        ("COPILOT_PROVIDER_BASE_URL", &format!("{model}/v1")),
+        ("COPILOT_PROVIDER_BASE_URL", &format!("{url}/v1")),
         ("COPILOT_PROVIDER_TYPE", "openai"),
         ("COPILOT_PROVIDER_API_KEY", "none"),
         ("COPILOT_MODEL", "scripted"),
         ("COPILOT_OFFLINE", "true"),
-        ("COPILOT_AUTO_UPDATE", "false"),
     ]);
-    Scripted { arguments: &["--acp"], variables, ..Scripted::default() }
+    Scripted { variables, files: Vec::new() }
 }
 
-fn vibe(home: &Path, model: &str) -> Scripted {
-    let place = home.join(".vibe").display().to_string();
-    let variables = set(&[("VIBE_HOME", &place), ("SCRIPTED_KEY", "none")]);
+fn vibe(url: &str) -> Scripted {
     let settings = format!(
         r#"active_model = "scripted"
-enable_telemetry = false
-enable_update_checks = false
-enable_auto_update = false
 
 [[providers]]
 name = "scripted"
-api_base = "{model}/v1"
-api_key_env_var = "SCRIPTED_KEY"
+api_base = "{url}/v1"
+api_key_env_var = "MISTRAL_API_KEY"
 api_style = "openai"
 backend = "generic"
 
@@ -182,5 +144,6 @@ provider = "scripted"
 alias = "scripted"
 "#
     );
-    Scripted { variables, files: vec![(".vibe/config.toml", settings)], ..Scripted::default() }
+    let files = vec![(".vibe/config.toml", settings)];
+    Scripted { variables: set(&[("MISTRAL_API_KEY", "none")]), files }
 }
