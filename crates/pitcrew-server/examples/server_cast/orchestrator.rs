@@ -66,6 +66,7 @@ fn backends(program: &Path, lab: &Path) -> BTreeMap<String, BackendSettings> {
     let go: PathBuf = lab.join("go");
     commands.insert("late", vec![program, "late".into(), go.display().to_string()]);
     commands.insert("missing", vec![lab.join("no-such-agent").display().to_string()]);
-    let settings = |command| BackendSettings { command, env: BTreeMap::new() };
-    commands.into_iter().map(|(name, it)| (name.to_owned(), settings(it))).collect()
+    let settings =
+        |(name, command): (&str, _)| (name.to_owned(), BackendSettings::of_command(command));
+    commands.into_iter().map(settings).collect()
 }
