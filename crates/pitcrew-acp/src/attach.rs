@@ -55,10 +55,11 @@ pub async fn attach(
         Presence::Alive { spooled, .. } => spooled,
         Presence::Ended | Presence::Lost => u64::MAX,
     };
-    let connection = Connection::new(found.shim, cwd.to_owned());
+    let title = profile.title.clone();
+    let connection = Connection::new(found.shim, cwd.to_owned(), profile);
     let wire = Wire::caught_up(connection, found.events, until).await;
     let presence = if wire.events.was_silent() { Presence::Lost } else { found.presence };
-    let agreed = agreed(&wire.connection, &profile).zip(wire.connection.opened_by());
+    let agreed = agreed(&wire.connection, title.as_deref()).zip(wire.connection.opened_by());
     let (agreed, opened_by) = agreed.ok_or_else(|| failed(AttachErrorKind::NoSession))?;
     let (connection, reader, permissions) = wire.listen();
     let (session, events) = session(connection, reader, permissions, opened_by, agreed);
@@ -66,11 +67,11 @@ pub async fn attach(
 }
 
 /// What was agreed on before we came.
-fn agreed(connection: &Connection, profile: &Profile) -> Option<Agreed> {
+fn agreed(connection: &Connection, title: Option<&str>) -> Option<Agreed> {
     let effect = connection.opened_by()?;
     let agent = kept(connection, number::initialize(effect))?;
     let session = kept(connection, number::new_session(effect))?;
-    Agreed::new(&agent, session, profile.title.as_deref().unwrap_or("agent")).ok()
+    Agreed::new(&agent, session, title.unwrap_or("agent")).ok()
 }
 
 fn kept<T: DeserializeOwned>(connection: &Connection, number: u64) -> Option<T> {

@@ -13,26 +13,28 @@ pub(crate) use incoming::{OPTION_ID_BYTES_MAX, OPTIONS_MAX};
 pub(crate) use reader::{CaughtUp, catch_up, read};
 
 use crate::{
+    Profile,
     error::TurnError,
-    frame::{self, RpcError, number},
+    fault::{self, Known},
+    frame::{self, Answer, RpcError, number},
     schema::{RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome},
     session::TurnEnd,
     tool_use::ToolCalls,
     turn::Turn,
     usage::UsageMeter,
 };
-use pitcrew_model::{EffectId, Exit};
+use pitcrew_model::{EffectId, ErrorCause, Exit, Timestamp, Usage};
 use pitcrew_process::{ShimErrorKind, ShimHandle};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::{
     sync::{Notify, oneshot, watch},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 /// How long the end of an agent may take beyond its grace: more than a shim needs to end what does
@@ -43,6 +45,8 @@ pub(crate) struct Connection {
     shim: ShimHandle,
     /// The checkout: what paths are told relative to.
     root: PathBuf,
+    /// What is known of the agent's backend.
+    profile: Profile,
     state: Mutex<State>,
     /// Rings when there is a new note of activity.
     pub activity: Notify,
@@ -65,6 +69,10 @@ struct State {
     calls: ToolCalls,
     usage: UsageMeter,
     note: Option<String>,
+    /// When it last said something, or was prompted.
+    heard_at: Option<Instant>,
+    /// It has said that nobody is logged in.
+    is_logged_out: bool,
     garbage_count: u32,
     /// Why nothing more is expected of the agent, though its process may still be there.
     broken: Option<String>,
@@ -74,7 +82,13 @@ struct State {
     over: bool,
 }
 
-type Answer = Result<Value, RpcError>;
+/// What there is to be told of an agent.
+pub(crate) struct News {
+    pub has_note: bool,
+    pub has_usage: bool,
+    /// It works on a turn, and this was its last word.
+    pub silent_since: Option<Instant>,
+}
 
 /// A request of ours.
 enum Request {
@@ -92,11 +106,13 @@ struct Ask {
 }
 
 impl Connection {
-    pub fn new(shim: ShimHandle, root: PathBuf) -> Self {
+    pub fn new(shim: ShimHandle, root: PathBuf, profile: Profile) -> Self {
+        let usage = UsageMeter::new(profile.usage);
         Self {
             shim,
             root,
-            state: Mutex::default(),
+            profile,
+            state: Mutex::new(State::new(usage)),
             activity: Notify::new(),
             hurry: Notify::new(),
             exit: watch::Sender::new(None),
@@ -144,6 +160,18 @@ impl Connection {
         }
     }
 
+    /// What an error is about that a request of ours was answered with just now.
+    pub fn cause(&self, error: &RpcError) -> ErrorCause {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        let is_logged_out = self.state().is_logged_out;
+        fault::of_answer(error, &self.known(is_logged_out, now))
+    }
+
+    fn known(&self, is_logged_out: bool, at: Timestamp) -> Known<'_> {
+        Known { rules: &self.profile.errors, is_logged_out, at }
+    }
+
     /// The effect that opened the session, where it was opened before we came.
     pub fn opened_by(&self) -> Option<EffectId> {
         self.state().opened_by
@@ -179,6 +207,8 @@ impl Connection {
         if !state.over && state.broken.is_none() {
             if state.turn.is_none() {
                 state.garbage_count = 0;
+                state.heard_at = Some(Instant::now());
+                self.activity.notify_one();
             }
             let turn = state.turn.get_or_insert_with(|| Turn::new(effect));
             turn.waiter = Some(end);
@@ -244,8 +274,23 @@ impl Connection {
         self.state().note.take()
     }
 
-    pub fn has_note(&self) -> bool {
-        self.state().note.is_some()
+    /// Which of these there is to be told: a note of activity, what the open turn has used, and since
+    /// when nothing was heard in it.
+    pub fn news(&self) -> News {
+        let state = self.state();
+        let is_waiting = state.turn.is_some() && state.asks.is_empty();
+        News {
+            has_note: state.note.is_some(),
+            has_usage: state.turn.is_some() && state.usage.has_news(),
+            silent_since: is_waiting.then_some(state.heard_at).flatten(),
+        }
+    }
+
+    /// What the open turn has used so far, where that is news.
+    pub fn take_usage(&self) -> Option<Usage> {
+        let mut state = self.state();
+        state.turn.as_ref()?;
+        state.usage.take_news()
     }
 
     /// Ends the agent's process tree and waits until it is gone. A shim that does not bring that
@@ -289,6 +334,10 @@ impl Connection {
 }
 
 impl State {
+    fn new(usage: UsageMeter) -> Self {
+        Self { usage, ..Self::default() }
+    }
+
     /// Nothing more comes of what is open. What has come is kept for whoever asks for it.
     fn forget_open(&mut self) {
         self.requests.retain(|_, it| matches!(it, Request::Answered(_)));

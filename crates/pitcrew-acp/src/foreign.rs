@@ -6,7 +6,7 @@ use crate::{
     schema::{SessionUpdate, ToolCallUpdate},
     tool_use::{ToolCalls, tool_use},
     transcript::{Line, Scribe, Transcript},
-    usage::UsageMeter,
+    usage::{TurnKind, UsageMeter},
 };
 use pitcrew_model::ToolUse;
 use pitcrew_testkit::corpus;
@@ -43,6 +43,10 @@ fn take_params(params: &Value, calls: &mut ToolCalls, usage: &mut UsageMeter) {
             assert_describes(&tool_use(calls.update(update), root));
         }
         Ok(SessionUpdate::UsageUpdate(update)) => usage.update(&update),
+        Ok(SessionUpdate::AgentMessageChunk(chunk)) => {
+            let meta = chunk.meta.unwrap_or_default();
+            usage.call(meta.get("usage").unwrap_or(&Value::Null));
+        }
         Ok(_) | Err(_) => {}
     }
     if let Ok(call) = serde_json::from_value::<ToolCallUpdate>(of("toolCall")) {
@@ -71,7 +75,9 @@ fn try_frame(line: &str) {
             take_params(&params, &mut calls, &mut usage);
         }
         Ok(Incoming::Notification { params, .. }) => take_params(&params, &mut calls, &mut usage),
-        Ok(Incoming::Answer { result: Ok(answer), .. }) => drop(usage.end_turn(&answer)),
+        Ok(Incoming::Answer { result: Ok(answer), .. }) => {
+            usage.end_turn(&answer, TurnKind::Failed);
+        }
         Ok(Incoming::Answer { result: Err(error), .. }) => {
             assert!(error.message.len() <= 1_000 && !error.message.contains('\n'));
             assert_harmless(&error.message);
@@ -79,7 +85,7 @@ fn try_frame(line: &str) {
         Ok(Incoming::Stray) => {}
         Err(_) => assert!(!is_call(line), "a frame was not understood"),
     }
-    usage.end_turn(&Value::Null);
+    usage.end_turn(&Value::Null, TurnKind::Done);
 }
 
 /// Whether a line is a request or a notification beyond doubt, by another way of reading.

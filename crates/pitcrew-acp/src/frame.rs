@@ -1,5 +1,6 @@
 //! JSON-RPC frames: one line each, read leniently and written strictly.
 
+use crate::fault::Facts;
 use pitcrew_model::{EffectId, text};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,11 +27,15 @@ pub(crate) enum Incoming {
     Stray,
 }
 
+/// What the agent answers a request with.
+pub(crate) type Answer = Result<Value, RpcError>;
+
 /// An error that the agent answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RpcError {
     pub code: i64,
     pub message: String,
+    pub facts: Facts,
 }
 
 impl std::fmt::Display for RpcError {
@@ -115,8 +120,10 @@ fn rpc_error(error: &Value) -> RpcError {
         None if data.is_null() => String::new(),
         None => format!(": {data}"),
     };
+    let code = error["code"].as_i64().unwrap_or(0);
+    let facts = Facts::of(code, data, told.unwrap_or_default());
     let message = crate::plain::one_line(&format!("{message}{detail}"), 1_000);
-    RpcError { code: error["code"].as_i64().unwrap_or(0), message }
+    RpcError { code, message, facts }
 }
 
 /// Numbers of outgoing frames: the shim drops a number that it has sent before, so the same step
@@ -201,7 +208,11 @@ mod tests {
             ),
             Ok(Incoming::Answer {
                 id: 8,
-                result: Err(RpcError { code: -1, message: "no: why".into() })
+                result: Err(RpcError {
+                    code: -1,
+                    message: "no: why".into(),
+                    facts: Facts::default()
+                })
             })
         );
         assert_eq!(Incoming::parse(r#"{"id":"x","result":1}"#), Ok(Incoming::Stray));

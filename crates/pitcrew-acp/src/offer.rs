@@ -20,9 +20,12 @@ const NAME_BYTES_MAX: usize = 80;
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
+pub(crate) enum Setting<'a> {
     Mode,
-    Model,
+    Model {
+        /// The category or the id of its option, where that is not `model`.
+        option: Option<&'a str>,
+    },
 }
 
 /// A request that sets something.
@@ -33,19 +36,19 @@ pub(crate) struct Change {
     pub params: Value,
 }
 
-impl Setting {
+impl Setting<'_> {
     /// The word for it in the protocol, and in ours.
     fn word(self) -> &'static str {
         match self {
             Self::Mode => "mode",
-            Self::Model => "model",
+            Self::Model { .. } => "model",
         }
     }
 
     fn number(self, open: EffectId) -> u64 {
         match self {
             Self::Mode => number::set_mode(open),
-            Self::Model => number::set_model(open),
+            Self::Model { .. } => number::set_model(open),
         }
     }
 
@@ -90,22 +93,29 @@ impl Setting {
         now.is_some_and(|it| change.params["value"].as_str().is_some_and(|wanted| wanted != it))
     }
 
-    fn offer(self, session: &Value) -> Option<Offer<'_>> {
+    fn offer<'s>(&self, session: &'s Value) -> Option<Offer<'s>> {
         self.option(session).or_else(|| match self {
             Self::Mode => listed(&session["modes"], "availableModes", "id", "currentModeId")
                 .map(|it| Offer { way: Way::Mode, ..it }),
             // Of an older protocol; some still know nothing else.
-            Self::Model => {
+            Self::Model { .. } => {
                 listed(&session["models"], "availableModels", "modelId", "currentModelId")
                     .map(|it| Offer { way: Way::Model, ..it })
             }
         })
     }
 
-    fn option(self, session: &Value) -> Option<Offer<'_>> {
+    fn option<'s>(&self, session: &'s Value) -> Option<Offer<'s>> {
         let options = session["configOptions"].as_array()?;
-        let is_it = |it: &&Value| it["category"] == self.word() && it["options"].is_array();
-        let option = options.iter().take(CHOICES_MAX).find(is_it)?;
+        let name = match self {
+            Self::Mode => "mode",
+            Self::Model { option } => option.unwrap_or("model"),
+        };
+        let listed_by = |key: &str| {
+            let is_it = |it: &&Value| it[key] == name && it["options"].is_array();
+            options.iter().take(CHOICES_MAX).find(is_it)
+        };
+        let option = listed_by("category").or_else(|| listed_by("id"))?;
         let offer = listed(option, "options", "value", "currentValue")?;
         Some(Offer { way: Way::Option(option["id"].as_str()?), ..offer })
     }
@@ -182,6 +192,7 @@ mod tests {
     use super::*;
 
     const OPEN: EffectId = EffectId(1);
+    const MODEL: Setting<'static> = Setting::Model { option: None };
 
     fn session() -> Value {
         json!({
@@ -198,14 +209,14 @@ mod tests {
         })
     }
 
-    fn change(setting: Setting, session: &Value, wanted: &str) -> Option<Change> {
+    fn change(setting: Setting<'_>, session: &Value, wanted: &str) -> Option<Change> {
         setting.change(session, wanted, OPEN).expect("it is offered")
     }
 
     #[test]
     fn what_is_set_already_is_not_set_again() {
         assert_eq!(change(Setting::Mode, &session(), "agent"), None);
-        assert_eq!(change(Setting::Model, &session(), "Big"), None);
+        assert_eq!(change(MODEL, &session(), "Big"), None);
     }
 
     #[test]
@@ -217,8 +228,17 @@ mod tests {
             assert_eq!(wanted, Some(Change { number: 11, method, params }));
         }
         let params = json!({"sessionId": "s1", "configId": "model", "value": "small-1"});
-        let wanted = change(Setting::Model, &session(), "small-1");
+        let wanted = change(MODEL, &session(), "small-1");
         assert_eq!(wanted, Some(Change { number: 12, method, params }));
+    }
+
+    #[test]
+    fn an_option_may_have_another_name() {
+        let effort = Setting::Model { option: Some("effort") };
+        let session = json!({"configOptions": [
+            {"id": "effort", "category": "thought_level", "currentValue": "low", "options": [{"value": "low"}]}]});
+        assert_eq!(effort.change(&session, "low", OPEN), Ok(None));
+        assert!(MODEL.change(&session, "low", OPEN).is_err());
     }
 
     #[test]
@@ -231,14 +251,14 @@ mod tests {
         let mode = change(Setting::Mode, &session, "ask").expect("another mode");
         assert_eq!((mode.number, mode.method), (11, "session/set_mode"));
         assert_eq!(mode.params, json!({"sessionId": "s1", "modeId": "ask"}));
-        let model = change(Setting::Model, &session, "b").expect("another model");
+        let model = change(MODEL, &session, "b").expect("another model");
         assert_eq!((model.number, model.method), (12, "session/set_model"));
         assert_eq!(model.params, json!({"sessionId": "s1", "modelId": "b"}));
     }
 
     #[test]
     fn what_is_not_offered_is_told_with_what_is() {
-        let missing = |setting: Setting, wanted| {
+        let missing = |setting: Setting<'_>, wanted| {
             setting.change(&session(), wanted, OPEN).expect_err("it is not offered")
         };
         assert_eq!(
@@ -246,7 +266,7 @@ mod tests {
             "it has no mode `yolo`; its modes: agent, https://x#plan"
         );
         assert_eq!(
-            missing(Setting::Model, "smaller"),
+            missing(MODEL, "smaller"),
             "it has no model `smaller`; its models: small-1, big-2"
         );
         let nothing = Setting::Mode.change(&json!({"sessionId": "s1"}), "ask", OPEN);

@@ -5,7 +5,7 @@ use crate::{
     connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
     events::Permission,
-    frame::{RpcError, number},
+    frame::{Answer, number},
     offer::Setting,
     plain,
     schema::{
@@ -15,7 +15,7 @@ use crate::{
     },
     session::{Inner, Reader},
 };
-use pitcrew_model::{EffectId, Failure, limits};
+use pitcrew_model::{EffectId, ErrorCause, Failure, limits};
 use pitcrew_process::{
     Presence, ShimError, ShimErrorKind, ShimEvents, ShimSpec, attach_shim, start_shim,
 };
@@ -26,10 +26,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::{sync::mpsc, time::timeout};
 
 /// Requests of an agent that may wait to be taken before it is not read on.
 const PERMISSIONS_QUEUED_MAX: usize = 16;
@@ -91,7 +88,7 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
     }
     let started = start_shim(&launch.program, &launch.shim).await;
     let (shim, events) = started.map_err(|error| failed(&launch, not_started(&error)))?;
-    let connection = Connection::new(shim, launch.cwd.clone());
+    let connection = Connection::new(shim, launch.cwd.clone(), launch.profile.clone());
     let wire = Wire { connection, events, before: CaughtUp::default() };
     settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
 }
@@ -101,7 +98,7 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
 async fn resume(launch: &Launch) -> Option<Wire> {
     let found = attach_shim(&launch.shim.dir, PREDECESSOR_END_MAX).await.ok()?;
     let Presence::Alive { spooled, .. } = found.presence else { return None };
-    let connection = Connection::new(found.shim, launch.cwd.clone());
+    let connection = Connection::new(found.shim, launch.cwd.clone(), launch.profile.clone());
     Some(Wire::caught_up(connection, found.events, spooled).await)
 }
 
@@ -111,7 +108,7 @@ fn failed(launch: &Launch, failure: Failure) -> OpenError {
 
 async fn settle(wire: Wire, launch: &Launch) -> Result<(Session, SessionEvents), Failure> {
     let (connection, reader, permissions) = wire.listen();
-    match agree(&connection, launch).await {
+    match Box::pin(agree(&connection, launch)).await {
         Ok(agreed) => Ok(session(connection, reader, permissions, launch.effect, agreed)),
         Err(failure) => {
             connection.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await;
@@ -151,8 +148,7 @@ pub(crate) fn session(
     agreed: Agreed,
 ) -> (Session, SessionEvents) {
     let inner = Arc::new(Inner { connection, _reader: reader, opened_by, agreed });
-    let next_note_at = Instant::now();
-    let events = SessionEvents { inner: inner.clone(), permissions, next_note_at, over: false };
+    let events = SessionEvents::new(inner.clone(), permissions);
     (Session { inner }, events)
 }
 
@@ -219,7 +215,7 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
         .client_capabilities(ClientCapabilities::new())
         .client_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")));
     let step = connection.request(number::initialize(launch.effect), "initialize", &initialize);
-    let answer = answered("initialize", launch.timeout, step).await?;
+    let answer = answered(connection, "initialize", launch.timeout, step).await?;
     let agent: InitializeResponse = readable("initialize", &answer)?;
     if agent.protocol_version != ProtocolVersion::V1 {
         let version = serde_json::to_value(agent.protocol_version).unwrap_or_default();
@@ -229,11 +225,11 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
     let new_session = NewSessionRequest::new(launch.cwd.clone())
         .mcp_servers(vec![AcpMcpServer::Stdio(offered(&launch.mcp))]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
-    let session = answered("session/new", launch.timeout, step).await?;
+    let session = answered(connection, "session/new", launch.timeout, step).await?;
     let agreed = Agreed::new(&agent, readable("session/new", &session)?, launch.called())?;
-    for (setting, wanted) in
-        [(Setting::Mode, &launch.profile.mode), (Setting::Model, &launch.profile.model)]
-    {
+    let profile = &launch.profile;
+    let model = Setting::Model { option: profile.model_option.as_deref() };
+    for (setting, wanted) in [(Setting::Mode, &profile.mode), (model, &profile.model)] {
         if let Some(wanted) = wanted {
             set(connection, launch, &session, setting, wanted).await?;
         }
@@ -249,7 +245,7 @@ async fn set(
     connection: &Connection,
     launch: &Launch,
     session: &Value,
-    setting: Setting,
+    setting: Setting<'_>,
     wanted: &str,
 ) -> Result<(), Failure> {
     let unfit = |message| Failure::AgentMissing { program: launch.called().to_owned(), message };
@@ -257,7 +253,7 @@ async fn set(
         return Ok(());
     };
     let step = connection.request(change.number, change.method, &change.params);
-    let answer = answered(change.method, launch.timeout, step).await?;
+    let answer = answered(connection, change.method, launch.timeout, step).await?;
     if setting.differs(&answer, &change) {
         return Err(unfit(format!("it says that it took `{wanted}`, and kept what it had")));
     }
@@ -270,9 +266,10 @@ fn offered(mcp: &McpServer) -> McpServerStdio {
 }
 
 async fn answered(
+    connection: &Connection,
     method: &str,
     limit: Duration,
-    step: impl Future<Output = Result<Result<Value, RpcError>, TurnError>>,
+    step: impl Future<Output = Result<Answer, TurnError>>,
 ) -> Result<Value, Failure> {
     let answer = match timeout(limit, step).await {
         Ok(Ok(answer)) => answer,
@@ -282,8 +279,15 @@ async fn answered(
             return Err(Failure::Protocol { message });
         }
     };
-    answer
-        .map_err(|error| Failure::Protocol { message: format!("`{method}` was refused: {error}") })
+    answer.map_err(|error| {
+        let message = format!("`{method}` was refused: {error}");
+        match connection.cause(&error) {
+            ErrorCause::Auth => Failure::Auth { message },
+            ErrorCause::Quota { until } => Failure::Quota { until, message },
+            ErrorCause::Model => Failure::Model { message },
+            ErrorCause::Other => Failure::Protocol { message },
+        }
+    })
 }
 
 fn readable<T: DeserializeOwned>(method: &str, answer: &Value) -> Result<T, Failure> {

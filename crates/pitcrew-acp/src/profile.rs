@@ -9,4 +9,40 @@ pub struct Profile {
     pub mode: Option<String>,
     /// The model that a session is set to; the agent's own choice where absent.
     pub model: Option<String>,
+    /// The category or the id of the option that chooses the model, where it is not `model`.
+    pub model_option: Option<String>,
+    /// How its errors are known; the first that fits holds.
+    pub errors: Vec<ErrorRule>,
+    pub usage: UsageScope,
+}
+
+/// What the tokens are the sum of that an agent tells at the end of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsageScope {
+    #[default]
+    Turn,
+    /// All turns so far.
+    Session,
+    /// The last call of the model only.
+    Call,
+}
+
+/// How trouble of a backend is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorRule {
+    /// A number is the code of an error that the agent answers with, a text a part of its message,
+    /// in any case. Where the agent says that the turn ended well, a text is what a line of its last
+    /// message begins with, letter by letter; a single word is a mark that the agent sets.
+    pub says: String,
+    pub kind: ErrorKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Nobody is logged in, or the key is refused.
+    Auth,
+    /// A limit of the provider.
+    Quota,
+    /// The model failed.
+    Model,
 }

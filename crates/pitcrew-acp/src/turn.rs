@@ -1,6 +1,11 @@
 //! One turn of an agent, from the prompt to its end.
 
-use crate::{frame::RpcError, plain::plain, session::TurnEnd};
+use crate::{
+    fault::{self, Known},
+    frame::Answer,
+    plain::plain,
+    session::TurnEnd,
+};
 use pitcrew_model::{EffectId, ErrorCause, StopReason, Usage, limits, text};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -12,21 +17,31 @@ pub(crate) struct Turn {
     /// Whoever waits for its end; nobody in a turn that was begun before we came.
     pub waiter: Option<oneshot::Sender<TurnEnd>>,
     pub words: Words,
+    /// What the agent last said of the session's state, in words of its own.
+    pub marks: Vec<String>,
+    /// It was asked to end.
+    pub is_cancelled: bool,
 }
 
 /// The agent's latest message. What it said before a tool call is not its last word.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     text: String,
+    /// How much of the text came last, in one piece.
+    piece_bytes: usize,
     superseded: bool,
 }
 
 impl Words {
     pub fn say(&mut self, chunk: &str) {
+        if chunk.is_empty() {
+            return;
+        }
         if std::mem::take(&mut self.superseded) {
             self.text.clear();
         }
         self.text.push_str(chunk);
+        self.piece_bytes = chunk.len();
         if self.text.len() > 4 * limits::OUTPUT_TAIL_BYTES {
             self.text = text::tail(&self.text, limits::OUTPUT_TAIL_BYTES).to_owned();
         }
@@ -36,6 +51,18 @@ impl Words {
         self.superseded = true;
     }
 
+    /// What was said after the last tool call, if anything.
+    pub fn last_message(&self) -> Option<&str> {
+        (!self.superseded && !self.text.is_empty()).then_some(self.text.as_str())
+    }
+
+    /// The piece in which the end of it came. Agents put their own words between the model's without
+    /// a new line.
+    pub fn last_piece(&self) -> Option<&str> {
+        let start = self.text.len().checked_sub(self.piece_bytes)?;
+        self.last_message()?.get(start..)
+    }
+
     pub fn last(&self) -> String {
         plain(text::tail(self.text.trim(), limits::OUTPUT_TAIL_BYTES))
     }
@@ -43,28 +70,47 @@ impl Words {
 
 impl Turn {
     pub fn new(effect: EffectId) -> Self {
-        Self { effect, waiter: None, words: Words::default() }
+        let (words, marks) = (Words::default(), Vec::new());
+        Self { effect, waiter: None, words, marks, is_cancelled: false }
     }
 
     pub fn is_waited_for(&self) -> bool {
         self.waiter.as_ref().is_some_and(|it| !it.is_closed())
     }
 
-    /// Ends the turn with the agent's answer to the prompt. Gives back the end where nobody waits
-    /// for it any more, or not yet.
-    pub fn finish(self, answer: &Result<Value, RpcError>, usage: Usage) -> Option<TurnEnd> {
+    /// How the turn ended that the agent answered so.
+    ///
+    /// An agent that was asked to end may say what it likes about that: it is no error of its model.
+    pub fn stop(&self, answer: &Answer, known: &Known<'_>) -> StopReason {
         let stop = match answer {
             Ok(answer) => stop_reason(answer),
-            Err(error) => {
-                StopReason::Error { cause: ErrorCause::Other, message: error.to_string() }
-            }
+            Err(error) => StopReason::Error {
+                cause: fault::of_answer(error, known),
+                message: error.to_string(),
+            },
         };
+        if self.is_cancelled {
+            return if is_error(&stop) { StopReason::Cancelled } else { stop };
+        }
+        let said = || fault::of_words(&self.words, &self.marks, known);
+        match (stop == StopReason::EndTurn).then(said).flatten() {
+            Some((cause, message)) => StopReason::Error { cause, message },
+            None => stop,
+        }
+    }
+
+    /// Ends the turn. Gives back the end where nobody waits for it any more, or not yet.
+    pub fn finish(self, stop: StopReason, usage: Usage) -> Option<TurnEnd> {
         let end = TurnEnd { stop, usage, last_words: self.words.last() };
         match self.waiter {
             Some(waiter) => waiter.send(end).err(),
             None => Some(end),
         }
     }
+}
+
+pub(crate) fn is_error(stop: &StopReason) -> bool {
+    matches!(stop, StopReason::Error { .. })
 }
 
 /// Read by hand: the protocol library fails the whole answer over a reason it does not know.

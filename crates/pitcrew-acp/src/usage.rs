@@ -1,23 +1,39 @@
 //! Tokens and money, gathered from wherever an agent reports them.
 
-use crate::schema::UsageUpdate;
+use crate::{profile::UsageScope, schema::UsageUpdate};
 use pitcrew_model::Usage;
 use serde_json::Value;
 
-/// Adds up what a session reports as running totals, and hands it out turn by turn.
+/// Adds up what a session reports, and hands it out turn by turn.
 ///
 /// What comes after a turn's end belongs to the next turn, so that nothing is lost or counted twice.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
+    scope: UsageScope,
+    /// What the session has cost, and what was handed out of it.
     cost_micros: u64,
     cost_micros_told: u64,
+    /// The size of the context, and by how much it grew in the turn.
     context_tokens: u64,
-    context_tokens_told: u64,
+    context_growth: u64,
+    /// What the turn's calls of the model took, where each is reported.
+    called: Option<Usage>,
+    /// What the last answer to a prompt reported.
+    answered: Option<Usage>,
+    /// Something was reported since somebody last asked.
+    has_news: bool,
 }
 
 impl UsageMeter {
+    pub fn new(scope: UsageScope) -> Self {
+        Self { scope, ..Self::default() }
+    }
+
     pub fn update(&mut self, update: &UsageUpdate) {
+        let growth = update.used.saturating_sub(self.context_tokens);
+        self.context_growth = self.context_growth.saturating_add(growth);
         self.context_tokens = update.used;
+        self.has_news = true;
         if let Some(cost) = &update.cost
             && cost.currency.eq_ignore_ascii_case("usd")
             && let Some(micros) = micros(cost.amount)
@@ -26,37 +42,106 @@ impl UsageMeter {
         }
     }
 
-    /// The usage of the turn that ends with `answer`.
-    pub fn end_turn(&mut self, answer: &Value) -> Usage {
+    /// Adds one call of the model, where the agent reports such.
+    pub fn call(&mut self, report: &Value) {
+        if let Some(usage) = tokens(report) {
+            self.called = Some(self.called.unwrap_or_default().plus(usage));
+            self.has_news = true;
+        }
+    }
+
+    pub fn has_news(&self) -> bool {
+        self.has_news
+    }
+
+    /// What `so_far` says, where that is news.
+    pub fn take_news(&mut self) -> Option<Usage> {
+        std::mem::take(&mut self.has_news).then(|| self.so_far())
+    }
+
+    /// The usage of the turn that is going on, as much of it as is known.
+    pub fn so_far(&self) -> Usage {
         let cost_micros = self.cost_micros - self.cost_micros_told;
-        let context_growth = self.context_tokens.saturating_sub(self.context_tokens_told);
+        // The growth of the context is the least that the turn can have read.
+        let least = Usage { tokens_in: self.context_growth, ..Usage::default() };
+        Usage { cost_micros, ..self.called.unwrap_or(least) }
+    }
+
+    /// The usage of the turn that ends with `answer`.
+    pub fn end_turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
+        let so_far = self.so_far();
         self.cost_micros_told = self.cost_micros;
-        self.context_tokens_told = self.context_tokens;
+        self.context_growth = 0;
+        self.called = None;
+        self.has_news = false;
         let reported =
             [&answer["usage"], &answer["_meta"]["usage"], &answer["_meta"]["quota"]["token_count"]]
                 .into_iter()
                 .find_map(tokens);
-        match reported {
-            Some(usage) => Usage { cost_micros, ..usage },
-            // The growth of the context is the least that the turn can have read.
-            None => Usage { tokens_in: context_growth, cost_micros, ..Usage::default() },
-        }
+        let Some(reported) = reported else { return so_far };
+        let before = self.answered.replace(reported);
+        let usage = match (self.scope, before) {
+            (UsageScope::Session, Some(before)) => beyond(reported, before),
+            // A call that failed is not the last one that was counted.
+            (UsageScope::Call, Some(before)) if end == TurnKind::Failed && before == reported => {
+                Usage::default()
+            }
+            (UsageScope::Turn | UsageScope::Session | UsageScope::Call, _) => reported,
+        };
+        Usage { cost_micros: so_far.cost_micros, ..usage }
     }
 }
 
+/// Whether the model did its part in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TurnKind {
+    Done,
+    Failed,
+}
+
+/// What came on top of an earlier total; all of it where that was not a part of it.
+fn beyond(total: Usage, before: Usage) -> Usage {
+    let rest = || {
+        Some(Usage {
+            tokens_in: total.tokens_in.checked_sub(before.tokens_in)?,
+            tokens_out: total.tokens_out.checked_sub(before.tokens_out)?,
+            tokens_cached: total.tokens_cached.checked_sub(before.tokens_cached)?,
+            cost_micros: 0,
+        })
+    };
+    rest().unwrap_or(total)
+}
+
+/// Tokens that were read from a cache are not among those that went in: some agents count them there
+/// too, and their total says whether they do. Likewise with thoughts, and what comes out.
 fn tokens(report: &Value) -> Option<Usage> {
     let count = |keys: &[&str]| keys.iter().find_map(|it| report[*it].as_u64());
-    let tokens_in = count(&["inputTokens", "input_tokens", "promptTokens", "prompt_tokens"]);
-    let tokens_out =
+    let told_in = count(&["inputTokens", "input_tokens", "promptTokens", "prompt_tokens"]);
+    let told_out =
         count(&["outputTokens", "output_tokens", "completionTokens", "completion_tokens"]);
-    if tokens_in.is_none() && tokens_out.is_none() {
+    if told_in.is_none() && told_out.is_none() {
         return None;
     }
-    let tokens_cached = count(&["cachedReadTokens", "cached_read_tokens", "cachedTokens"]);
+    let (tokens_in, tokens_out) = (told_in.unwrap_or(0), told_out.unwrap_or(0));
+    let cached =
+        count(&["cachedReadTokens", "cached_read_tokens", "cachedTokens", "cachedInputTokens"]);
+    let cached = cached.unwrap_or(0);
+    let written = count(&["cachedWriteTokens", "cached_write_tokens"]).unwrap_or(0);
+    let thought = count(&["thoughtTokens", "thought_tokens"]).unwrap_or(0);
+    let besides = count(&["totalTokens", "total_tokens"])
+        .and_then(|it| it.checked_sub(tokens_in.checked_add(tokens_out)?));
+    let (written, thought) = match besides {
+        None | Some(0) => (0, 0),
+        Some(besides) if besides >= cached.saturating_add(written).saturating_add(thought) => {
+            (written, thought)
+        }
+        Some(_) => (written, 0),
+    };
+    let counted_twice = if besides == Some(0) { cached.min(tokens_in) } else { 0 };
     Some(Usage {
-        tokens_in: tokens_in.unwrap_or(0),
-        tokens_out: tokens_out.unwrap_or(0),
-        tokens_cached: tokens_cached.unwrap_or(0),
+        tokens_in: (tokens_in - counted_twice).saturating_add(written),
+        tokens_out: tokens_out.saturating_add(thought),
+        tokens_cached: cached,
         cost_micros: 0,
     })
 }
@@ -72,7 +157,7 @@ fn micros(amount: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{TurnKind::Done, *};
     use crate::schema::SessionUpdate;
     use serde_json::json;
 
@@ -82,31 +167,110 @@ mod tests {
         meter.update(&update);
     }
 
-    #[test]
-    fn running_totals_become_turns() {
-        let mut meter = UsageMeter::default();
-        let update = |used: u64, amount: f64| json!({"sessionUpdate": "usage_update", "used": used, "size": 9000, "cost": {"amount": amount, "currency": "USD"}});
-        told(&mut meter, update(100, 0.25));
-        assert_eq!(
-            meter.end_turn(&json!({"usage": {"totalTokens": 9, "inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 1}})),
-            Usage { tokens_in: 7, tokens_out: 2, tokens_cached: 1, cost_micros: 250_000 }
-        );
-        told(&mut meter, update(130, 0.250_001));
-        assert_eq!(
-            meter.end_turn(&json!({"stopReason": "end_turn"})),
-            Usage { tokens_in: 30, cost_micros: 1, ..Usage::default() }
-        );
-        assert_eq!(meter.end_turn(&Value::Null), Usage::default(), "nothing is counted twice");
+    fn usage(tokens_in: u64, tokens_out: u64, tokens_cached: u64) -> Usage {
+        Usage { tokens_in, tokens_out, tokens_cached, cost_micros: 0 }
+    }
+
+    fn update(used: u64, amount: f64) -> Value {
+        json!({"sessionUpdate": "usage_update", "used": used, "size": 9000, "cost": {"amount": amount, "currency": "USD"}})
     }
 
     #[test]
-    fn other_places_for_tokens_are_known() {
-        let quota =
-            json!({"_meta": {"quota": {"token_count": {"input_tokens": 5, "output_tokens": 3}}}});
-        let usage = Usage { tokens_in: 5, tokens_out: 3, ..Usage::default() };
-        assert_eq!(UsageMeter::default().end_turn(&quota), usage);
-        let meta = json!({"_meta": {"usage": {"inputTokens": 5, "outputTokens": 3}}});
-        assert_eq!(UsageMeter::default().end_turn(&meta), usage);
+    fn running_totals_become_turns() {
+        let mut meter = UsageMeter::default();
+        told(&mut meter, update(100, 0.25));
+        assert_eq!(meter.so_far(), Usage { cost_micros: 250_000, ..usage(100, 0, 0) });
+        assert_eq!(
+            meter.end_turn(&json!({"usage": {"totalTokens": 10, "inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 1}}), Done),
+            Usage { cost_micros: 250_000, ..usage(7, 2, 1) }
+        );
+        assert_eq!(meter.so_far(), Usage::default());
+        told(&mut meter, update(130, 0.250_001));
+        told(&mut meter, update(40, 0.250_001));
+        told(&mut meter, update(45, 0.250_001));
+        let wanted = Usage { cost_micros: 1, ..usage(35, 0, 0) };
+        assert_eq!(meter.so_far(), wanted, "a context may shrink in between");
+        assert_eq!(meter.end_turn(&json!({"stopReason": "end_turn"}), Done), wanted);
+        assert_eq!(
+            meter.end_turn(&Value::Null, Done),
+            Usage::default(),
+            "nothing is counted twice"
+        );
+    }
+
+    /// The same two turns, as each agent reports them: two calls that took 100 + 20 and 50 + 7
+    /// tokens, of which 5 and 3 came from a cache, and one that took 30 + 4.
+    #[test]
+    fn each_agent_is_understood() {
+        let [first, second] = [usage(142, 27, 8), usage(30, 4, 0)];
+        // claude, codex
+        let mut meter = UsageMeter::default();
+        let answer = json!({"usage": {"inputTokens": 142, "outputTokens": 27, "cachedReadTokens": 8, "cachedWriteTokens": 0, "totalTokens": 177}});
+        assert_eq!(meter.end_turn(&answer, Done), first);
+        let answer = json!({"usage": {"inputTokens": 30, "outputTokens": 4, "cachedReadTokens": 0, "cachedWriteTokens": 0, "totalTokens": 34}});
+        assert_eq!(meter.end_turn(&answer, Done), second);
+        // copilot: totals of the session, and what was cached is part of what went in
+        let mut meter = UsageMeter::new(UsageScope::Session);
+        let answer = |tokens_in: u64, tokens_out: u64| json!({"usage": {"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out, "cachedReadTokens": 8}});
+        assert_eq!(meter.end_turn(&answer(150, 27), Done), first);
+        assert_eq!(meter.end_turn(&answer(180, 31), Done), second);
+        // qwen: each call, on the way
+        let mut meter = UsageMeter::default();
+        let call = |tokens_in: u64, tokens_out: u64, cached: u64| json!({"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out, "thoughtTokens": 0, "cachedReadTokens": cached});
+        meter.call(&call(100, 20, 5));
+        meter.call(&call(50, 7, 3));
+        assert_eq!((meter.take_news(), meter.take_news()), (Some(first), None));
+        assert_eq!(meter.end_turn(&json!({"stopReason": "end_turn"}), Done), first);
+        meter.call(&call(30, 4, 0));
+        assert_eq!(meter.end_turn(&json!({"stopReason": "end_turn"}), Done), second);
+        // gemini
+        let quota = json!({"_meta": {"quota": {"token_count": {"input_tokens": 150, "output_tokens": 27}}}});
+        assert_eq!(UsageMeter::default().end_turn(&quota, Done), usage(150, 27, 0));
+    }
+
+    /// goose tells the tokens of the last call, also where a later one failed.
+    #[test]
+    fn the_last_call_is_not_counted_again_for_one_that_failed() {
+        let mut meter = UsageMeter::new(UsageScope::Call);
+        let answer = json!({"usage": {"totalTokens": 57, "inputTokens": 50, "outputTokens": 7}});
+        assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0));
+        assert_eq!(meter.end_turn(&answer, TurnKind::Failed), usage(0, 0, 0));
+        assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0), "two may be alike");
+    }
+
+    #[test]
+    fn totals_tell_what_is_counted_where() {
+        for (report, wanted) in [
+            (json!({"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 2}), usage(5, 3, 2)),
+            (
+                json!({"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 2, "cachedWriteTokens": 4, "thoughtTokens": 1, "totalTokens": 15}),
+                usage(9, 4, 2),
+            ),
+            (
+                json!({"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 2, "cachedWriteTokens": 4, "thoughtTokens": 1, "totalTokens": 14}),
+                usage(9, 3, 2),
+            ),
+            (
+                json!({"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 9, "thoughtTokens": 1, "totalTokens": 8}),
+                usage(0, 3, 9),
+            ),
+            (json!({"inputTokens": 5, "outputTokens": 3, "totalTokens": 1}), usage(5, 3, 0)),
+            (
+                json!({"inputTokens": u64::MAX, "outputTokens": 3, "cachedWriteTokens": u64::MAX, "totalTokens": u64::MAX}),
+                usage(u64::MAX, 3, 0),
+            ),
+        ] {
+            assert_eq!(tokens(&report), Some(wanted), "{report}");
+        }
+        assert_eq!(tokens(&json!({"totalTokens": 1})), None);
+    }
+
+    #[test]
+    fn totals_that_shrink_are_those_of_another_session() {
+        let mut meter = UsageMeter::new(UsageScope::Session);
+        let answer = |count: u64| json!({"usage": {"inputTokens": count, "outputTokens": count}});
+        assert_eq!(meter.end_turn(&answer(9), Done), usage(9, 9, 0));
+        assert_eq!(meter.end_turn(&answer(4), Done), usage(4, 4, 0));
     }
 
     #[test]

@@ -1,20 +1,26 @@
 //! Files what the agent says where it is waited for. Never waits itself.
 
-use super::{Answer, Ask, Connection, Request, State};
+use super::{Ask, Connection, Request, State};
 use crate::{
     events::Permission,
-    frame::{self, Incoming, NoFrame, number, take},
+    frame::{self, Answer, Incoming, NoFrame, number, take},
     plain,
     schema::{
         ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
         ToolCallStatus, ToolCallUpdate,
     },
     tool_use::tool_use,
+    turn::is_error,
+    usage::TurnKind,
 };
-use pitcrew_model::limits;
+use pitcrew_model::{Timestamp, limits};
 use serde_json::Value;
+use tokio::time::Instant;
 
 const NOTE_BYTES_MAX: usize = 200;
+/// Marks of a session's state that are kept.
+const MARKS_MAX: usize = 16;
+const MARK_BYTES_MAX: usize = 100;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 /// Options of one request that can be chosen.
@@ -30,23 +36,33 @@ pub(super) enum Wanted {
 }
 
 impl Connection {
-    /// Files a line of the agent; what is given back has to be answered.
-    pub(super) fn take_line(&self, offset: u64, line: &str) -> Option<Wanted> {
-        if line.trim().is_empty() || self.state().broken.is_some() {
-            return None;
+    /// Files a line that the agent said at `at`; what is given back has to be answered.
+    pub(super) fn take_line(&self, offset: u64, at: Timestamp, line: &str) -> Option<Wanted> {
+        {
+            let mut state = self.state();
+            if line.trim().is_empty() || state.broken.is_some() {
+                return None;
+            }
+            state.heard_at = Some(Instant::now());
         }
         match Incoming::parse(line) {
-            Ok(Incoming::Answer { id, result }) => self.take_answer(id, result),
+            Ok(Incoming::Answer { id, result }) => self.take_answer(id, at, result),
             Ok(Incoming::Notification { method, params }) => {
                 if method == "session/update" {
                     self.take_update(params);
+                } else if method == "_auth/status_update" {
+                    self.state().is_logged_out = params["authStatus"]["kind"] == "none";
                 }
             }
             Ok(Incoming::Request { id, method, params }) => {
                 if method == "session/request_permission" {
                     return Some(self.take_permission(offset, id, params));
                 }
-                let refusal = format!("the client has no method `{method}`");
+                let remedy = match method.split('/').next() {
+                    Some("fs" | "terminal") => ": it is not among its capabilities; use your own",
+                    Some(_) | None => "",
+                };
+                let refusal = format!("the client has no method `{method}`{remedy}");
                 return Some(Wanted::Refusal(frame::refusal(&id, METHOD_NOT_FOUND, &refusal)));
             }
             Ok(Incoming::Stray) => {}
@@ -68,7 +84,7 @@ impl Connection {
         }
     }
 
-    fn take_answer(&self, id: u64, result: Answer) {
+    fn take_answer(&self, id: u64, at: Timestamp, result: Answer) {
         let mut state = self.state();
         match state.requests.remove(&id) {
             Some(Request::Waiting(sender)) => drop(sender.send(result)),
@@ -81,10 +97,13 @@ impl Connection {
             }
             None => {
                 if let Some(turn) = state.turn.take_if(|it| number::prompt(it.effect) == id) {
-                    let usage = state.usage.end_turn(result.as_ref().unwrap_or(&Value::Null));
+                    let stop = turn.stop(&result, &self.known(state.is_logged_out, at));
+                    let kind = if is_error(&stop) { TurnKind::Failed } else { TurnKind::Done };
+                    let answer = result.as_ref().unwrap_or(&Value::Null);
+                    let usage = state.usage.end_turn(answer, kind);
                     state.asks.clear();
                     let effect = turn.effect;
-                    state.turn_end = turn.finish(&result, usage).map(|end| (effect, end));
+                    state.turn_end = turn.finish(stop, usage).map(|end| (effect, end));
                 }
             }
         }
@@ -97,6 +116,11 @@ impl Connection {
         let mut state = self.state();
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
+                let report = chunk.meta.as_ref().and_then(|it| it.get("usage"));
+                if let Some(report) = report {
+                    state.usage.call(report);
+                    self.activity.notify_one();
+                }
                 if let (ContentBlock::Text(text), Some(turn)) = (chunk.content, &mut state.turn) {
                     turn.words.say(&text.text);
                 }
@@ -114,7 +138,15 @@ impl Connection {
                     self.note(&mut state, note);
                 }
             }
-            SessionUpdate::UsageUpdate(update) => state.usage.update(&update),
+            SessionUpdate::UsageUpdate(update) => {
+                state.usage.update(&update);
+                self.activity.notify_one();
+            }
+            SessionUpdate::SessionInfoUpdate(update) => {
+                if let (Some(meta), Some(turn)) = (update.meta, &mut state.turn) {
+                    turn.marks = marks(&meta);
+                }
+            }
             _ => {}
         }
     }
@@ -158,6 +190,26 @@ impl Connection {
 /// name for whoever reads it again.
 pub(super) fn ask_name(offset: u64) -> String {
     format!("ask-{offset}")
+}
+
+/// The words in what an agent says of a session's state in its own way.
+fn marks(meta: &serde_json::Map<String, Value>) -> Vec<String> {
+    let mut marks = Vec::new();
+    let mut open: Vec<&Value> = meta.values().collect();
+    while let Some(value) = open.pop()
+        && marks.len() < MARKS_MAX
+    {
+        match value {
+            Value::String(text) if text.len() <= MARK_BYTES_MAX => marks.push(text.clone()),
+            Value::Object(members) => open.extend(members.values()),
+            Value::String(_)
+            | Value::Array(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_) => {}
+        }
+    }
+    marks
 }
 
 fn note_of(call: &ToolCall) -> String {

@@ -2,7 +2,7 @@
 
 use super::{Connection, incoming::Wanted, lost, pace::Pace};
 use crate::{events::Permission, frame::number};
-use pitcrew_model::limits;
+use pitcrew_model::{Timestamp, limits};
 use pitcrew_process::{ShimEvent, ShimEvents};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
@@ -36,8 +36,8 @@ pub(crate) async fn catch_up(
     while events.position() < until || events.was_silent() {
         let left = deadline.map_or(SILENCE_MAX, |it| it.saturating_duration_since(Instant::now()));
         match events.next_within(left.min(SILENCE_MAX)).await {
-            Some(ShimEvent::Frame { offset, line }) => {
-                let asked = connection.take_line(offset, &line);
+            Some(ShimEvent::Frame { offset, time_ms, line }) => {
+                let asked = connection.take_line(offset, Timestamp(time_ms), &line);
                 wanted.extend(asked.map(|it| (number::answer(offset), it)));
             }
             Some(ShimEvent::Sent { id, line, .. }) => {
@@ -80,8 +80,8 @@ pub(crate) async fn read(
     let mut pace = Some(Pace::new(Instant::now()));
     loop {
         match events.next().await {
-            Some(ShimEvent::Frame { offset, line }) => {
-                if let Some(wanted) = connection.take_line(offset, &line) {
+            Some(ShimEvent::Frame { offset, time_ms, line }) => {
+                if let Some(wanted) = connection.take_line(offset, Timestamp(time_ms), &line) {
                     connection.give(number::answer(offset), wanted, &permissions).await;
                 }
                 connection.keep(&mut pace, line.len()).await;

@@ -6,6 +6,7 @@ use crate::{
     frame::{Incoming, number},
     turn::{Turn, Words},
 };
+use tokio::time::Instant;
 
 impl Connection {
     pub(super) fn take_sent(&self, id: u64, line: &str) {
@@ -13,16 +14,30 @@ impl Connection {
             self.state().asks.remove(&ask_name(number::asked_at(id)));
             return;
         };
-        let Ok(Incoming::Request { method, .. }) = Incoming::parse(line) else { return };
         let mut state = self.state();
         if state.broken.is_some() {
             return;
         }
+        let method = match Incoming::parse(line) {
+            Ok(Incoming::Request { method, .. }) => method,
+            Ok(Incoming::Notification { method, .. }) => {
+                if let Some(turn) = state.turn.as_mut().filter(|it| it.effect == effect) {
+                    turn.is_cancelled |= method == "session/cancel";
+                }
+                return;
+            }
+            Ok(Incoming::Answer { .. } | Incoming::Stray) | Err(_) => return,
+        };
         if method == "session/prompt" {
             state.garbage_count = 0;
+            state.heard_at = Some(Instant::now());
+            self.activity.notify_one();
             match &mut state.turn {
                 // What the agent said before it was prompted belongs to no turn.
-                Some(turn) if turn.effect == effect => turn.words = Words::default(),
+                Some(turn) if turn.effect == effect => {
+                    turn.words = Words::default();
+                    turn.marks.clear();
+                }
                 Some(_) | None => state.turn = Some(Turn::new(effect)),
             }
         } else {

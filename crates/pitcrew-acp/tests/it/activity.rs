@@ -24,7 +24,7 @@ exit 0
         match event {
             Event::Activity { note } => notes.push(note),
             Event::Exited(_) => exited = true,
-            Event::Permission { call, .. } => panic!("{call}"),
+            Event::Permission { .. } | Event::Usage(_) => panic!("{event:?}"),
         }
     }
     assert!(exited);

@@ -6,5 +6,7 @@ mod foreign;
 mod opening;
 mod settings;
 mod turns;
+mod errors;
+mod usage;
 mod permissions;
 mod activity;

@@ -47,8 +47,8 @@ async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
             "the agent speaks version 2; only version 1 is understood",
         ),
         (
-            r#"{"id":8,"error":{"code":-32000,"message":"log in first"}}"#,
-            "`initialize` was refused: log in first (code -32000)",
+            r#"{"id":8,"error":{"code":-32603,"message":"not today"}}"#,
+            "`initialize` was refused: not today (code -32603)",
         ),
         (
             r#"{"id":8,"result":{}}"#,

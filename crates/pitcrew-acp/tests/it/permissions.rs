@@ -25,6 +25,7 @@ async fn asked(stage: &mut Stage) -> (String, Vec<PermissionOption>) {
     }
 }
 
+/// S0-098: requests are answered by their method, and a permission with the protocol's own outcome.
 #[tokio::test]
 async fn a_choice_reaches_the_agent_once() {
     let mut stage = Stage::new(&format!("{ASK}{END}")).await;

@@ -38,9 +38,13 @@ pub struct Stage {
 impl Stage {
     /// An agent that opens a session and does `turn` when it is prompted.
     pub async fn new(turn: &str) -> Self {
+        Self::of(turn, Profile::default()).await
+    }
+
+    pub async fn of(turn: &str, profile: Profile) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let script = format!("{OPEN}{turn}");
-        let launch = launch(home.path(), &["sh", "-c", &script]);
+        let launch = Launch { profile, ..launch(home.path(), &["sh", "-c", &script]) };
         let (session, events) = open(launch).await.expect("a session");
         Self { session, events, home }
     }

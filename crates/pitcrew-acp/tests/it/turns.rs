@@ -68,8 +68,8 @@ async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
         (r#""result":{"stopReason":"enlightenment"}"#, "unknown stop reason `enlightenment`"),
         (r#""result":{}"#, "the turn ended without a stop reason"),
         (
-            r#""error":{"code":400,"message":"no credit","data":"top up"}"#,
-            "no credit: top up (code 400)",
+            r#""error":{"code":-32603,"message":"no credit","data":"top up"}"#,
+            "no credit: top up (code -32603)",
         ),
     ] {
         let script = format!(

@@ -139,7 +139,7 @@ impl Stage {
         loop {
             match self.next_event().await {
                 Event::Activity { note } if note.contains(wanted) => return,
-                Event::Activity { .. } | Event::Permission { .. } => {}
+                Event::Activity { .. } | Event::Permission { .. } | Event::Usage(_) => {}
                 Event::Exited(exit) => panic!("the agent ended: {exit}"),
             }
         }

@@ -26,8 +26,8 @@ const SHIM_END_MAX: Duration = Duration::from_secs(15);
 /// spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShimEvent {
-    /// One line of its standard output.
-    Frame { offset: u64, line: String },
+    /// One line of its standard output, and when it came, in milliseconds since the epoch.
+    Frame { offset: u64, time_ms: u64, line: String },
     /// A frame that was sent to it, by us or by whoever was here before us.
     Sent { offset: u64, id: u64, line: String },
     /// Output that is no line of text: not UTF-8, longer than a frame may be, or cut off.
@@ -76,8 +76,9 @@ impl ShimEvents {
         while let Some(line) = self.next_line().await {
             self.position += line.len() as u64 + 1;
             match serde_json::from_slice(&line) {
-                Ok(Report::Out { offset, line, .. }) => {
-                    return Some(ShimEvent::Frame { offset, line: line.into_owned() });
+                Ok(Report::Out { offset, time, line }) => {
+                    let line = line.into_owned();
+                    return Some(ShimEvent::Frame { offset, time_ms: time, line });
                 }
                 Ok(Report::In { offset, id, line, .. }) => {
                     return Some(ShimEvent::Sent { offset, id, line: line.into_owned() });

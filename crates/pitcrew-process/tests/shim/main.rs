@@ -30,7 +30,7 @@ async fn frames_go_to_the_agent_and_back_and_are_written_down() {
     }
     let mut offset_before = None;
     for id in 1..=3 {
-        let Some(ShimEvent::Frame { offset, line }) = common::heard(&mut events).await else {
+        let Some(ShimEvent::Frame { offset, line, .. }) = common::heard(&mut events).await else {
             panic!()
         };
         assert_eq!(line, format!(r#"{{"number":{id},"text":"grün \" \\"}}"#));
@@ -176,7 +176,7 @@ async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
     handle.send(1, "one").await.unwrap();
     handle.send(2, "two").await.unwrap();
     assert_eq!(common::line(common::heard(&mut events).await), "one");
-    let Some(ShimEvent::Frame { offset, line }) = common::heard(&mut events).await else {
+    let Some(ShimEvent::Frame { offset, line, .. }) = common::heard(&mut events).await else {
         panic!()
     };
     assert_eq!(line, "two");

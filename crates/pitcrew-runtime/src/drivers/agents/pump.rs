@@ -27,6 +27,7 @@ pub async fn run(
                 handle.published.show_activity(worker, &note, clock::now());
                 Signal::Activity { worker, note }
             }
+            Event::Usage(usage) => Signal::UsageTold { worker, usage },
             Event::Exited(exit) => {
                 // What it said last counts, also when it said it while nobody was there.
                 turn_told(&agents, worker).await;

@@ -1,0 +1,261 @@
+//! When a limit of a provider is lifted, from whatever an agent says about it.
+
+use jiff::{SignedDuration, Zoned, civil, tz::TimeZone};
+use pitcrew_model::Timestamp;
+use serde_json::Value;
+
+/// Longer than any limit lasts; a later time is a misunderstanding.
+const LONGEST_MS: u64 = 40 * 24 * 60 * 60 * 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reset {
+    At(Timestamp),
+    /// In so many milliseconds.
+    In(u64),
+}
+
+impl Reset {
+    /// From the structured part of an error.
+    pub fn told(data: &Value) -> Option<Self> {
+        let at = ["resetAt", "resetsAt", "reset_at", "resets_at"];
+        let after = ["retryAfter", "retry_after", "retryAfterSeconds", "retry_after_seconds"];
+        let at = at.iter().find_map(|it| match &data[*it] {
+            Value::Number(number) => Some(Self::At(unix(number.as_u64()?))),
+            Value::String(text) => exact(text),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        });
+        at.or_else(|| {
+            let seconds = after.iter().find_map(|it| data[*it].as_u64())?;
+            Some(Self::In(seconds.saturating_mul(1_000)))
+        })
+    }
+
+    /// The time itself, unless it is past or too far away to be true.
+    pub fn after(self, now: Timestamp) -> Option<Timestamp> {
+        let at = match self {
+            Self::At(at) => at,
+            Self::In(milliseconds) => now.plus(milliseconds),
+        };
+        (at > now && at.since(now) <= LONGEST_MS).then_some(at)
+    }
+}
+
+/// From words, which are said at `now`.
+pub(super) fn reset_in(text: &str, now: Timestamp) -> Option<Reset> {
+    reset_where(text, now, &TimeZone::system())
+}
+
+/// `here` is the zone of times that are told without one.
+fn reset_where(text: &str, now: Timestamp, here: &TimeZone) -> Option<Reset> {
+    let text = text.to_ascii_lowercase();
+    let possible = |it: &Reset| it.after(now).is_some();
+    let words: Vec<&str> =
+        text.split([' ', '\n', '\t', '|', ',', '"']).filter(|it| !it.is_empty()).collect();
+    if let Some(exact) = words.iter().filter_map(|it| exact(it)).find(possible) {
+        return Some(exact);
+    }
+    // What follows one of these is a time.
+    let opens = ["after", "in", "at", "on", "resets", "reset", "retry-after:"];
+    let starts = (0..words.len()).filter(|it| opens.contains(&words[*it]));
+    let told = starts.filter_map(|start| {
+        let rest = &words[start + 1..];
+        lasting(rest).map(Reset::In).or_else(|| clock(rest, now, here))
+    });
+    // `resets Nov 18 at 5pm` holds two: the later one is safe.
+    told.filter(possible).max_by_key(|it| it.after(now))
+}
+
+/// A time that needs nothing else: RFC 3339, or seconds or milliseconds since the epoch.
+fn exact(word: &str) -> Option<Reset> {
+    let word = word.trim_matches(|it: char| !it.is_ascii_alphanumeric()).to_ascii_uppercase();
+    if (10..=13).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_digit()) {
+        return Some(Reset::At(unix(word.parse().ok()?)));
+    }
+    let time: jiff::Timestamp = word.parse().ok()?;
+    Some(Reset::At(Timestamp(u64::try_from(time.as_millisecond()).ok()?)))
+}
+
+fn unix(number: u64) -> Timestamp {
+    let is_seconds = number < 100_000_000_000;
+    Timestamp(if is_seconds { number * 1_000 } else { number })
+}
+
+/// `1200s`, `20 minutes`, `1h30m`, `2 days 3 hours`, in milliseconds; seconds where no unit is said.
+fn lasting(words: &[&str]) -> Option<u64> {
+    let mut total = None;
+    let mut number = None;
+    for word in words.iter().take(6) {
+        let mut rest = word.trim_end_matches(['.', ')', ';']);
+        while !rest.is_empty() {
+            let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+            if digits > 0 {
+                number = Some(rest[..digits].parse::<u64>().ok()?);
+                rest = &rest[digits..];
+                continue;
+            }
+            let letters =
+                rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_alphabetic()).len();
+            let (Some(count), Some(unit)) = (number, unit_ms(&rest[..letters])) else {
+                return total;
+            };
+            total = Some(total.unwrap_or(0_u64).saturating_add(count.saturating_mul(unit)));
+            number = None;
+            rest = &rest[letters..];
+        }
+    }
+    total.or_else(|| (words.len() == 1).then(|| number.map(|it| it.saturating_mul(1_000)))?)
+}
+
+fn unit_ms(word: &str) -> Option<u64> {
+    match word {
+        "ms" | "milliseconds" => Some(1),
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1_000),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60_000),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3_600_000),
+        "d" | "day" | "days" => Some(86_400_000),
+        _ => None,
+    }
+}
+
+/// `3pm`, `15:30`, `3:05 pm (europe/berlin)`, `nov 20th 2026 3:05 pm`: the next time that it is so.
+fn clock(words: &[&str], now: Timestamp, here: &TimeZone) -> Option<Reset> {
+    let mut words = words.iter().copied().filter(|it| !["at", "on"].contains(it)).peekable();
+    let month = words.next_if(|it| month(it).is_some()).and_then(month);
+    let day = month.and_then(|_| number(words.next()?));
+    let year = words.next_if(|it| it.len() == 4 && it.parse::<i16>().is_ok());
+    let first = words.next()?.trim_end_matches(['.', ')']);
+    let half = words.next_if(|it| ["am", "pm"].contains(&it.trim_end_matches('.')));
+    let time = time_of_day(first, half.map(|it| it.trim_end_matches('.')))?;
+    let zone = words.next().and_then(zone).unwrap_or_else(|| here.clone());
+    let from = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?.to_zoned(zone);
+    let zoned = match (month, day) {
+        (Some(month), Some(day)) => {
+            let year = year.and_then(|it| it.parse().ok()).unwrap_or(from.year());
+            let date = civil::Date::new(year, month, i8::try_from(day).ok()?).ok()?;
+            date.to_datetime(time).to_zoned(from.time_zone().clone()).ok()?
+        }
+        _ => next(&from, time)?,
+    };
+    let at = zoned.timestamp().as_millisecond();
+    Some(Reset::At(Timestamp(u64::try_from(at).ok()?)))
+}
+
+fn next(from: &Zoned, time: civil::Time) -> Option<Zoned> {
+    let today = from.date().to_datetime(time).to_zoned(from.time_zone().clone()).ok()?;
+    if today > *from { Some(today) } else { today.checked_add(SignedDuration::from_hours(24)).ok() }
+}
+
+/// `3pm`, `3:05pm`, `15:30`, or with the half of the day behind it.
+fn time_of_day(word: &str, half: Option<&str>) -> Option<civil::Time> {
+    let half = half.or_else(|| ["am", "pm"].into_iter().find(|it| word.ends_with(it)));
+    let digits = word.trim_end_matches(['a', 'p', 'm']);
+    let (hour, minute) = match digits.split_once(':') {
+        Some((hour, minute)) => (hour, minute.get(..2)?.parse().ok()?),
+        // A number alone is no time.
+        None => (digits, half.map(|_| 0)?),
+    };
+    let hour: i8 = hour.parse().ok()?;
+    let hour = match half {
+        Some("pm") if hour < 12 => hour + 12,
+        Some("am") if hour == 12 => 0,
+        Some(_) | None => hour,
+    };
+    civil::Time::new(hour, minute, 0, 0).ok()
+}
+
+fn month(word: &str) -> Option<i8> {
+    let months =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let place = months.iter().position(|it| word.starts_with(it))?;
+    i8::try_from(place + 1).ok()
+}
+
+/// `20`, `20th`.
+fn number(word: &str) -> Option<u64> {
+    word.trim_end_matches(|it: char| !it.is_ascii_digit()).parse().ok()
+}
+
+/// `utc`, `(europe/berlin)`.
+fn zone(word: &str) -> Option<TimeZone> {
+    let name = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
+    match name {
+        "utc" | "gmt" | "z" => Some(TimeZone::UTC),
+        name if name.contains('/') => TimeZone::get(name).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::offset;
+    use serde_json::json;
+
+    /// 2026-11-15T16:26:40Z, a Sunday.
+    const NOW: Timestamp = Timestamp(1_794_760_000_000);
+
+    fn until(text: &str) -> Option<String> {
+        let here = TimeZone::fixed(offset(1));
+        let at = reset_where(text, NOW, &here)?.after(NOW)?;
+        let at = jiff::Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok()?;
+        Some(at.to_string())
+    }
+
+    #[test]
+    fn times_are_read_as_vendors_write_them() {
+        for (text, wanted) in [
+            ("the quota is used up\nSuggested retry after 1200s.", "2026-11-15T16:46:40Z"),
+            ("Please try again in 20 minutes.", "2026-11-15T16:46:40Z"),
+            (
+                "Rate limit reached. Please try again in 1m30s. Visit the site",
+                "2026-11-15T16:28:10Z",
+            ),
+            ("resets in 2 days 3 hours", "2026-11-17T19:26:40Z"),
+            ("Retry-After: 60", "2026-11-15T16:27:40Z"),
+            ("quota resets at 2026-11-15T18:00:00Z", "2026-11-15T18:00:00Z"),
+            ("quota resets at 2026-11-15T18:00:00+01:00.", "2026-11-15T17:00:00Z"),
+            ("Claude AI usage limit reached|1794763600", "2026-11-15T17:26:40Z"),
+            ("reset: 1794763600000", "2026-11-15T17:26:40Z"),
+            ("You've hit your session limit · resets 7pm (UTC)", "2026-11-15T19:00:00Z"),
+            ("You've hit your limit · resets 3:30pm (Europe/Berlin)", "2026-11-16T14:30:00Z"),
+            ("limit · resets Nov 18 at 5pm (UTC)", "2026-11-18T17:00:00Z"),
+            (
+                "You’ve hit your usage limit. Upgrade to Plus, or try again at 7:05 PM.",
+                "2026-11-15T18:05:00Z",
+            ),
+            ("hit your usage limit. Try again at Nov 20th, 2026 3:05 PM.", "2026-11-20T14:05:00Z"),
+            ("the limit resets at 18:30", "2026-11-15T17:30:00Z"),
+        ] {
+            assert_eq!(until(text).as_deref(), Some(wanted), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_taken_for_one() {
+        for text in [
+            "the quota is used up",
+            "in 3 files, at line 500",
+            "call 0123456789 for help",
+            "resets in 9999 days",
+            "resets at 2020-01-01T00:00:00Z",
+            "retry after 0s",
+            "resets at 25:99",
+            "in 18446744073709551615 hours",
+            "resets",
+        ] {
+            assert_eq!(until(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn structured_times_are_read() {
+        let until = |data: Value| Reset::told(&data)?.after(NOW);
+        let hour = Some(NOW.plus(3_600_000));
+        assert_eq!(until(json!({"resetAt": NOW.0 + 3_600_000})), hour);
+        assert_eq!(until(json!({"resetsAt": NOW.0 / 1_000 + 3_600})), hour);
+        assert_eq!(until(json!({"reset_at": "2026-11-15T17:26:40Z"})), hour);
+        assert_eq!(until(json!({"retryAfter": 3_600})), hour);
+        assert_eq!(until(json!({"retryAfter": u64::MAX})), None);
+        assert_eq!(until(json!({"resetAt": [1]})), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! What a turn uses: told on the way, at its end, and to whoever comes back; never twice.
+
+use crate::stage::{LONG, Stage};
+use pitcrew_acp::{Event, Profile, UsageScope, attach};
+use pitcrew_model::{EffectId, Usage};
+use std::time::Duration;
+use tokio::time::timeout;
+
+fn tokens(tokens_in: u64, tokens_out: u64) -> Usage {
+    Usage { tokens_in, tokens_out, ..Usage::default() }
+}
+
+async fn next_usage(stage: &mut Stage) -> Usage {
+    loop {
+        let event = timeout(LONG, stage.events.next()).await.expect("in time").expect("an event");
+        if let Event::Usage(usage) = event {
+            return usage;
+        }
+    }
+}
+
+const CALL: &str = r#"
+call() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"\"},\"_meta\":{\"usage\":{\"inputTokens\":$1,\"outputTokens\":$2}}}"; }
+"#;
+
+#[tokio::test]
+async fn usage_is_told_on_the_way_now_and_then_and_the_newest_is_not_lost() {
+    let script = format!(
+        r#"{CALL}
+call 100 20
+until [ -e go ]; do sleep 0.01; done
+i=0; while [ $i -lt 50 ]; do i=$((i + 1)); call 1 1; done
+read cancel
+echo '{{"id":16,"result":{{"stopReason":"cancelled"}}}}'
+read forever
+"#
+    );
+    let mut stage = Stage::new(&script).await;
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
+    assert_eq!(next_usage(&mut stage).await, tokens(100, 20));
+    std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
+    assert_eq!(next_usage(&mut stage).await, tokens(150, 70), "all of it in one");
+    stage.session.cancel().await;
+    let end = timeout(LONG, turn).await.expect("in time").expect("no panic").expect("a turn");
+    assert_eq!(end.usage, tokens(150, 70));
+    stage.session.stop(Duration::from_millis(100)).await;
+    while let Some(event) = stage.events.next().await {
+        assert!(!matches!(event, Event::Usage(_)), "the end has told it");
+    }
+}
+
+/// The first turn has ended while somebody was there, the second while nobody was.
+#[tokio::test]
+async fn whoever_comes_back_counts_nothing_twice() {
+    let script = r#"
+total() { printf '{"id":%s,"result":{"stopReason":"end_turn","usage":{"inputTokens":%s,"outputTokens":%s}}}\n' "$1" "$2" "$3"; }
+cost() { update "{\"sessionUpdate\":\"usage_update\",\"used\":$1,\"size\":9000,\"cost\":{\"amount\":$2,\"currency\":\"USD\"}}"; }
+cost 10 0.5; total 16 100 10
+read prompt; cost 20 0.75
+until [ -e go ]; do sleep 0.01; done
+total 24 130 14
+read forever
+"#;
+    let profile = Profile { usage: UsageScope::Session, ..Profile::default() };
+    let mut stage = Stage::of(script, profile.clone()).await;
+    let first = stage.session.prompt(EffectId(2), "go").await.expect("a turn").usage;
+    assert_eq!(first, Usage { cost_micros: 500_000, ..tokens(100, 10) });
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(3), "go").await });
+    assert_eq!(next_usage(&mut stage).await, Usage { cost_micros: 250_000, ..tokens(10, 0) });
+    turn.abort();
+    turn.await.expect_err("it was given up");
+    let Stage { session, events, home } = stage;
+    drop((session, events));
+    std::fs::write(home.path().join("checkout/go"), "").expect("a file");
+    let (dir, cwd) = (home.path().join("attempt"), home.path().join("checkout"));
+    let back = attach(&dir, &cwd, profile, LONG).await.expect("a session");
+    let end = timeout(LONG, back.session.prompt(EffectId(3), "go")).await.expect("in time");
+    let second = end.expect("a turn").usage;
+    assert_eq!(second, Usage { cost_micros: 250_000, ..tokens(30, 4) });
+    back.session.stop(Duration::from_millis(100)).await;
+}
+
+/// The time is moved on; nothing else here waits for it.
+#[tokio::test]
+async fn an_agent_that_says_nothing_for_long_is_told_as_such() {
+    let mut stage = Stage::new("say begun; read forever").await;
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
+    let spool = stage.home.path().join("attempt/spool.ndjson");
+    crate::stage::until(|| std::fs::read_to_string(&spool).is_ok_and(|it| it.contains("begun")))
+        .await;
+    tokio::time::pause();
+    let mut notes = Vec::new();
+    for _ in 0..2 {
+        notes.push(stage.events.next().await);
+    }
+    tokio::time::resume();
+    let note = |note: &str| Some(Event::Activity { note: note.into() });
+    assert_eq!(notes, [note("no word for 60 s"), note("no word for 6 min")]);
+    turn.abort();
+    stage.session.stop(Duration::from_millis(100)).await;
+}
