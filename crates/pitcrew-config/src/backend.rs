@@ -15,7 +15,7 @@ mod shown;
 pub use keys::BACKEND_KEYS;
 pub use places::{LoginFile, LoginFound};
 pub use value::{
-    BackendSettings, ErrorKind, ErrorRule, ErrorSays, McpServers, Resume, UsageFrom,
+    BackendSettings, ErrorKind, ErrorRule, ErrorSays, McpServers, Resume, UsageScope,
     user_environment,
 };
 

@@ -15,7 +15,7 @@ mod credential;
 
 pub use backend::{
     BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFound,
-    McpServers, Resume, UsageFrom, user_environment,
+    McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, told_to_expire_at};
 pub use diagnostic::{Diagnostic, Severity, printable};

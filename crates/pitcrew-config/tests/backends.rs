@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use pitcrew_config::{
     BackendSettings, BackendText, Dirs, ErrorKind, ErrorRule, ErrorSays, LayerPaths, LayerText,
-    LoginFound, McpServers, Resume, Settings, Sources, Trust, UsageFrom, read_layers,
+    LoginFound, McpServers, Resume, Settings, Sources, Trust, UsageScope, read_layers,
 };
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -64,7 +64,7 @@ fn a_file_of_the_user_adds_a_backend() {
         egress_hosts = ["api.example.com", "*.example.org"]
         resume = "load"
         mcp = "none"
-        usage = "update"
+        usage = "session"
         errors = [{ says = "no money", kind = "quota" }, { says = "-32000", kind = "auth" }]
         version_args = []
     "#;
@@ -74,7 +74,7 @@ fn a_file_of_the_user_adds_a_backend() {
     assert_eq!(mine.pass_env, ["MY_ENDPOINT"], "one string stands for a list of one");
     assert_eq!(
         (mine.resume, mine.mcp, mine.usage),
-        (Resume::Load, McpServers::None, UsageFrom::Update)
+        (Resume::Load, McpServers::None, UsageScope::Session)
     );
     let quota = ErrorRule { says: ErrorSays::Text("no money".into()), kind: ErrorKind::Quota };
     let auth = ErrorRule { says: ErrorSays::Code(-32000), kind: ErrorKind::Auth };

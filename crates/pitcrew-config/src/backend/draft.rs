@@ -5,7 +5,7 @@ use super::{
     checks::{anything, below_home, host, moved, variable, variable_name},
     keys::{BACKEND_ALIASES, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
-    value::{ErrorRule, McpServers, Resume, UsageFrom},
+    value::{ErrorRule, McpServers, Resume, UsageScope},
 };
 use crate::{
     diagnostic::Problems,
@@ -41,7 +41,7 @@ pub(crate) struct BackendDraft {
     model_option: Option<Found<String>>,
     resume: Option<Found<Resume>>,
     mcp: Option<Found<McpServers>>,
-    usage: Option<Found<UsageFrom>>,
+    usage: Option<Found<UsageScope>>,
     errors: Option<Found<Vec<ErrorRule>>>,
     quirks: Option<Found<Vec<String>>>,
 }

@@ -1,6 +1,6 @@
 //! The keys of a backend, and the words that people use for them.
 
-use super::value::{ErrorKind, McpServers, Resume, UsageFrom};
+use super::value::{ErrorKind, McpServers, Resume, UsageScope};
 
 /// The keys of a backend, in the order of the reference.
 pub const BACKEND_KEYS: &[&str] = &[
@@ -51,12 +51,8 @@ pub(super) const RESUMES: &[(&str, Resume)] =
 pub(super) const SERVERS: &[(&str, McpServers)] =
     &[("stdio", McpServers::Stdio), ("none", McpServers::None)];
 
-pub(super) const USAGES: &[(&str, UsageFrom)] = &[
-    ("response", UsageFrom::Response),
-    ("update", UsageFrom::Update),
-    ("meta", UsageFrom::Meta),
-    ("none", UsageFrom::None),
-];
+pub(super) const USAGES: &[(&str, UsageScope)] =
+    &[("turn", UsageScope::Turn), ("session", UsageScope::Session), ("call", UsageScope::Call)];
 
 pub(super) const KINDS: &[(&str, ErrorKind)] =
     &[("auth", ErrorKind::Auth), ("quota", ErrorKind::Quota), ("model", ErrorKind::Model)];

@@ -47,7 +47,7 @@ pub struct BackendSettings {
     pub model_option: Option<String>,
     pub resume: Resume,
     pub mcp: McpServers,
-    pub usage: UsageFrom,
+    pub usage: UsageScope,
     /// How its words for trouble are understood; the first that fits holds.
     pub errors: Vec<ErrorRule>,
     /// What people should know about it.
@@ -74,17 +74,15 @@ pub enum McpServers {
     None,
 }
 
-/// Where an agent says how many tokens a turn took.
+/// What the tokens are the sum of that an agent tells at the end of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UsageFrom {
-    /// The answer to the prompt.
+pub enum UsageScope {
     #[default]
-    Response,
-    /// The `usage_update` notifications.
-    Update,
-    /// The `_meta` of the answer.
-    Meta,
-    None,
+    Turn,
+    /// All turns so far.
+    Session,
+    /// The last call of the model only.
+    Call,
 }
 
 /// How trouble is recognised, and what it is.
@@ -99,7 +97,8 @@ pub struct ErrorRule {
 pub enum ErrorSays {
     /// The code of the JSON-RPC error.
     Code(i64),
-    /// A part of the message, in any case.
+    /// A part of the message, in any case. Of a turn that ended well it is how a line of the last
+    /// message begins, letter by letter; a single word is a mark that the agent sets.
     Text(String),
 }
 

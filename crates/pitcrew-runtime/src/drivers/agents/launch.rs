@@ -1,6 +1,5 @@
 //! What an agent is started with.
 
-use super::profile::profile;
 use crate::Tokens;
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
@@ -51,7 +50,7 @@ impl AgentSetup {
             cwd: path.to_owned(),
             profile: match backend {
                 Backend::Builtin => Profile::default(),
-                Backend::Program { name } => profile(name),
+                Backend::Program { name } => self.profile(name),
             },
             mcp: McpServer {
                 name: "pitcrew".into(),

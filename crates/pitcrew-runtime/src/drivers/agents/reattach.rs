@@ -1,6 +1,6 @@
 //! Agents that an earlier orchestrator started: found where it left them.
 
-use super::{Agents, live::Live, profile::profile};
+use super::{Agents, live::Live};
 use pitcrew_model::{AttemptId, EffectId, WorkerId};
 use pitcrew_process::Presence;
 use std::{
@@ -46,7 +46,8 @@ impl Agents {
         let began = Instant::now();
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
-        let back = pitcrew_acp::attach(&dir, path, profile(&held.backend), PATIENCE).await;
+        let profile = self.setup.profile(&held.backend);
+        let back = pitcrew_acp::attach(&dir, path, profile, PATIENCE).await;
         let Ok(back) = back else {
             self.end_left_over(held.attempt).await;
             return Found::Lost;
