@@ -66,7 +66,6 @@ checks = "grep -q three docs/seen.txt"
 id = "strays"
 agent = "{strays}"
 region = "lib"
-depends_on = ["mends"]
 max_attempts = 2
 prompt = '''
 @write lib/four.txt mine

@@ -4,4 +4,5 @@ mod support;
 mod alone;
 mod together;
 mod trouble;
+mod quirks;
 mod network;

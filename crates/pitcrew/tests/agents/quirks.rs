@@ -1,0 +1,49 @@
+//! What one vendor does otherwise than the others.
+
+use crate::support::with_crew;
+use pitcrew_model::TaskStatus;
+use std::fs;
+
+/// It defers the tools of MCP servers behind a search when it is let, and its model may not find
+/// ours: then `pitcrew tool` in its shell is the way.
+#[test]
+fn claude_completes_although_its_tools_are_hidden() {
+    let test = "quirks::claude_completes_although_its_tools_are_hidden";
+    with_crew(test, &["claude"], |crew| {
+        let settings = crew.sandbox.home().join(".config/pitcrew");
+        fs::create_dir_all(&settings).expect("a folder");
+        let search = "[backends.claude.env]\nENABLE_TOOL_SEARCH = \"true\"\n";
+        fs::write(settings.join("config.toml"), search).expect("the settings");
+        let plan = crew.sandbox.plan(
+            r#"
+name = "hidden"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "claude"
+region = "core"
+prompt = '''
+@write core/new.txt new
+@complete by the shell
+'''
+checks = "grep -q new core/new.txt"
+"#,
+        );
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+        let calls = crew.model.calls();
+        let offered = calls.iter().any(|it| {
+            let tools = it.1["tools"].as_array().into_iter().flatten();
+            let ours = |it: &serde_json::Value| {
+                it["name"].as_str().is_some_and(|it| it.ends_with("orchestrator_complete_task"))
+            };
+            tools.into_iter().any(|it| ours(it) && it["defer_loading"] != true)
+        });
+        assert!(!offered, "the search hides our tool, or this proves nothing");
+        let task = crew.task("task");
+        assert_eq!(task.status, TaskStatus::Completed);
+        let attempt = task.newest_attempt().expect("an attempt");
+        assert_eq!(attempt.summary.as_deref(), Some("by the shell"));
+        assert_eq!(attempt.turns_count, 1);
+    });
+}
