@@ -44,7 +44,8 @@ prompt = '''
 @write core/port.txt 8081
 @complete wrote the port
 @when attempt 2)
-@write core/port.txt 8080
+@read core/port.txt
+@edit core/port.txt 8081 => 8080
 @complete mended the port
 '''
 checks = ["grep -q two core/one.txt", "grep -q 8080 core/port.txt"]
@@ -68,14 +69,16 @@ agent = "{strays}"
 region = "lib"
 max_attempts = 2
 prompt = '''
-@write lib/four.txt mine
-@write other/five.txt yours
+@read lib/four.txt
+@edit lib/four.txt four => mine
+@read other/five.txt
+@edit other/five.txt five => yours
 @complete wrote both
 @when attempt 2)
-@write lib/four.txt half
+@read lib/four.txt
 @fail 400 the model is out of order
 @when attempt 3)
-@write lib/four.txt half
+@read lib/four.txt
 @hold strays
 @complete far too late
 '''
@@ -176,7 +179,9 @@ fn asks_first(task: &TaskView, requests: &Requests) -> Result<String, String> {
     let asked: Vec<&str> = requests.of("asks").map(|it| it.title.as_str()).collect();
     match (asked[..].iter().find(|it| it.contains("seen.txt")), task.status) {
         (Some(_), TaskStatus::Completed) if asked.len() == 1 => Ok(String::new()),
-        (Some(_), TaskStatus::Completed) => Ok(format!("asked {} times", asked.len())),
+        (Some(_), TaskStatus::Completed) => {
+            Err(format!("asked {} times: {}", asked.len(), asked.join("; ")))
+        }
         (Some(_), _) => Err(format!("allowed, and then: {}", ended_early(task))),
         (None, TaskStatus::Completed) => Err("nobody was asked".into()),
         (None, _) => Err(ended_early(task)),
@@ -223,24 +228,30 @@ fn fails_with_its_model(crew: &Crew, task: &TaskView) -> Result<String, String> 
     }
 }
 
+/// What the agent told in relation to what its model told. More than all is right: some ask for
+/// titles and summaries besides.
 fn tells_tokens(crew: &Crew, tasks: &[&TaskView]) -> Result<String, String> {
-    if let Some(task) = tasks.iter().find(|it| it.usage.tokens_in == 0 || it.usage.tokens_out == 0)
-    {
-        return Err(format!("none in `{}`", task.key));
-    }
-    let used = crew.board().plans.first().map(|it| it.usage).unwrap_or_default();
-    let (told_in, told_out) = crew.model.tokens_told();
     let percent = |part: u64, whole: u64| part * 100 / whole.max(1);
-    Ok(format!(
-        "{} % in, {} % out",
-        percent(used.tokens_in + used.tokens_cached, told_in),
-        percent(used.tokens_out, told_out)
-    ))
+    let told = |task: &TaskView| {
+        let (told_in, told_out) = crew.model.tokens_told(&format!("# Task {} (", task.key));
+        let used = task.usage;
+        let tokens_in = percent(used.tokens_in + used.tokens_cached, told_in);
+        (tokens_in, percent(used.tokens_out, told_out))
+    };
+    let shares = tasks.iter().map(|it| told(it));
+    let least = shares.min().ok_or("there are no tasks")?;
+    match least {
+        (100.., 100..) => Ok(String::new()),
+        (0, _) | (_, 0) => Err("none".into()),
+        (tokens_in, tokens_out) => {
+            Err(format!("{tokens_in} % of those in, {tokens_out} % of those out"))
+        }
+    }
 }
 
 fn tells_cost(tasks: &[&TaskView]) -> Result<String, String> {
     match tasks.iter().find(|it| it.usage.cost_micros == 0) {
-        Some(task) => Err(format!("none in `{}`", task.key)),
+        Some(_) => Err("none".into()),
         None => Ok(String::new()),
     }
 }

@@ -29,16 +29,19 @@ pub(super) struct Reply {
     pub tokens: Tokens,
 }
 
-/// Decides what comes next. `fails_first` is asked about a failure that happens only once, with a
-/// number that stands for this place in this conversation.
-pub(super) fn outcome(conversation: &Conversation, fails_first: impl Fn(u64) -> bool) -> Outcome {
+/// Decides what comes next. `fails` is asked whether a failure happens, with a number that stands
+/// for this place in this conversation.
+pub(super) fn outcome(
+    conversation: &Conversation,
+    fails: impl Fn(u64, &Failure) -> bool,
+) -> Outcome {
     // Agents also ask for titles and summaries. They offer no tools then, and get no steps.
     if conversation.tools.is_empty() {
         return said(conversation, "Scripted");
     }
     match find(conversation) {
         Some(Ok(place)) => {
-            let outcome = step(conversation, &place, fails_first);
+            let outcome = step(conversation, &place, fails);
             Outcome { place: Some((place.prompt, place.done_count)), ..outcome }
         }
         Some(Err(reason)) => failed(reason),
@@ -46,7 +49,11 @@ pub(super) fn outcome(conversation: &Conversation, fails_first: impl Fn(u64) -> 
     }
 }
 
-fn step(conversation: &Conversation, place: &Place, fails_first: impl Fn(u64) -> bool) -> Outcome {
+fn step(
+    conversation: &Conversation,
+    place: &Place,
+    fails: impl Fn(u64, &Failure) -> bool,
+) -> Outcome {
     let mut next = Next::default();
     let mut acts_left = place.done_count;
     for (index, step) in place.steps.iter().enumerate() {
@@ -64,7 +71,7 @@ fn step(conversation: &Conversation, place: &Place, fails_first: impl Fn(u64) ->
                 };
             }
             Step::Fail(_) if acts_left > 0 => {}
-            Step::Fail(failure) if failure.once && !fails_first(place.number(index)) => {}
+            Step::Fail(failure) if !fails(place.number(index), failure) => {}
             Step::Fail(failure) => {
                 let Next { delay, hold, .. } = next;
                 return Outcome { delay, hold, place: None, answer: Err(failure.clone()) };

@@ -4,7 +4,7 @@ use super::{
     conversation::{Conversation, Delivery},
     dialect::{self, Dialect},
     outcome::{Outcome, outcome},
-    script::Tokens,
+    script::{Failure, Tokens},
 };
 use axum::{
     Json, Router,
@@ -23,6 +23,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 use tokio::{
     net::TcpListener,
@@ -48,13 +49,25 @@ struct Seen {
 #[derive(Default)]
 struct Log {
     requests: Vec<(String, Value)>,
-    /// Failures that happen once, and have happened.
-    failed: BTreeSet<u64>,
+    /// When each failure happened first.
+    failed: HashMap<u64, Instant>,
     /// The holds that an answer waits or waited at.
     held: BTreeSet<String>,
-    /// The prompt of each answer that is its first.
-    begun: Vec<String>,
-    told: Tokens,
+    /// The answers to prompts with a script, with the number of steps that were done before.
+    answers: Vec<(String, usize, Tokens)>,
+}
+
+impl Log {
+    /// A failure that comes once has come, and a quota is filled again after its time.
+    fn fails(&mut self, place: u64, failure: &Failure) -> bool {
+        let is_new = !self.failed.contains_key(&place);
+        let first = *self.failed.entry(place).or_insert_with(Instant::now);
+        match failure.reset_s {
+            _ if failure.once => is_new,
+            Some(seconds) => first.elapsed() < Duration::from_secs(seconds),
+            None => true,
+        }
+    }
 }
 
 impl Seen {
@@ -63,15 +76,12 @@ impl Seen {
     }
 
     fn decide(&self, path: &str, request: Value, conversation: &Conversation) -> Outcome {
-        let outcome = outcome(conversation, |place| self.log().failed.insert(place));
+        let outcome = outcome(conversation, |place, failure| self.log().fails(place, failure));
         let mut log = self.log();
         log.requests.push((path.to_owned(), request));
-        if let Some((prompt, 0)) = &outcome.place {
-            log.begun.push(prompt.clone());
-        }
-        if let Ok(reply) = &outcome.answer {
-            log.told.input += reply.tokens.input;
-            log.told.output += reply.tokens.output;
+        if let Some((prompt, done_count)) = &outcome.place {
+            let tokens = outcome.answer.as_ref().map(|it| it.tokens).unwrap_or_default();
+            log.answers.push((prompt.clone(), *done_count, tokens));
         }
         log.held.extend(outcome.hold.clone());
         outcome
@@ -139,13 +149,15 @@ impl ModelServer {
     /// How often a script was begun whose prompt has this text: an agent that is prompted twice
     /// begins it twice.
     pub fn begun_count(&self, text: &str) -> usize {
-        self.seen.log().begun.iter().filter(|it| it.contains(text)).count()
+        let log = self.seen.log();
+        log.answers.iter().filter(|it| it.0.contains(text) && it.1 == 0).count()
     }
 
-    /// How many tokens all answers together said that they took: in, and out.
-    pub fn tokens_told(&self) -> (u64, u64) {
-        let told = self.seen.log().told;
-        (told.input, told.output)
+    /// How many tokens the answers to prompts with this text said that they took: in, and out.
+    pub fn tokens_told(&self, text: &str) -> (u64, u64) {
+        let log = self.seen.log();
+        let told = log.answers.iter().filter(|it| it.0.contains(text)).map(|it| it.2);
+        told.fold((0, 0), |sum, it| (sum.0 + it.input, sum.1 + it.output))
     }
 
     /// Waits for its end, which never comes by itself.

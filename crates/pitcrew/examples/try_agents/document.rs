@@ -120,7 +120,11 @@ fn machine() -> String {
         Err(_) => "its own network, as an empty one cannot be made there",
     };
     let (memory, kernel) = (memory / 1_048_576, kernel.trim());
-    format!("a machine with {cores} cores, {memory} GiB of memory and Linux {kernel}, in {network}")
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').nth(2).unwrap_or_default().to_owned();
+    format!(
+        "a machine with {cores} cores, {memory} GiB of memory, Linux {kernel} and a load of {load}, in {network}"
+    )
 }
 
 /// The date in UTC, by the days since 1970.

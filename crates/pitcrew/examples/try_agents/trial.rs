@@ -8,7 +8,7 @@ use pitcrew_testkit::{
 };
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use std::{process::Stdio, time::Duration};
+use std::{panic, process::Stdio, time::Duration};
 
 /// What a trial may take; whatever is left of it then is ended.
 const TRIAL_TIME_MAX: Duration = Duration::from_mins(10);
@@ -73,6 +73,8 @@ pub fn try_agent(name: &str) -> Tried {
                 tried.initialize = tried.initialize.or(part.initialize);
                 tried.new_session = tried.new_session.or(part.new_session);
                 tried.peak_mib = tried.peak_mib.max(part.peak_mib);
+                let broken = part.broken.iter().map(|it| format!("{}: {it}", trial.name()));
+                tried.broken.extend(broken);
             }
             Err(error) => tried.broken.push(format!("{}: {error}", trial.name())),
         }
@@ -103,12 +105,25 @@ fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     if ended.is_none() {
         return Err(format!("not over after {} s", TRIAL_TIME_MAX.as_secs()).into());
     }
-    let line = printed.lines().last().ok_or("it panicked")?;
+    let line = printed.lines().last().ok_or("it told nothing")?;
     Ok(serde_json::from_str(line)?)
 }
 
-/// The trial itself.
+/// The trial itself. What broke it is told as well.
 pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
+    let tried = match panic::catch_unwind(|| measure(name, trial)) {
+        Ok(tried) => tried?,
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
+            Tried { broken: vec![text.unwrap_or_default()], ..Tried::default() }
+        }
+    };
+    println!("{}", serde_json::to_string(&tried)?);
+    Ok(())
+}
+
+fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
     let agent = RealAgent::find(name)?;
     let patience = match trial {
         Trial::Plan => STEP_TIME_MAX,
@@ -125,13 +140,11 @@ pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
     };
     let starts = starts(&crew.sandbox);
     let range = |of: &[u64]| Some((*of.iter().min()?, *of.iter().max()?));
-    let tried = Tried {
+    Ok(Tried {
         findings,
         initialize: range(&starts.initialize),
         new_session: range(&starts.new_session),
         peak_mib: memory.stop(),
         ..Tried::default()
-    };
-    println!("{}", serde_json::to_string(&tried)?);
-    Ok(())
+    })
 }

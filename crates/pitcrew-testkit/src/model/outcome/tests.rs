@@ -5,7 +5,7 @@ use serde_json::json;
 fn after(items: Vec<Item>) -> Outcome {
     let schema = json!({ "properties": { "command": {} } });
     let tools = vec![Tool::new(&json!("bash"), &schema)];
-    outcome(&Conversation { items, tools, ..Conversation::default() }, |_| false)
+    outcome(&Conversation { items, tools, ..Conversation::default() }, |_, failure| !failure.once)
 }
 
 fn user(text: &str) -> Item {
@@ -69,14 +69,14 @@ fn a_failure_comes_again_unless_it_comes_once() {
     let schema = json!({ "properties": { "command": {} } });
     let tools = vec![Tool::new(&json!("bash"), &schema)];
     let first = Conversation { items: once(), tools, ..Conversation::default() };
-    assert_eq!(outcome(&first, |_| true).answer.expect_err("it fails").status, 429);
+    assert_eq!(outcome(&first, |_, _| true).answer.expect_err("it fails").status, 429);
 }
 
 #[test]
 fn a_request_without_tools_gets_words_and_no_steps() {
     let items = vec![user("@fail 500")];
     let asked = Conversation { items, ..Conversation::default() };
-    let reply = outcome(&asked, |_| true).answer.expect("no failure");
+    let reply = outcome(&asked, |_, _| true).answer.expect("no failure");
     assert_eq!((reply.text.as_str(), reply.call), ("Scripted", None));
 }
 

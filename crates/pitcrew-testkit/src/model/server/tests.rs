@@ -259,6 +259,17 @@ fn a_failure_that_comes_once_is_over_at_the_second_call() {
 }
 
 #[test]
+fn a_quota_is_filled_again_after_its_time() {
+    let server = ModelServer::start();
+    let asked = || {
+        let request = chat("@fail 429 reset=1s\n@bash ls", false);
+        ask(&server, "/v1/chat/completions", &request).status
+    };
+    assert_eq!(asked(), 429);
+    crate::eventually("the quota is filled", || (asked() == 200).then_some(()));
+}
+
+#[test]
 fn a_server_that_is_dropped_is_gone() {
     let server = ModelServer::start();
     let address = server.address;
@@ -289,7 +300,8 @@ fn prompts_and_tokens_are_counted() {
     conversation["messages"].as_array_mut().expect("a list").push(result);
     ask(&server, "/v1/chat/completions", &conversation);
     assert_eq!((server.begun_count("bash ls"), server.begun_count("else")), (1, 0));
-    assert_eq!(server.tokens_told(), (107, 23));
+    assert_eq!(server.tokens_told("bash ls"), (107, 23));
+    assert_eq!(server.tokens_told("else"), (0, 0));
     ask(&server, "/v1/chat/completions", &chat("@bash ls", false));
     assert_eq!(server.begun_count("bash ls"), 2);
 }
