@@ -29,15 +29,15 @@ impl Credential {
     /// itself when it expires; what stands beside it is the login. Where nothing expires, every
     /// secret counts by itself; a text that is not JSON is one secret.
     pub fn read(bytes: &[u8], expires: &[String]) -> Option<Self> {
-        let text = std::str::from_utf8(bytes).ok()?.trim();
+        let text = std::str::from_utf8(bytes).ok().map(str::trim).filter(|it| !it.is_empty())?;
         let root = match serde_json::from_str::<Value>(text) {
-            Ok(root) if root.is_object() => root,
+            Ok(root) if root.as_object().is_some_and(|it| !it.is_empty()) => root,
             Ok(_) => return None,
             // Of what is JSON, this is only a part.
             Err(_) if text.starts_with('{') => return None,
             Err(_) => Value::String(text.to_owned()),
         };
-        Self::of(root, expires).filter(|it| !it.logins.is_empty())
+        Self::of(root, expires).filter(|it| expires.is_empty() || !it.logins.is_empty())
     }
 
     fn of(mut root: Value, expires: &[String]) -> Option<Self> {
@@ -54,13 +54,15 @@ impl Credential {
             }
         });
         if logins.is_empty() {
-            secrets(&root, "", &mut logins);
+            secrets(&root, "", root.is_string(), &mut logins);
         }
-        // The names of an object are sorted when it is written.
+        // How it is written does not matter, nor the order of its names.
+        root.sort_all_objects();
         let digest = Sha256::digest(serde_json::to_vec(&root).ok()?);
-        let digest = digest.iter().map(|it| format!("{it:02x}")).collect();
-        let is_understood = root.is_object();
-        Some(Self { digest, expires_at_ms: times.into_iter().max(), is_understood, logins })
+        let digits: Vec<String> = digest.iter().map(|it| format!("{it:02x}")).collect();
+        let is_understood = root.is_object() && !logins.is_empty();
+        let expires_at_ms = times.into_iter().max();
+        Some(Self { digest: digits.concat(), expires_at_ms, is_understood, logins })
     }
 
     /// Whether it has every login that the other one has.
@@ -129,15 +131,16 @@ fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|it| !it.trim().is_empty())
 }
 
-/// The places of all secrets that are not empty.
-fn secrets(value: &Value, place: &str, found: &mut BTreeSet<String>) {
+/// The places of all secrets that are not empty. What a secret name stands for is secret as a whole.
+fn secrets(value: &Value, place: &str, is_secret_name: bool, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
-            for (name, inner) in object.iter().filter(|it| !it.1.is_string() || is_secret(it.0)) {
-                secrets(inner, &format!("{place}/{name}"), found);
+            for (name, inner) in object {
+                let is_secret = is_secret_name || is_secret(name);
+                secrets(inner, &format!("{place}/{name}"), is_secret, found);
             }
         }
-        Value::String(_) if is_text(value) => {
+        Value::String(_) if is_secret_name && is_text(value) => {
             found.insert(place.to_owned());
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {}

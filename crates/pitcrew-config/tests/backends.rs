@@ -312,7 +312,10 @@ fn a_login_is_found_where_the_user_keeps_it() {
     assert_eq!(codex.login_found(&user), None);
     write(&at(".codex/auth.json"), "{}");
     assert_eq!(codex.login_found(&user), None, "an empty login is none");
-    write(&at(".codex/auth.json"), "{\"tokens\":1}");
+    let logged_out = r#"{"tokens":{"access_token":"","refresh_token":""}}"#;
+    write(&at(".codex/auth.json"), logged_out);
+    assert_eq!(codex.login_found(&user), None, "nor is what a logout leaves");
+    write(&at(".codex/auth.json"), r#"{"tokens":{"access_token":"a","refresh_token":"r"}}"#);
     assert_eq!(codex.login_found(&user), Some(LoginFound::File(at(".codex/auth.json"))));
     let mut moved = user.clone();
     moved.insert("CODEX_HOME".into(), text("moved"));

@@ -1,6 +1,7 @@
 //! Where the files of a backend are in a user's home.
 
 use super::BackendSettings;
+use crate::Credential;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -60,9 +61,13 @@ impl BackendSettings {
         if let Some(name) = self.login_env.iter().find(is_set) {
             return Some(LoginFound::Variable(name.clone()));
         }
-        let has_text = |it: &PathBuf| it.metadata().is_ok_and(|it| it.is_file() && it.len() > 2);
+        // What an agent leaves when somebody logs out is a file as well.
+        let is_login = |it: &PathBuf| {
+            let bytes = std::fs::read(it).unwrap_or_default();
+            Credential::read(&bytes, &self.login_expires).is_some()
+        };
         let files = self.login_places(user).into_iter().map(|it| it.source);
-        files.into_iter().find(has_text).map(LoginFound::File)
+        files.into_iter().find(is_login).map(LoginFound::File)
     }
 
     /// A user who moved the agent's folder with its own variable has the files there.

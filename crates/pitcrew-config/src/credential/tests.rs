@@ -40,10 +40,19 @@ fn what_has_no_token_is_no_credential() {
     }
     assert_eq!(read_with(&claude("a", "r", 1)[..40], &[CLAUDE]), None, "cut off");
     assert_eq!(Credential::read(&[0xff, 0xfe], &[]), None);
-    for text in ["", "{}", "{\"token\":\"\"}", "{\"name\":\"ada\"}"] {
+    for text in ["", "{}"] {
         assert_eq!(read_with(text, &[]), None, "{text}");
     }
     assert!(read_with("API_KEY: k\n", &[]).is_some(), "it need not be JSON");
+}
+
+/// It is what its agent wants to find, but nobody can tell what it would lose.
+#[test]
+fn a_file_without_a_known_secret_is_taken_for_what_it_is() {
+    let is_understood = |text| read_with(text, &[]).unwrap().is_understood;
+    assert!(!is_understood("KEY: k") && !is_understood(r#"{"name":"ada"}"#));
+    assert!(!is_understood(r#"{"token":""}"#));
+    assert!(is_understood(r#"{"tokens":{"https://example.org:ada":"t"}}"#));
 }
 
 #[test]
