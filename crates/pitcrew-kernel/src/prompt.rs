@@ -209,3 +209,25 @@ fn join<'a>(items: impl Iterator<Item = &'a str>) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::ORCHESTRATOR_TOOLS;
+
+    /// S1-030: no instruction names a tool that is not offered.
+    #[test]
+    fn every_tool_that_a_worker_is_told_of_exists() {
+        for text in [HOW_TO_FINISH, QUESTIONS] {
+            let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+            let tools =
+                words.filter(|it| it.starts_with("orchestrator_") || it.starts_with("a2a_"));
+            let mut count = 0;
+            for tool in tools {
+                assert!(ORCHESTRATOR_TOOLS.contains(&tool), "{tool}");
+                count += 1;
+            }
+            assert!(count > 0, "{text}");
+        }
+    }
+}

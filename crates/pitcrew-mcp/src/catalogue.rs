@@ -71,10 +71,16 @@ pub fn tools() -> Vec<ToolInfo> {
     ]
 }
 
+/// What agents put before the name of a tool: that of their own surface, or of our server.
+const SURFACES: &[&str] = &["mcppitcrew", "copilot", "pitcrew"];
+
 /// The one name of a tool, however its call spells it: `orchestrator_completeTask`,
-/// `orchestrator-complete-task` and the name without its prefix mean the same tool.
+/// `copilot_orchestratorCompleteTask`, `mcp__pitcrew__orchestrator_complete_task` and the name
+/// without its prefix mean the same tool.
 pub fn canonical_name(spelling: &str) -> Option<&'static str> {
-    match letters(spelling).as_str() {
+    let letters = letters(spelling);
+    let surface = SURFACES.iter().find_map(|it| letters.strip_prefix(it));
+    match surface.unwrap_or(&letters) {
         "orchestratorcompletetask" | "completetask" => Some(COMPLETE_TASK),
         "a2anotifyorchestrator" | "notifyorchestrator" => Some(NOTIFY_ORCHESTRATOR),
         _ => None,
@@ -90,6 +96,7 @@ pub(crate) fn letters(spelling: &str) -> String {
 mod tests {
     use super::*;
 
+    /// S1-029, S1-030: one canonical name, and whoever learned another one gets there too.
     #[test]
     fn every_tool_has_one_name_and_many_spellings() {
         for spelling in [
@@ -97,6 +104,8 @@ mod tests {
             "orchestrator_completeTask",
             "orchestrator-complete-task",
             "completeTask",
+            "copilot_orchestratorCompleteTask",
+            "mcp__pitcrew__orchestrator_complete_task",
         ] {
             assert_eq!(canonical_name(spelling), Some(COMPLETE_TASK), "{spelling}");
         }
