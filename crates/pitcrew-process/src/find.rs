@@ -38,8 +38,7 @@ const BELOW_HOME: &[&str] = &[
     ".claude/local/node_modules/.bin",
 ];
 
-const ANYWHERE: &[&str] =
-    &["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"];
+const ANYWHERE: &[&str] = &["/usr/local/bin", "/snap/bin"];
 
 /// Finds a program. `environment` says where the user looks and lives.
 pub fn find_program(program: &str, environment: &BTreeMap<String, String>) -> Option<FoundProgram> {
