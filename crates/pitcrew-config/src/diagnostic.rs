@@ -152,7 +152,7 @@ impl<'a> Problems<'a> {
         self.found.into_iter().partition(|it| it.severity == Severity::Error)
     }
 
-    fn add(
+    pub fn add(
         &mut self,
         severity: Severity,
         span: &Range<usize>,

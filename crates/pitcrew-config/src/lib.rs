@@ -22,9 +22,9 @@ pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use plan::{
-    BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, PLAN_KEYS, ParsedPlan,
-    PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS, describe,
-    example_plan, intent_plan, parse_plan, parse_plan_bytes,
+    BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, Missing, PLAN_KEYS,
+    ParsedPlan, PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS,
+    describe, example_plan, intent_plan, parse_plan, parse_plan_bytes,
 };
 pub use settings::{
     BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin, Origins,

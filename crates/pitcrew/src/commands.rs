@@ -24,6 +24,7 @@ mod restore;
 mod gc;
 mod serve;
 mod stop;
+mod backends;
 mod doctor;
 mod config;
 mod completions;
@@ -83,6 +84,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Gc(args) => wait_for(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
         Commands::Stop(args) => wait_for(stop::run(args, output)),
+        Commands::Backends(args) => wait_for(backends::run(args, output)),
         Commands::Doctor(args) => wait_for(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),
         Commands::Completions(args) => completions::run(&args, output),

@@ -33,6 +33,7 @@ exits! {
     Refused = 6, "the state does not allow it; nothing was changed";
     Unreachable = 7, "the orchestrator cannot be started or reached";
     NotLanded = 8, "the plan could not be landed: a conflict, or checks that fail on the result";
+    AgentNotReady = 9, "an agent is not installed, not logged in, or does not answer";
     Interrupted = 130, "it was interrupted by Ctrl-C";
 }
 

@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod client;
+mod backends;
 mod workspace;
 mod ids;
 mod follow;

@@ -3,11 +3,11 @@
 use crate::{exit::Exit, report::Report};
 use pitcrew_config::{
     Dirs, LayerPaths, Origins, Settings, Trust, WorkspaceDirs, WorkspaceId, printable, private_dir,
-    read_layers,
+    read_layers, user_environment,
 };
 use pitcrew_git::{Git, Repository};
 use pitcrew_process::{Cancel, Run, run_trusted};
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 /// Uncommitted paths that are named before the rest is only counted.
 const PATHS_LISTED_MAX: usize = 10;
@@ -66,7 +66,7 @@ impl Workspace {
         {
             local.trust = Trust::Repository;
         }
-        sources.environment = environment();
+        sources.environment = user_environment();
         Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
     }
 
@@ -136,14 +136,18 @@ fn uncommitted(status: &str) -> Vec<String> {
 
 /// The folders of the person who runs this.
 pub fn user_dirs() -> Result<Dirs, Report> {
-    Dirs::from_env(&environment(), rustix::process::getuid().as_raw())
+    Dirs::from_env(&user_environment(), rustix::process::getuid().as_raw())
         .map_err(|error| Report::from_error(Exit::Usage, &error))
 }
 
-/// Variables that are not UTF-8 are none of ours.
-fn environment() -> BTreeMap<String, String> {
-    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
-    std::env::vars_os().filter_map(text).collect()
+/// The settings that hold here: those of the repository, or the user's own where there is none.
+pub fn settings_here() -> Result<(Settings, Origins), Report> {
+    if let Ok(workspace) = Workspace::here() {
+        return workspace.settings();
+    }
+    let nowhere = Path::new("/nonexistent");
+    let sources = read_layers(&LayerPaths::new(&user_dirs()?, nowhere));
+    let mut sources = sources.map_err(|error| Report::from_error(Exit::Usage, &error))?;
+    sources.environment = user_environment();
+    Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
 }

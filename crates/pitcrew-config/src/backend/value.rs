@@ -138,6 +138,16 @@ impl BackendSettings {
         if self.title.is_empty() { name } else { &self.title }
     }
 
+    /// What kind of trouble an error of this code and message is; none where no rule fits.
+    pub fn error_kind(&self, code: Option<i64>, message: &str) -> Option<ErrorKind> {
+        let message = message.to_lowercase();
+        let fits = |it: &&ErrorRule| match &it.says {
+            ErrorSays::Code(wanted) => code == Some(*wanted),
+            ErrorSays::Text(part) => message.contains(&part.to_lowercase()),
+        };
+        self.errors.iter().find(fits).map(|it| it.kind)
+    }
+
     /// The variables that it is started with, on top of the usual ones; `user` is the user's environment.
     ///
     /// What the backend sets wins over what is passed on; a value of `""` takes a variable away.

@@ -25,14 +25,31 @@ pub(super) fn of_task(
     let given = combine(agent?, backend?, problems)?;
     let place = |key: &str| section.item(key).map(|(span, _)| span);
     let span = place("agent").or_else(|| place("backend"));
+    let span: Span = span.unwrap_or_else(|| section.span.clone());
     match resolve(title, work?, given, defaults) {
-        Ok(agent) => Some(agent),
+        Ok(agent) => {
+            if let Some(problem) = missing(title, &agent, defaults) {
+                problems.add(defaults.missing_is, &span, problem.message, Some(problem.help));
+            }
+            Some(agent)
+        }
         Err(AgentProblem { message, help }) => {
-            let span: Span = span.unwrap_or_else(|| section.span.clone());
             problems.error(&span, message, Some(help));
             None
         }
     }
+}
+
+/// The agent's program is not on this machine.
+pub(super) fn missing(
+    title: &str,
+    agent: &AgentRef,
+    defaults: &PlanDefaults,
+) -> Option<AgentProblem> {
+    let backend = agent.backend.as_deref()?;
+    let missing = defaults.missing.get(backend)?;
+    let message = format!("{title} needs `{backend}`, which is not installed: {}", missing.reason);
+    Some(AgentProblem { message, help: missing.help.clone() })
 }
 
 /// Why nobody can do a task, and what to write.
@@ -67,7 +84,7 @@ pub(super) fn resolve(
             Some(_) | None => Ok(own),
         };
     }
-    let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title))?;
+    let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title, defaults))?;
     let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
     match (backend, agent.agent) {
         (Some(backend), _) if backend == BACKEND_BUILTIN => Err(without(title, &backend, "script")),
@@ -87,10 +104,11 @@ pub(super) fn resolve(
     }
 }
 
-fn nobody(title: &str) -> AgentProblem {
+fn nobody(title: &str, defaults: &PlanDefaults) -> AgentProblem {
+    let usual = "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`";
     AgentProblem {
         message: format!("{title} has a prompt but no agent to give it to"),
-        help: "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`".into(),
+        help: defaults.nobody.clone().unwrap_or_else(|| usual.into()),
     }
 }
 

@@ -131,7 +131,12 @@ fn tasks(
     for part in parts {
         let key = unique(&text::slug(&part.title), &mut keys);
         let work = TaskWork::Prompt { prompt: part.prompt };
-        match agent::resolve(&format!("task `{key}`"), &work, part.agent, defaults) {
+        let title = format!("task `{key}`");
+        match agent::resolve(&title, &work, part.agent, defaults) {
+            Ok(agent) if let Some(problem) = agent::missing(&title, &agent, defaults) => {
+                let message = problem.message.replacen(&title, "the request", 1);
+                problems.error(&whole, message, Some(problem.help));
+            }
             Ok(agent) => tasks.push(TaskSpec {
                 key,
                 work,
@@ -145,7 +150,7 @@ fn tasks(
                 timeout_ms: defaults.timeout_ms,
             }),
             Err(problem) => {
-                let (message, help) = in_words(problem, request.agent.as_deref());
+                let (message, help) = in_words(problem, request.agent.as_deref(), defaults);
                 problems.error(&whole, message, Some(help));
             }
         }
@@ -154,12 +159,19 @@ fn tasks(
 }
 
 /// The words for somebody who wrote no plan file.
-fn in_words(problem: AgentProblem, agent: Option<&str>) -> (String, String) {
+fn in_words(
+    problem: AgentProblem,
+    agent: Option<&str>,
+    defaults: &PlanDefaults,
+) -> (String, String) {
+    let usual = "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings";
     match agent {
-        Some(agent) => (problem.message, format!("`--agent {agent}` needs a plan file: {}", problem.help)),
+        Some(agent) => {
+            (problem.message, format!("`--agent {agent}` needs a plan file: {}", problem.help))
+        }
         None => (
             "there is no agent to give the request to".into(),
-            "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings".into(),
+            defaults.nobody.clone().unwrap_or_else(|| usual.into()),
         ),
     }
 }

@@ -1,8 +1,8 @@
 //! The names a plan may use, and what holds where a plan says nothing.
 
-use crate::backend::known_names;
+use crate::{backend::known_names, diagnostic::Severity};
 use pitcrew_model::{AgentRef, RepoPath, limits};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
 
@@ -117,6 +117,19 @@ pub struct PlanDefaults {
     pub timeout_ms: u64,
     /// The backends that are configured. They tell an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
+    /// What to do where a task names nobody and nobody is there for it. Absent: the usual advice.
+    pub nobody: Option<String>,
+    /// Backends whose program is not there.
+    pub missing: BTreeMap<String, Missing>,
+    /// What it is that a task names one of them.
+    pub missing_is: Severity,
+}
+
+/// Why a backend cannot be started, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub reason: String,
+    pub help: String,
 }
 
 impl Default for PlanDefaults {
@@ -126,6 +139,9 @@ impl Default for PlanDefaults {
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             backends: known_names().map(str::to_owned).collect(),
+            nobody: None,
+            missing: BTreeMap::new(),
+            missing_is: Severity::Error,
         }
     }
 }

@@ -49,6 +49,7 @@ impl Settings {
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: self.task_timeout_ms,
             backends: self.backends.keys().cloned().collect(),
+            ..PlanDefaults::default()
         }
     }
 }

@@ -129,6 +129,12 @@ pub enum Commands {
     /// Stop the orchestrator; the next command that needs it goes on from there
     #[command(after_help = "Examples:\n  pitcrew stop")]
     Stop(Json),
+    /// Show which agents are there, or try one
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  pitcrew backends\n  pitcrew backends claude\n  pitcrew backends test claude    # starts it and says hello; no model is called\n  pitcrew backends --json | jq -r '.backends[] | select(.ready) | .name'"
+    )]
+    Backends(BackendsArgs),
     /// Check that everything Pitcrew needs is there
     #[command(after_help = "Examples:\n  pitcrew doctor\n  pitcrew doctor --json")]
     Doctor(Json),
@@ -383,6 +389,30 @@ pub struct ServeArgs {
     /// Leave the session, and end when nobody needs it
     #[arg(long, hide = true)]
     pub on_demand: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BackendsArgs {
+    #[command(subcommand)]
+    pub command: Option<BackendsCommands>,
+    /// Show everything that is known about this one
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BackendsCommands {
+    /// Start an agent, agree on a session and stop it; no model is called
+    Test(BackendsTestArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct BackendsTestArgs {
+    /// Backends; without a name, every one that is installed
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub output: Json,
 }
 
 #[derive(Debug, Args)]

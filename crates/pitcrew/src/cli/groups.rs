@@ -9,7 +9,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Decide", &["inbox", "approve", "deny", "answer"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon"]),
     ("Finish", &["land", "restore", "gc"]),
-    ("Serve", &["serve", "stop", "doctor", "config", "completions"]),
+    ("Look", &["backends", "doctor", "config"]),
+    ("Serve", &["serve", "stop", "completions"]),
 ];
 
 /// The command line, with its commands in groups.
@@ -89,6 +90,8 @@ mod tests {
             ("docs/cli.md", include_str!("../../../../docs/cli.md")),
             ("docs/plan-file.md", include_str!("../../../../docs/plan-file.md")),
             ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
+            ("docs/backends.md", include_str!("../../../../docs/backends.md")),
+            ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
         ];
         let mut lines_count = 0;
         for (name, document) in documents {

@@ -2,6 +2,7 @@
 
 use super::Done;
 use crate::{
+    backends::{Chosen, Login, Looked, choose, look, versions},
     cli::Json,
     client::Client,
     exit::Exit,
@@ -14,7 +15,7 @@ use pitcrew_config::{Settings, private_dir};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::limits;
 use pitcrew_process::{Cancel, Run, run_trusted};
-use rustix::fs::{Access, access, statvfs};
+use rustix::fs::statvfs;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -127,7 +128,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
                 _ => Finding::new("settings", Health::Limited, format!("{count} do not hold"))
                     .help("pitcrew config show --origin"),
             });
-            findings.extend(backends(&settings));
+            findings.extend(agents(&settings));
         }
         Err(report) => findings.push(Finding::of_report("settings", &report)),
     }
@@ -143,28 +144,37 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
     findings
 }
 
-/// Which agent programs are on the PATH.
-fn backends(settings: &Settings) -> Vec<Finding> {
-    let mut findings =
-        vec![Finding::new("agent", Health::Good, "builtin and command: part of pitcrew")];
-    for (name, backend) in &settings.backends {
-        let program = backend.command.first().map(String::as_str).unwrap_or_default();
-        findings.push(match find(program) {
-            Some(path) => Finding::new("agent", Health::Good, format!("{name}: {path}")),
-            None => Finding::new("agent", Health::Limited, format!("{name}: no `{program}`")),
-        });
-    }
-    findings
-}
-
-fn find(program: &str) -> Option<String> {
-    let executable = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
-    if program.contains('/') {
-        return executable(Path::new(program)).then(|| program.to_owned());
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates = std::env::split_paths(&path).map(|it| it.join(program));
-    candidates.filter(|it| executable(it)).map(|it| it.display().to_string()).next()
+/// Each agent as `pitcrew backends` shows it.
+fn agents(settings: &Settings) -> Vec<Finding> {
+    let looked = look(settings);
+    let versions = versions(&looked);
+    let ours = Finding::new("agent", Health::Good, "builtin and command: part of pitcrew");
+    let agent = |it: &Looked| match it.missing() {
+        Some((reason, help)) => {
+            Finding::new("agent", Health::Limited, format!("{}: {reason}", it.name)).help(help)
+        }
+        None => {
+            let version = versions.get(&it.name).map(|it| format!(" {it}")).unwrap_or_default();
+            let (name, place, login) = (&it.name, it.place(), it.login_words());
+            let text = format!("{name}{version}: {place}, login: {login}");
+            match it.login {
+                Login::NoSign => Finding::new("agent", Health::Limited, text).help(it.login_help()),
+                Login::Found(_) | Login::Unknown => Finding::new("agent", Health::Good, text),
+            }
+        }
+    };
+    let default = match choose(settings, &looked) {
+        Chosen::Set(agent) | Chosen::Only(agent) => Finding::new(
+            "default",
+            Health::Good,
+            format!("{agent} does the tasks that name no agent"),
+        ),
+        Chosen::Nobody { help } => {
+            Finding::new("default", Health::Limited, "nobody does a task that names no agent")
+                .help(help)
+        }
+    };
+    [ours].into_iter().chain(looked.iter().map(agent)).chain([default]).collect()
 }
 
 fn as_json(finding: &Finding) -> Value {

@@ -4,6 +4,7 @@ mod tasks;
 
 use super::{Done, say};
 use crate::{
+    backends::plan_defaults,
     cli::{PlanCommands, PlanFileArgs},
     exit::Exit,
     output::Output,
@@ -11,7 +12,7 @@ use crate::{
     report::Report,
     workspace::Workspace,
 };
-use pitcrew_config::{Diagnostic, ParsedPlan, PlanDefaults, describe, parse_plan_bytes};
+use pitcrew_config::{Diagnostic, ParsedPlan, PlanDefaults, Severity, describe, parse_plan_bytes};
 use pitcrew_model::PlanSpec;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -94,7 +95,7 @@ pub fn warn(parsed: &ParsedPlan, output: Output) {
 /// A plan can be read outside a repository too; then the built-in settings hold.
 fn defaults() -> Result<PlanDefaults, Report> {
     match Workspace::here() {
-        Ok(workspace) => Ok(workspace.settings()?.0.plan_defaults()),
+        Ok(workspace) => Ok(plan_defaults(&workspace.settings()?.0, Severity::Warning).0),
         Err(_) => Ok(PlanDefaults::default()),
     }
 }

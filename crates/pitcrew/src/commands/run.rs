@@ -3,6 +3,7 @@
 use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Person, Verdict},
+    backends::{Chosen, plan_defaults},
     cli::RunArgs,
     client::Client,
     exit::Exit,
@@ -13,7 +14,7 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_config::{IntentRequest, PlanDefaults, describe, intent_plan};
+use pitcrew_config::{IntentRequest, PlanDefaults, Severity, describe, intent_plan};
 use pitcrew_model::{
     Approval, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
     RequestId, Seq,
@@ -23,8 +24,9 @@ use std::path::{Path, PathBuf};
 
 pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
-    let defaults = workspace.settings()?.0.plan_defaults();
+    let (defaults, chosen) = plan_defaults(&workspace.settings()?.0, Severity::Error);
     let (spec, origin) = spec(&args, &defaults, output)?;
+    tell_chosen(&spec, &chosen, output);
     if let Some(base) = &spec.head.base {
         workspace.require_commit(base)?;
     }
@@ -73,6 +75,17 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
 pub fn tell_waiting(output: Output, plan: PlanId, request: RequestId) {
     output.note(&format!("{plan} waits for your approval as {request}"));
     output.note(&format!("look: pitcrew inbox; then: pitcrew approve {request}"));
+}
+
+/// Nobody wrote down who does it, so it is said.
+fn tell_chosen(spec: &PlanSpec, chosen: &Chosen, output: Output) {
+    if let Chosen::Only(agent) = chosen
+        && spec.tasks.iter().any(|it| it.agent.backend == agent.backend)
+    {
+        output.note(&format!(
+            "{agent} is the only agent that is ready: it does the tasks that name none"
+        ));
+    }
 }
 
 fn spec(

@@ -1,6 +1,7 @@
 //! Real agents with a scripted model, in a network that ends at this machine.
 
 mod support;
+mod handshake;
 mod alone;
 mod together;
 mod trouble;

@@ -3,6 +3,7 @@
 mod support;
 mod demo;
 mod look;
+mod backends;
 mod plan_file;
 mod run;
 mod decide;

@@ -1,0 +1,130 @@
+//! What an agent told of itself, as its spool has it.
+
+use pitcrew_process::{SpoolReader, SpoolRecord};
+use serde_json::Value;
+use std::path::Path;
+
+/// Names of an agent that are kept at most, and their bytes: it may say anything.
+const NAMES_MAX: usize = 100;
+const NAME_BYTES_MAX: usize = 200;
+
+/// What was heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// From the request to the answer to `initialize`; the program starts in this time.
+    pub initialize_ms: Option<u64>,
+    /// From the request to the answer to `session/new`.
+    pub session_ms: Option<u64>,
+    /// Its version, in its own words.
+    pub version: Option<String>,
+    /// The ways to log in that it offers.
+    pub logins: Vec<String>,
+    pub modes: Choice,
+    pub models: Choice,
+    /// The error with which it answered a request.
+    pub refused: Option<Refused>,
+}
+
+/// What can be chosen, and what is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    pub current: Option<String>,
+    pub offered: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub method: String,
+    pub code: Option<i64>,
+    pub message: String,
+}
+
+/// A request of ours that waits for its answer.
+struct Asked {
+    id: Value,
+    method: String,
+    at_ms: u64,
+}
+
+/// What the agent of a spool said. A spool that cannot be read has nothing to tell.
+pub(super) fn hear(spool: &Path) -> Heard {
+    let mut heard = Heard::default();
+    let mut asked: Vec<Asked> = Vec::new();
+    let Ok(mut reader) = SpoolReader::open(spool) else { return heard };
+    while let Ok(Some(record)) = reader.read() {
+        match record {
+            SpoolRecord::Input { time_ms, line, .. } => asked.extend(request(&line, time_ms)),
+            SpoolRecord::Output { time_ms, line, .. } => {
+                let Ok(answer) = serde_json::from_str::<Value>(&line) else { continue };
+                let is_answered = |it: &Asked| it.id == answer["id"] && answer["method"].is_null();
+                let Some(at) = asked.iter().position(is_answered) else { continue };
+                heard.answer(&asked.swap_remove(at), &answer, time_ms);
+            }
+            SpoolRecord::Garbage { .. } => {}
+        }
+    }
+    heard
+}
+
+fn request(line: &str, at_ms: u64) -> Option<Asked> {
+    let frame: Value = serde_json::from_str(line).ok()?;
+    let method = frame["method"].as_str()?.to_owned();
+    (!frame["id"].is_null()).then(|| Asked { id: frame["id"].clone(), method, at_ms })
+}
+
+impl Heard {
+    fn answer(&mut self, asked: &Asked, answer: &Value, time_ms: u64) {
+        if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
+            self.refused = Some(Refused {
+                method: asked.method.clone(),
+                code: error["code"].as_i64(),
+                message: text(&error["message"]).unwrap_or_default(),
+            });
+            return;
+        }
+        let (took, result) = (Some(time_ms.saturating_sub(asked.at_ms)), &answer["result"]);
+        match asked.method.as_str() {
+            "initialize" => {
+                self.initialize_ms = took;
+                self.version = text(&result["agentInfo"]["version"]);
+                self.logins = names(&result["authMethods"], "id");
+            }
+            "session/new" => {
+                self.session_ms = took;
+                self.modes =
+                    choice(result, "mode", ("modes", "currentModeId", "availableModes", "id"));
+                self.models = choice(
+                    result,
+                    "model",
+                    ("models", "currentModelId", "availableModels", "modelId"),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An option of the session of this category, or what stood there before there were options.
+fn choice(session: &Value, category: &str, old: (&str, &str, &str, &str)) -> Choice {
+    let options = session["configOptions"].as_array().into_iter().flatten();
+    if let Some(option) = options.into_iter().find(|it| it["category"] == category) {
+        let grouped = option["options"].as_array().into_iter().flatten();
+        let groups = grouped.filter(|it| it["options"].is_array());
+        let mut offered = names(&option["options"], "value");
+        offered.extend(groups.flat_map(|it| names(&it["options"], "value")));
+        return Choice { current: text(&option["currentValue"]), offered };
+    }
+    let (field, current, list, id) = old;
+    let field = &session[field];
+    Choice { current: text(&field[current]), offered: names(&field[list], id) }
+}
+
+fn names(list: &Value, key: &str) -> Vec<String> {
+    let entries = list.as_array().into_iter().flatten();
+    entries.filter_map(|it| text(&it[key])).take(NAMES_MAX).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    Some(pitcrew_model::text::cut(text, NAME_BYTES_MAX).to_owned()).filter(|it| !it.is_empty())
+}

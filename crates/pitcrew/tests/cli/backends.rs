@@ -1,0 +1,338 @@
+//! Which agents are there, who does what names nobody, and what is said where nobody can.
+
+use crate::support::sandbox;
+use pitcrew_testkit::{Process, Sandbox};
+use serde_json::Value;
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
+const KNOWN: &[&str] =
+    &["claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen", "vibe"];
+
+/// A machine without agents, whatever is installed on this one: the programs of the known ones
+/// have other names here, such as `test-codex`.
+fn machine() -> Sandbox {
+    let sandbox = sandbox();
+    for name in KNOWN {
+        own(
+            &sandbox,
+            name,
+            &format!("command = [\"test-{name}\"]\nvendor_program = \"vendor-{name}\"\n"),
+        );
+    }
+    sandbox
+}
+
+/// A file of the user about a backend.
+fn own(sandbox: &Sandbox, name: &str, text: &str) {
+    put(sandbox, &format!(".config/pitcrew/backends/{name}.toml"), text);
+}
+
+fn put(sandbox: &Sandbox, path: &str, text: &str) -> PathBuf {
+    let path = sandbox.home().join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(&path, text).expect("a file");
+    path
+}
+
+/// A program in the home.
+fn program(sandbox: &Sandbox, path: &str, text: &str) -> PathBuf {
+    let path = put(sandbox, path, text);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+    path
+}
+
+/// A real ACP program: the built-in agent, with a script for what it is asked to do.
+fn stand_in(sandbox: &Sandbox, name: &str) {
+    let script = put(
+        sandbox,
+        "script.txt",
+        "when \"repository is for\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"guide for newcomers\" write docs/guide.md <<END\nBegin here.\nEND\ncomplete it is written\n",
+    );
+    let script = script.display();
+    own(sandbox, name, &format!("command = [{BINARY:?}, \"agent\", \"--script\", \"{script}\"]\n"));
+}
+
+fn backend(sandbox: &Sandbox, name: &str) -> Value {
+    let all = sandbox.pitcrew(&["backends", "--json"]).expect(0).json();
+    let list = all["backends"].as_array().expect("a list");
+    list.iter().find(|it| it["name"] == name).cloned().expect("it is listed")
+}
+
+#[test]
+fn an_agent_is_listed_with_its_place_its_version_and_its_login() {
+    let mut sandbox = machine();
+    let package = "npm/lib/node_modules/@someone/agent";
+    let target = program(&sandbox, &format!("{package}/dist/index.js"), "#!/bin/sh\nexit 1\n");
+    put(&sandbox, &format!("{package}/package.json"), r#"{"name":"x","version":"3.2.1"}"#);
+    put(&sandbox, ".npmrc", "prefix=~/npm\n");
+    fs::create_dir_all(sandbox.home().join("npm/bin")).expect("a folder");
+    let link = sandbox.home().join("npm/bin/test-codex");
+    std::os::unix::fs::symlink(target, &link).expect("a link");
+    let codex = backend(&sandbox, "codex");
+    assert_eq!(codex["path"], link.display().to_string(), "{codex}");
+    assert_eq!((&codex["on_path"], &codex["version"]), (&false.into(), &"3.2.1".into()), "{codex}");
+    assert_eq!((&codex["login"]["found"], &codex["ready"]), (&"no".into(), &false.into()));
+    let login = put(&sandbox, ".codex/auth.json", "{\"tokens\": {}}");
+    let codex = backend(&sandbox, "codex");
+    assert_eq!(codex["login"]["by"], login.display().to_string());
+    assert_eq!((&codex["ready"], &codex["default"]), (&true.into(), &true.into()), "{codex}");
+    sandbox.set("OPENAI_API_KEY", "sesame");
+    assert_eq!(backend(&sandbox, "codex")["login"]["by"], "OPENAI_API_KEY");
+    let shown = sandbox.pitcrew(&["backends"]).expect(0);
+    let shown = shown.says("* codex").says("~/npm/bin/test-codex").says("OPENAI_API_KEY is set");
+    shown.says("npm install -g @google/gemini-cli").notes("the only one that is ready");
+    let doctor = sandbox.pitcrew(&["doctor"]).expect(0);
+    let doctor = doctor.says("codex 3.2.1: ~/npm/bin/test-codex, login: OPENAI_API_KEY is set");
+    let doctor = doctor.says("codex does the tasks that name no agent");
+    assert!(!doctor.to_string().contains("sesame"));
+}
+
+#[test]
+fn who_has_only_the_vendors_program_is_told_of_the_adapter() {
+    let sandbox = machine();
+    program(&sandbox, ".local/bin/vendor-claude", "#!/bin/sh\n");
+    let claude = backend(&sandbox, "claude");
+    let missing = claude["missing"].as_str().unwrap_or_default();
+    assert!(missing.contains("you have `~/.local/bin/vendor-claude`"), "{missing}");
+    assert!(missing.contains("not its adapter `test-claude`"), "{missing}");
+    let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
+    refused.notes("npm install -g @agentclientprotocol/claude-agent-acp");
+}
+
+#[test]
+fn everything_about_one_backend_is_shown_with_where_it_was_written() {
+    let sandbox = machine();
+    own(&sandbox, "goose", "command = [\"test-goose\", \"acp\"]\nmodel = \"large\"\n");
+    let shown = sandbox.pitcrew(&["backends", "goose"]).expect(0).says("goose.toml:2").stdout;
+    let line = |key: &str| shown.lines().find(|it| it.starts_with(key)).unwrap_or_default();
+    assert!(
+        line("mode ").contains("\"approve\"") && line("mode ").contains("# default"),
+        "{shown}"
+    );
+    assert!(line("env ").contains("GOOSE_MODE") && line("env ").contains("hidden"), "{shown}");
+    let keys = sandbox.pitcrew(&["backends", "goose", "--json"]).expect(0).json();
+    assert!(keys["keys"].as_array().is_some_and(|it| it.len() > 10), "{keys}");
+    sandbox.pitcrew(&["backends", "gosse"]).expect(2).notes("did you mean `goose`?");
+    let shown = sandbox.pitcrew(&["config", "show", "--origin"]).expect(0);
+    assert!(shown.stdout.contains("backends.goose.model"), "{shown}");
+}
+
+#[test]
+fn a_backend_file_with_a_mistake_names_its_line_in_every_command() {
+    let sandbox = machine();
+    own(&sandbox, "goose", "\ninstal = \"x\"\n");
+    for command in [&["backends"][..], &["run", "--task", "x", "--yes"], &["config", "show"]] {
+        let told = sandbox.pitcrew(command).expect(2).notes("goose.toml:2:1");
+        told.notes("did you mean `install`?");
+    }
+}
+
+/// S0-007: one line of settings is enough for a program that speaks the protocol.
+#[test]
+fn with_one_agent_ready_a_request_needs_no_configuration() {
+    let sandbox = machine();
+    stand_in(&sandbox, "scribe");
+    let request = "Write down what this repository is for.";
+    let arguments = ["run", "--task", request, "--region", "NOTES.md", "--yes"];
+    let done = sandbox.pitcrew(&arguments).expect(0).says("1 of 1 completed");
+    done.notes("scribe is the only agent that is ready");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("NOTES.md"), "For trying things out.\n");
+}
+
+/// S1-015: an agent string carries the backend, and the backend of the settings runs `@agent`.
+#[test]
+fn with_several_agents_ready_one_is_named() {
+    let mut sandbox = machine();
+    stand_in(&sandbox, "scribe");
+    stand_in(&sandbox, "writer");
+    let request = ["run", "--task", "Say what this repository is for.", "--yes"];
+    let refused = sandbox.pitcrew(&request).expect(2).notes("`scribe`, `writer` are ready");
+    refused.notes("agent = \"scribe\"");
+    sandbox.pitcrew(&[&request[..], &["--agent", "writer"]].concat()).expect(0);
+    sandbox.set("PITCREW_AGENT", "scribe");
+    sandbox.pitcrew(&request).expect(0);
+    let plan = sandbox.plan(
+        "name = \"forms\"\n[[task]]\nid = \"a\"\nprompt = \"what this repository is for\"\nagent = \"writer:careful\"\nregion = \"NOTES.md\"\n[[task]]\nid = \"b\"\nprompt = \"a guide for newcomers\"\nagent = \"@architect\"\nregion = \"docs\"\n",
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    let agents: Vec<&Value> = board["tasks"]
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .filter(|it| it["key"] == "a" || it["key"] == "b")
+        .map(|it| &it["agent"])
+        .collect();
+    let named = |it: &Value, backend: &str, agent: &str| {
+        it.to_string().contains(backend) && it.to_string().contains(agent)
+    };
+    assert!(named(agents[0], "writer", "careful"), "{agents:?}");
+    assert!(named(agents[1], "scribe", "architect"), "{agents:?}");
+}
+
+#[test]
+fn with_no_agent_the_message_says_what_to_install_and_what_works_without() {
+    let sandbox = machine();
+    let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
+    let refused = refused.notes("no agent is installed").notes("pitcrew backends");
+    refused.notes("npm install -g").notes("`command` or a `script`").notes("pitcrew demo");
+    let plan = sandbox.plan("name = \"x\"\n[[task]]\nid = \"a\"\ncommand = \"true\"\n");
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    program(&sandbox, ".local/bin/test-goose", "#!/bin/sh\n");
+    let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
+    refused.notes("no sign of a login was found for `goose`").notes("goose configure");
+}
+
+#[test]
+fn a_plan_that_names_a_missing_agent_is_refused_before_it_exists() {
+    let sandbox = machine();
+    stand_in(&sandbox, "scribe");
+    let plan =
+        sandbox.plan("name = \"x\"\n\n[[task]]\nid = \"a\"\nprompt = \"b\"\nagent = \"gemini\"\n");
+    let refused = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2);
+    let refused = refused.notes("plan.toml:6:9: error: task `a` needs `gemini`");
+    refused.notes("npm install -g @google/gemini-cli");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    assert_eq!(board["plans"].as_array().map(Vec::len), Some(0), "{board}");
+    // Another machine may have it.
+    sandbox.pitcrew(&["plan", "check", &plan]).expect(0).notes("warning: task `a` needs `gemini`");
+    let words = ["run", "--task", "use gemini: tidy up", "--yes"];
+    sandbox.pitcrew(&words).expect(2).notes("the request needs `gemini`, which is not installed");
+}
+
+#[test]
+fn a_handshake_needs_no_model_and_leaves_nothing_behind() {
+    let sandbox = machine();
+    stand_in(&sandbox, "scribe");
+    let met = sandbox.pitcrew(&["backends", "test", "scribe", "--json"]).expect(0).json();
+    assert_eq!((&met["name"], &met["ready"]), (&"scribe".into(), &true.into()), "{met}");
+    assert!(met["agent"].as_str().is_some_and(|it| it.contains("itcrew")), "{met}");
+    assert!(met["initialize_ms"].is_u64() && met["session_ms"].is_u64(), "{met}");
+    let root = sandbox.root().display().to_string();
+    assert_eq!(Process::naming(&root), [], "none of its processes is left");
+    let runtime = fs::read_dir(sandbox.root().join("run/pitcrew")).expect("a folder");
+    assert_eq!(runtime.count(), 0, "nor is its folder");
+    sandbox.pitcrew(&["backends", "test"]).expect(0).says("ok scribe: it answers");
+}
+
+#[test]
+fn an_agent_that_cannot_be_met_is_told_why_and_what_to_do() {
+    let sandbox = machine();
+    own(&sandbox, "ends", "command = [\"true\"]\n");
+    let ends = sandbox.pitcrew(&["backends", "test", "ends"]).expect(9);
+    ends.says("bad ends:").says("should speak ACP");
+    let gemini = sandbox.pitcrew(&["backends", "test", "gemini"]).expect(9);
+    gemini.says("`test-gemini` is neither on your PATH").says("npm install -g @google/gemini-cli");
+    sandbox.pitcrew(&["backends", "test", "gemni"]).expect(2).notes("did you mean `gemini`?");
+    // It answers as the protocol says that an agent does who is not logged in.
+    let asks = program(
+        &sandbox,
+        "asks.sh",
+        r#"#!/bin/sh
+answer() { read -r line; id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/'); printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+answer '"result":{"protocolVersion":1,"agentCapabilities":{},"authMethods":[{"id":"browser","name":"Log in"}]}'
+answer '"error":{"code":-32000,"message":"Authentication required"}'
+cat >/dev/null
+"#,
+    );
+    own(&sandbox, "asks", &format!("command = [{:?}]\nlogin = \"run `asks login`\"\n", asks));
+    let asks = sandbox.pitcrew(&["backends", "test", "asks"]).expect(9);
+    asks.says("it is not logged in").says("log in: run `asks login`").says("browser");
+    let all = sandbox.pitcrew(&["backends", "test", "asks", "ends", "--json"]).expect(9);
+    let kinds = all.json_lines().into_iter().map(|it| it["trouble"]["kind"].clone());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["login", "protocol"]);
+    machine().pitcrew(&["backends", "test"]).expect(9).notes("no agent is installed");
+}
+
+#[test]
+fn backends_are_shown_outside_of_a_repository() {
+    let sandbox = Sandbox::without_repository(BINARY);
+    fs::create_dir(sandbox.repo()).expect("a folder");
+    stand_in(&sandbox, "scribe");
+    sandbox.pitcrew(&["backends"]).expect(0).says("scribe");
+    sandbox.pitcrew(&["backends", "test", "scribe"]).expect(0);
+}
+
+/// S1-029, S1-030: the tools are there for agents without MCP, under the names that others know.
+#[test]
+fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
+    let sandbox = machine();
+    let names = [
+        "copilot_orchestratorCompleteTask",
+        "orchestrator_completeTask",
+        "mcp__pitcrew__orchestrator_complete_task",
+    ];
+    let mut plan = String::from("name = \"spellings\"\n");
+    for (index, name) in names.iter().enumerate() {
+        plan += &format!(
+            "[[task]]\nid = \"t{index}\"\nregion = \"r{index}\"\nscript = '''\nrun pitcrew tool {name} --json '{{\"summary\": \"by {name}\"}}'\n'''\n"
+        );
+    }
+    let plan = sandbox.plan(&plan);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("3 of 3 completed");
+    let said = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).stdout;
+    assert!(said.contains("by copilot_orchestratorCompleteTask"), "{said}");
+}
+
+/// The commands and files of the documents, in their order, with a stand-in for the agent.
+mod documents {
+    use super::*;
+
+    fn read(name: &str) -> String {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+        fs::read_to_string(&path).expect("a document")
+    }
+
+    /// Language and text of each block.
+    fn blocks(text: &str) -> Vec<(String, String)> {
+        let parts: Vec<&str> = text.split("\n```").collect();
+        let inside = parts.iter().skip(1).step_by(2).filter_map(|it| it.split_once('\n'));
+        inside.map(|(language, body)| (language.to_owned(), body.to_owned())).collect()
+    }
+
+    fn type_all(sandbox: &Sandbox, body: &str) {
+        for line in body.lines().filter_map(|it| it.strip_prefix("pitcrew ")) {
+            if !line.starts_with("demo") {
+                let typed = format!("{BINARY} {line}");
+                sandbox.start_program("sh", &["-c", &typed]).wait().expect(0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_quickstart_leads_to_a_landed_change() {
+        let sandbox = machine();
+        stand_in(&sandbox, "scribe");
+        for (language, body) in blocks(&read("quickstart.md")) {
+            match language.as_str() {
+                "toml" if body.contains("[[task]]") => sandbox.write("plan.toml", &body),
+                "sh" => type_all(&sandbox, &body),
+                _ => {}
+            }
+        }
+        assert_eq!(sandbox.read("NOTES.md"), "For trying things out.\n");
+        assert_eq!(sandbox.read("docs/guide.md"), "Begin here.\n");
+        assert!(sandbox.read("FILES.txt").contains("docs/guide.md"));
+    }
+
+    #[test]
+    fn the_example_of_a_backend_works() {
+        let mut sandbox = machine();
+        sandbox.add_to_path(PathBuf::from(BINARY).parent().expect("a folder"));
+        let text = read("backends.md");
+        let example = text.split("## Adding one").nth(1).expect("the section");
+        for (language, body) in blocks(example) {
+            match language.as_str() {
+                "toml" => own(&sandbox, "scribe", &body),
+                "sh" => type_all(&sandbox, &body),
+                _ => {}
+            }
+        }
+        let plan = sandbox.plan(
+            "name = \"x\"\n[[task]]\nid = \"a\"\nagent = \"scribe\"\nregion = \"core\"\nprompt = '''\n```pitcrew-script\nwrite core/new.txt <<END\nnew\nEND\ncomplete wrote it\n```\n'''\n",
+        );
+        sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    }
+}
