@@ -27,7 +27,8 @@ pub use plan::{
     describe, example_plan, intent_plan, parse_plan, parse_plan_bytes,
 };
 pub use settings::{
-    BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, Origin, Origins,
-    ReadLayerError, SETTING_KEYS, Settings, Sources, Trust, read_layers,
+    BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, MODEL_KEYS, ModelPrices,
+    ModelSettings, Origin, Origins, ReadLayerError, SETTING_KEYS, Settings, Sources, Trust,
+    read_layers, read_user_layer,
 };
 pub use suggest::help as suggestion;

@@ -1,12 +1,13 @@
 //! How Pitcrew is set up: layers of settings, merged, each value with its origin.
 //!
-//! A layer that comes with the repository may make limits tighter and never names a program.
+//! A layer that comes with the repository may make limits tighter and never names a program or a model.
 //! Merging is pure; only `read_layers` touches files. Nothing here is interpreted as a command.
 
 mod layer;
 mod value;
 mod draft;
 mod backends;
+mod model;
 mod scalars;
 mod load;
 mod origins;
@@ -14,8 +15,9 @@ mod read;
 
 pub use layer::{BackendText, Layer, LayerText, Origin, Sources, Trust};
 pub use load::ConfigErrors;
+pub use model::{MODEL_KEYS, ModelPrices, ModelSettings};
 pub use origins::{Ignored, Origins};
-pub use read::{LayerPaths, ReadLayerError, read_layers};
+pub use read::{LayerPaths, ReadLayerError, read_layers, read_user_layer};
 pub use value::{SETTING_KEYS, Settings};
 
 pub(crate) use draft::Found;

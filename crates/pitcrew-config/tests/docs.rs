@@ -1,8 +1,8 @@
 //! The reference says what the parsers do.
 
 use pitcrew_config::{
-    BACKEND_KEYS, BackendText, LayerText, PLAN_KEYS, PlanDefaults, SETTING_KEYS, SHARED_DEFAULT,
-    Settings, Sources, TASK_KEYS, Trust, parse_plan,
+    BACKEND_KEYS, BackendText, LayerText, MODEL_KEYS, PLAN_KEYS, PlanDefaults, SETTING_KEYS,
+    SHARED_DEFAULT, Settings, Sources, TASK_KEYS, Trust, parse_plan,
 };
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -88,6 +88,7 @@ fn the_reference_lists_every_key_in_order() {
     }
     let settings = doc("configuration.md");
     assert_eq!(table_keys(&settings, "## Settings"), SETTING_KEYS);
+    assert_eq!(table_keys(&settings, "## The model"), MODEL_KEYS);
     let backends = doc("backends.md");
     assert_eq!(table_keys(&backends, "## Keys"), BACKEND_KEYS);
     for (name, backend) in &Settings::default().backends {

@@ -346,10 +346,10 @@ fn work_and_agent_must_fit() {
     check_task(
         "prompt = \"x\"\nbackend = \"builtin\"",
         &expect![[r#"
-        plan.toml:5:11: error: task `a` runs on `builtin`, but has no `script`
+        plan.toml:5:11: error: task `a` has a prompt for `builtin`, but no model is set that could do it
          5 | backend = "builtin"
            |           ^^^^^^^^^
-        help: add `script = "..."`, or name a backend that works from a prompt"#]],
+        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = "..."`, or name another backend"#]],
     );
     check_task(
         "prompt = \"x\"\nagent = \"a b\"",

@@ -223,7 +223,7 @@ fn all_problems_of_all_layers_are_told() {
          2 | max_live_agents = 0
            |                   ^
 
-        user.toml:3:9: error: `agent` cannot be `command`: it needs a script or a command, not a prompt
+        user.toml:3:9: error: `agent` cannot be `command`: it needs a command, not a prompt
          3 | agent = "command"
            |         ^^^^^^^^^
         help: name a backend that works from a prompt, such as `claude`

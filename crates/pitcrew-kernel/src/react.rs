@@ -6,8 +6,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Backend, CommitId, Effect, Event, LandingStatus, PlanId, TaskId, TaskStatus,
-    WorkerId, Zone, text,
+    AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CommitId, Effect, Event, LandingStatus,
+    PlanId, TaskId, TaskStatus, TaskWork, WorkerId, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -100,9 +100,10 @@ fn prepare_checkout(state: &State, attempt: AttemptId) -> Effect {
 fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let (it, task, _) = rows(state, state.workers[worker].attempt);
     let backend = task.spec.agent.backend.as_deref().expect("a plan's tasks have agents");
-    let backend = match backend {
-        pitcrew_model::BACKEND_BUILTIN | pitcrew_model::BACKEND_COMMAND => Backend::Builtin,
-        name => Backend::Program { name: name.into() },
+    let backend = match (backend, &task.spec.work) {
+        (BACKEND_BUILTIN, TaskWork::Prompt { .. }) => Backend::Model,
+        (BACKEND_BUILTIN | BACKEND_COMMAND, _) => Backend::Builtin,
+        (name, _) => Backend::Program { name: name.into() },
     };
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
     Effect::StartAgent { worker, attempt: it.id, backend, path }

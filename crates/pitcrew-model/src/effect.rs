@@ -146,6 +146,8 @@ pub enum Effect {
 pub enum Backend {
     /// Our own agent: scripts and commands.
     Builtin,
+    /// Our own agent with the model of the settings, for words.
+    Model,
     /// A program that the settings name.
     Program { name: String },
 }

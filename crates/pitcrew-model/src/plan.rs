@@ -118,7 +118,7 @@ pub enum Effort {
     High,
 }
 
-/// The built-in agent with a script.
+/// The built-in agent with a script, or with a model.
 pub const BACKEND_BUILTIN: &str = "builtin";
 /// The built-in agent with a shell command.
 pub const BACKEND_COMMAND: &str = "command";

@@ -127,6 +127,7 @@ impl Orchestrator {
             dirs: setup.dirs.clone(),
             tokens: setup.tokens,
             backends: setup.settings.backends.clone(),
+            model: setup.settings.model.clone(),
             lease_ms: setup.settings.lease_ms,
         };
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));

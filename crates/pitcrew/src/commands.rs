@@ -88,7 +88,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Doctor(args) => wait_for(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),
         Commands::Completions(args) => completions::run(&args, output),
-        Commands::Agent { script } => wait_for(agent::run(script)),
+        Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
         Commands::Mcp => wait_for(mcp::run()),
         Commands::Tool(args) => wait_for(tool::run(args, output)),
         Commands::Shim { .. } => unreachable!("it was started before"),

@@ -87,7 +87,9 @@ pub(super) fn resolve(
     let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title, defaults))?;
     let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
     match (backend, agent.agent) {
-        (Some(backend), _) if backend == BACKEND_BUILTIN => Err(without(title, &backend, "script")),
+        (Some(backend), _) if backend == BACKEND_BUILTIN && defaults.model.is_none() => {
+            Err(without_model(title))
+        }
         (Some(backend), _) if backend == BACKEND_COMMAND => {
             Err(without(title, &backend, "command"))
         }
@@ -109,6 +111,13 @@ fn nobody(title: &str, defaults: &PlanDefaults) -> AgentProblem {
     AgentProblem {
         message: format!("{title} has a prompt but no agent to give it to"),
         help: defaults.nobody.clone().unwrap_or_else(|| usual.into()),
+    }
+}
+
+fn without_model(title: &str) -> AgentProblem {
+    AgentProblem {
+        message: format!("{title} has a prompt for `builtin`, but no model is set that could do it"),
+        help: "set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = \"...\"`, or name another backend".into(),
     }
 }
 

@@ -117,6 +117,8 @@ pub struct PlanDefaults {
     pub timeout_ms: u64,
     /// The backends that are configured. They tell an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
+    /// The model of the built-in agent. Without one it does scripts and commands only.
+    pub model: Option<String>,
     /// What to do where a task names nobody and nobody is there for it. Absent: the usual advice.
     pub nobody: Option<String>,
     /// Backends whose program is not there.
@@ -139,6 +141,7 @@ impl Default for PlanDefaults {
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             backends: known_names().map(str::to_owned).collect(),
+            model: None,
             nobody: None,
             missing: BTreeMap::new(),
             missing_is: Severity::Error,

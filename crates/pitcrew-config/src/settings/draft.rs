@@ -2,6 +2,7 @@
 
 use super::{
     Layer, LayerText, Origin, SETTING_KEYS, Trust, backends,
+    model::{self, ModelDraft},
     scalars::{self, AGENTS_RANGE},
 };
 use crate::{
@@ -32,6 +33,7 @@ pub(super) struct Draft {
     pub task_timeout_ms: Option<Found<u64>>,
     pub lease_ms: Option<Found<u64>>,
     pub backends: BTreeMap<String, BackendDraft>,
+    pub model: ModelDraft,
 }
 
 const ALIASES: &[(&str, &str)] =
@@ -79,6 +81,7 @@ fn read_text(
         task_timeout_ms: reader.found(task_timeout, problems),
         lease_ms: reader.found(lease, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
+        model: model::in_settings(&root, &reader, home, problems),
     })
 }
 

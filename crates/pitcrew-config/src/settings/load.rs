@@ -3,6 +3,7 @@
 use super::{
     Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust, backends,
     draft::{self, Draft, Found},
+    model::{self, ModelDraft, ModelSettings},
     origins::show_count,
     scalars,
 };
@@ -72,7 +73,8 @@ fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
 
 fn environment(sources: &Sources, home: Option<&str>) -> Read {
     let variable_of = |key: &&str| format!("{PREFIX}{}", key.to_uppercase());
-    let names: Vec<String> = SETTING_KEYS.iter().map(variable_of).collect();
+    let names: Vec<String> =
+        SETTING_KEYS.iter().map(variable_of).chain(model::variables()).collect();
     let mut draft = Draft::default();
     let mut errors = Vec::new();
     for (variable, text) in &sources.environment {
@@ -83,7 +85,13 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
         let mut problems = Problems::new("environment", &line);
         if let Some(at) = names.iter().position(|it| it == variable) {
             let origin = Origin { layer: Layer::Environment, place: variable.clone(), line: None };
-            if let Err(refused) = scalars::set(&mut draft, SETTING_KEYS[at], text, home, origin) {
+            let set = match (SETTING_KEYS.get(at), model::key_of(variable)) {
+                (None, Some(key)) => model::value(key, text, home)
+                    .map(|value| drop(draft.model.insert(key, Found { value, origin }))),
+                (Some(key), _) => scalars::set(&mut draft, key, text, home, origin),
+                (None, None) => Ok(()),
+            };
+            if let Err(refused) = set {
                 let message = format!("`{variable}` {}", refused.reason);
                 problems.error(&(variable.len() + 1..line.len()), message, Some(refused.help));
             }
@@ -124,6 +132,7 @@ fn flags(sources: &Sources, home: Option<&str>) -> Read {
 
 struct Merge {
     settings: Settings,
+    model: ModelDraft,
     origins: Origins,
 }
 
@@ -131,11 +140,12 @@ impl Merge {
     fn new() -> Self {
         let settings = Settings::default();
         let origins = Origins::of_defaults(&settings);
-        Self { settings, origins }
+        Self { settings, model: ModelDraft::new(), origins }
     }
 
     fn add(&mut self, trust: Trust, draft: Draft) {
-        let Self { settings, origins } = self;
+        let Self { settings, model, origins } = self;
+        model::merge(model, draft.model);
         let mut limit =
             |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
                 let Some(found) = found else { return };
@@ -183,7 +193,14 @@ impl Merge {
 
     /// Every slot needs room for a process: a spawn beyond `max_live_agents` would be refused.
     fn finish(self) -> (Settings, Origins) {
-        let Self { mut settings, mut origins } = self;
+        let Self { mut settings, model, mut origins } = self;
+        settings.model = ModelSettings::of(&model);
+        if settings.model.is_some() {
+            for (key, found) in model {
+                let key = if key == "name" { String::new() } else { format!(".{key}") };
+                origins.set(&format!("model{key}"), found.origin);
+            }
+        }
         if settings.max_agents > settings.max_live_agents {
             let live = origins.get("max_live_agents").cloned();
             let agents = origins.get("max_agents").cloned();

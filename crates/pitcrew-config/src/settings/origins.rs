@@ -42,6 +42,15 @@ impl Origins {
         let mut rows: Vec<_> =
             rows.map(|(key, value)| (key.clone(), value, origin(&key))).collect();
         rows.extend(replaced(settings, &self.values));
+        if let Some(model) = &settings.model {
+            rows.push(("model".to_owned(), format!("\"{}\"", model.title()), origin("model")));
+            for (key, value) in model.shown() {
+                let key = format!("model.{key}");
+                if let Some(origin) = self.values.get(&key) {
+                    rows.push((key, value, origin.clone()));
+                }
+            }
+        }
         rows
     }
 }

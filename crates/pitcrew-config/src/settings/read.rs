@@ -53,6 +53,15 @@ pub fn read_layers(paths: &LayerPaths) -> Result<Sources, ReadLayerError> {
     })
 }
 
+/// Reads what the person at this machine has set for every repository, and nothing else.
+pub fn read_user_layer(dirs: &Dirs) -> Result<Sources, ReadLayerError> {
+    Ok(Sources {
+        user: read_layer(&dirs.config.join("config.toml"), Trust::Person)?,
+        backends: read_backends(&dirs.config.join("backends"))?,
+        ..Sources::default()
+    })
+}
+
 /// Every `NAME.toml` in the folder, by name. Other files are somebody's notes.
 fn read_backends(folder: &Path) -> Result<Vec<BackendText>, ReadLayerError> {
     let failed = |path: &Path, source| ReadLayerError { path: path.to_owned(), source };

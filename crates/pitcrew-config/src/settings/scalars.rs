@@ -3,6 +3,7 @@
 use super::{
     Origin,
     draft::{Draft, Found},
+    model,
 };
 use crate::{
     document::{check_duration, out_of_range},
@@ -23,7 +24,7 @@ pub(super) struct Refused {
     pub help: String,
 }
 
-fn refused<T>(reason: impl Into<String>, help: impl Into<String>) -> Result<T, Refused> {
+pub(super) fn refused<T>(reason: impl Into<String>, help: impl Into<String>) -> Result<T, Refused> {
     Err(Refused { reason: reason.into(), help: help.into() })
 }
 
@@ -49,6 +50,12 @@ pub(super) fn set(
         "lease" => {
             let value = duration(text, limits::LEASE_MS_MAX)?;
             draft.lease_ms = Some(Found { value, origin });
+        }
+        "model" => {
+            let (provider, name) = model::pair(text)?;
+            let found = |value| Found { value, origin: origin.clone() };
+            draft.model.insert("provider", found(provider));
+            draft.model.insert("name", found(name));
         }
         _ => return refused("cannot be set like this", "write it into your settings file"),
     }
@@ -83,8 +90,8 @@ pub(super) fn agent(text: &str) -> Result<AgentRef, Refused> {
         Err(shape) => return refused(format!("cannot be `{text}`"), shape),
     };
     match agent.backend.as_deref() {
-        Some(BACKEND_BUILTIN | BACKEND_COMMAND) => refused(
-            format!("cannot be `{text}`: it needs a script or a command, not a prompt"),
+        Some(BACKEND_COMMAND) => refused(
+            format!("cannot be `{text}`: it needs a command, not a prompt"),
             "name a backend that works from a prompt, such as `claude`",
         ),
         Some(_) => Ok(agent),

@@ -1,15 +1,24 @@
 //! The settings themselves.
 
+use super::ModelSettings;
 use crate::{
     backend::{self, BackendSettings},
     plan::PlanDefaults,
 };
-use pitcrew_model::{AgentRef, limits};
+use pitcrew_model::{AgentRef, BACKEND_BUILTIN, limits};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
-pub const SETTING_KEYS: &[&str] =
-    &["max_agents", "max_live_agents", "agent", "worktrees", "task_timeout", "lease", "backends"];
+pub const SETTING_KEYS: &[&str] = &[
+    "max_agents",
+    "max_live_agents",
+    "agent",
+    "worktrees",
+    "task_timeout",
+    "lease",
+    "backends",
+    "model",
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -25,6 +34,8 @@ pub struct Settings {
     /// How long an agent is kept while no orchestrator is there.
     pub lease_ms: u64,
     pub backends: BTreeMap<String, BackendSettings>,
+    /// What the built-in agent works with where a task has words only.
+    pub model: Option<ModelSettings>,
 }
 
 impl Default for Settings {
@@ -37,6 +48,7 @@ impl Default for Settings {
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             lease_ms: limits::LEASE_MS_DEFAULT,
             backends: backend::known(),
+            model: None,
         }
     }
 }
@@ -44,11 +56,14 @@ impl Default for Settings {
 impl Settings {
     /// What holds where a plan says nothing.
     pub fn plan_defaults(&self) -> PlanDefaults {
+        // Whoever sets a model wants it to be used.
+        let own = || self.model.as_ref().map(|_| AgentRef::backend(BACKEND_BUILTIN));
         PlanDefaults {
-            agent: self.agent.clone(),
+            agent: self.agent.clone().or_else(own),
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: self.task_timeout_ms,
             backends: self.backends.keys().cloned().collect(),
+            model: self.model.as_ref().map(ModelSettings::title),
             ..PlanDefaults::default()
         }
     }

@@ -4,8 +4,8 @@ use super::order;
 use crate::State;
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Approval, BACKEND_BUILTIN, BACKEND_COMMAND, CreatePlan, Event, Origin, PlanId,
-    PlanStatus, Rejection, RequestKind, Rule, TaskId, TaskSpec, TaskWork, builtin_rule, limits,
+    Action, Actor, Approval, BACKEND_COMMAND, CreatePlan, Event, Origin, PlanId, PlanStatus,
+    Rejection, RequestKind, Rule, TaskId, TaskSpec, TaskWork, builtin_rule, limits,
 };
 
 pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>, Rejection> {
@@ -56,8 +56,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
 
 /// The limits of one task, whichever door it came through.
 fn check(task: &TaskSpec) -> Result<(), Rejection> {
-    let needs_order =
-        matches!(task.agent.backend.as_deref(), Some(BACKEND_BUILTIN | BACKEND_COMMAND));
+    let needs_order = task.agent.backend.as_deref() == Some(BACKEND_COMMAND);
     let order_bytes = match &task.work {
         TaskWork::Prompt { .. } => 0,
         TaskWork::Script { script, .. } => script.len(),
@@ -75,7 +74,7 @@ fn check(task: &TaskSpec) -> Result<(), Rejection> {
     } else if bytes > 2 * limits::PROMPT_BYTES_MAX {
         "its prompt is too long"
     } else if needs_order && order_bytes == 0 {
-        "the built-in agent has no model: give it a script or a command"
+        "it runs on `command`, but has no command"
     } else {
         return Ok(());
     };

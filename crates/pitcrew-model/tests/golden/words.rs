@@ -84,8 +84,8 @@ golden!(
     backends_are_stored_as_ever,
     Backend,
     "backend.ndjson",
-    vec![Backend::Builtin, Backend::Program { name: "claude".into() }],
-    [Builtin, Program]
+    vec![Backend::Builtin, Backend::Program { name: "claude".into() }, Backend::Model],
+    [Builtin, Program, Model]
 );
 
 golden!(

@@ -153,6 +153,9 @@ pub enum Commands {
     /// The built-in agent
     #[command(hide = true)]
     Agent {
+        /// Do what blocks in the prompt order, and ask no model
+        #[arg(long)]
+        orders: bool,
         /// A script that is run when no prompt brings one
         #[arg(long, value_name = "FILE")]
         script: Option<PathBuf>,

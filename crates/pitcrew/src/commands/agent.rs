@@ -1,17 +1,75 @@
 //! The built-in agent's process.
 
 use super::Done;
-use crate::{exit::Exit, report::Report};
-use pitcrew_agent::{Options, agent_main};
-use std::{path::PathBuf, process::ExitCode};
+use crate::{exit::Exit, report::Report, workspace::user_dirs};
+use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
+use pitcrew_config::{ModelSettings, Settings, Sources, read_user_layer, user_environment};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
-pub async fn run(script: Option<PathBuf>) -> Done {
+pub async fn run(orders: bool, script: Option<PathBuf>) -> Done {
     let options = match script {
         Some(path) => {
             Options::with_script_file(&path).map_err(|message| Report::new(Exit::Usage, message))?
         }
-        None => Options::default(),
+        None if orders => Options::default(),
+        None => Options { model: model()?, ..Options::default() },
     };
     let ended = agent_main(options).await;
     Ok(if ended == ExitCode::SUCCESS { Exit::Success } else { Exit::Failure })
+}
+
+/// The model of the user's settings or of the environment. What a repository says is not asked: an
+/// agent works in a tree that others have written.
+fn model() -> Result<Option<ModelSetup>, Report> {
+    let environment = user_environment();
+    let files = match user_dirs() {
+        Ok(dirs) => {
+            read_user_layer(&dirs).map_err(|error| Report::from_error(Exit::Usage, &error))?
+        }
+        Err(_) => Sources::default(),
+    };
+    let sources = Sources { environment: environment.clone(), ..files };
+    let settings = Settings::load(&sources);
+    let (settings, _) = settings.map_err(|errors| Report::diagnostics(errors.to_string()))?;
+    Ok(settings.model.map(|it| setup(it, &environment)))
+}
+
+fn setup(model: ModelSettings, environment: &BTreeMap<String, String>) -> ModelSetup {
+    ModelSetup {
+        provider: model.provider,
+        key: key(&model, environment),
+        withheld: model.key_variable().map(str::to_owned).into_iter().collect(),
+        max_output_tokens: model.max_output_tokens,
+        context_tokens: model.context_tokens,
+        prices: model.prices.map(|it| Prices {
+            input: it.input,
+            output: it.output,
+            cached: it.cached,
+        }),
+        name: model.name,
+        endpoint: model.endpoint,
+    }
+}
+
+fn key(model: &ModelSettings, environment: &BTreeMap<String, String>) -> Key {
+    let in_variable = |name: &str| {
+        let key = environment.get(name).map(|it| it.trim().to_owned());
+        key.filter(|it| !it.is_empty())
+    };
+    match (&model.key_file, model.key_variable()) {
+        (_, Some(name)) if let Some(key) = in_variable(name) => Key::Given(key),
+        (Some(file), _) => match std::fs::read_to_string(file) {
+            Ok(key) => Key::Given(key.trim().to_owned()),
+            Err(error) => {
+                let file = file.display();
+                Key::Missing(format!("failed to read the key file `{file}`: {error}"))
+            }
+        },
+        // What runs at an endpoint of one's own seldom wants a key.
+        (None, Some(_)) if model.key_env.is_none() && model.endpoint.is_some() => Key::NotNeeded,
+        (None, Some(name)) => {
+            Key::Missing(format!("`{name}` is not set, which has the key to {}", model.title()))
+        }
+        (None, None) => Key::NotNeeded,
+    }
 }

@@ -6,6 +6,7 @@ mod look;
 mod backends;
 mod plan_file;
 mod run;
+mod model;
 mod decide;
 mod steer;
 mod finish;

@@ -2,7 +2,9 @@
 
 use crate::Tokens;
 use pitcrew_acp::{Launch, McpServer, Profile};
-use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
+use pitcrew_config::{
+    BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
+};
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
 use pitcrew_process::{ShimSpec, agent_environment, find_program};
 use std::{
@@ -19,6 +21,8 @@ pub struct AgentSetup {
     pub dirs: WorkspaceDirs,
     pub tokens: Tokens,
     pub backends: BTreeMap<String, BackendSettings>,
+    /// What the built-in agent works with where it is given words.
+    pub model: Option<ModelSettings>,
     /// How long an agent works on when we are gone.
     pub lease_ms: u64,
 }
@@ -49,7 +53,7 @@ impl AgentSetup {
             program: self.program.clone(),
             cwd: path.to_owned(),
             profile: match backend {
-                Backend::Builtin => Profile::default(),
+                Backend::Builtin | Backend::Model => Profile::default(),
                 Backend::Program { name } => self.profile(name),
             },
             mcp: McpServer {
@@ -66,7 +70,7 @@ impl AgentSetup {
     /// What is known of a backend that is a program, and its name.
     pub fn of<'a>(&'a self, backend: &'a Backend) -> Option<(&'a str, &'a BackendSettings)> {
         match backend {
-            Backend::Builtin => None,
+            Backend::Builtin | Backend::Model => None,
             Backend::Program { name } => Some((name, self.backends.get(name)?)),
         }
     }
@@ -75,7 +79,18 @@ impl AgentSetup {
     fn command(&self, backend: &Backend) -> Result<(Vec<String>, Variables), Failure> {
         match backend {
             Backend::Builtin => {
-                Ok((vec![self.program.display().to_string(), "agent".into()], Vec::new()))
+                let words = [&*self.program.display().to_string(), "agent", "--orders"];
+                Ok((words.map(str::to_owned).into(), Vec::new()))
+            }
+            Backend::Model => {
+                let Some(model) = &self.model else {
+                    return Err(Failure::AgentMissing {
+                        program: BACKEND_BUILTIN.into(),
+                        message: NO_MODEL.into(),
+                    });
+                };
+                let words = [&*self.program.display().to_string(), "agent"];
+                Ok((words.map(str::to_owned).into(), model_environment(model)))
             }
             Backend::Program { name } => match self.backends.get(name) {
                 Some(backend) => Ok(agent_command(backend)),
@@ -107,6 +122,31 @@ impl AgentSetup {
         }
         env
     }
+}
+
+const NO_MODEL: &str = "the orchestrator knows no model; set PITCREW_MODEL=provider/name or `[model]` in \
+    your settings, end the orchestrator with `pitcrew stop`, and run it again";
+
+/// How a model is reached from here, beside its settings.
+const WEB_VARIABLES: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// The settings of the model and its key, which nobody but the built-in agent is given.
+fn model_environment(model: &ModelSettings) -> Variables {
+    let user = user_environment();
+    let names = model.key_variable().into_iter().chain(WEB_VARIABLES.iter().copied());
+    let passed = names.filter_map(|name| Some((name.to_owned(), user.get(name)?.clone())));
+    model.variables().into_iter().chain(passed).collect()
 }
 
 /// The program of a backend with its arguments, and the variables that it is given.

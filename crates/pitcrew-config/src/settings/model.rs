@@ -1,0 +1,329 @@
+//! The model of the built-in agent: `[model]` of the user's settings, and `PITCREW_MODEL`.
+//!
+//! Every value is a text here, as a variable has it, so that a file, the environment and what an
+//! agent is handed are read and checked in one way. The key itself is never among them.
+
+use super::{
+    Layer,
+    draft::{Found, Reader},
+    scalars::{Refused, refused, worktrees},
+};
+use crate::{
+    diagnostic::Problems,
+    document::{Section, article},
+};
+use pitcrew_model::ModelProvider;
+use std::{collections::BTreeMap, path::PathBuf};
+use toml_edit::Item;
+
+/// The keys of `[model]`, in the order of the reference.
+pub const MODEL_KEYS: &[&str] = &[
+    "provider",
+    "name",
+    "endpoint",
+    "key_env",
+    "key_file",
+    "max_output_tokens",
+    "context_tokens",
+    "price_in",
+    "price_out",
+    "price_cached",
+];
+
+const ALIASES: &[(&str, &str)] = &[
+    ("model", "name"),
+    ("base_url", "endpoint"),
+    ("url", "endpoint"),
+    ("api_key_env", "key_env"),
+    ("api_key", "key_env"),
+    ("key", "key_env"),
+    ("max_tokens", "max_output_tokens"),
+];
+
+/// What a conversation may have where nobody says it; below what each of them takes.
+const CONTEXT_TOKENS_HOSTED: u64 = 100_000;
+const CONTEXT_TOKENS_LOCAL: u64 = 32_000;
+const TOKENS_MAX: u64 = 100_000_000;
+
+/// The model that the built-in agent asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelSettings {
+    pub provider: ModelProvider,
+    pub name: String,
+    pub endpoint: Option<String>,
+    /// The variable that has the key.
+    pub key_env: Option<String>,
+    pub key_file: Option<PathBuf>,
+    pub max_output_tokens: Option<u32>,
+    pub context_tokens: u64,
+    pub prices: Option<ModelPrices>,
+}
+
+/// Millionths of a US dollar for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelPrices {
+    pub input: u64,
+    pub output: u64,
+    pub cached: u64,
+}
+
+/// What the layers say, by key.
+pub(super) type ModelDraft = BTreeMap<&'static str, Found<String>>;
+
+impl ModelSettings {
+    /// `provider/name`, as it is written in a variable.
+    pub fn title(&self) -> String {
+        format!("{}/{}", self.provider, self.name)
+    }
+
+    /// The variable that has the key: the one that was named, or the provider's usual one.
+    pub fn key_variable(&self) -> Option<&str> {
+        let usual = if self.key_file.is_some() { None } else { self.provider.key_env() };
+        self.key_env.as_deref().or(usual)
+    }
+
+    /// The same settings as variables, for a process that reads no file.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let own = self.shown().into_iter().map(|(key, value)| (variable(key), value));
+        [("PITCREW_MODEL".to_owned(), self.title())].into_iter().chain(own).collect()
+    }
+
+    /// Every value beside the title, by its key.
+    pub(super) fn shown(&self) -> Vec<(&'static str, String)> {
+        let prices = self.prices;
+        let price = |of: fn(ModelPrices) -> u64| prices.map(|it| dollars(of(it)));
+        let values = [
+            ("endpoint", self.endpoint.clone()),
+            ("key_env", self.key_env.clone()),
+            ("key_file", self.key_file.as_ref().map(|it| it.display().to_string())),
+            ("max_output_tokens", self.max_output_tokens.map(|it| it.to_string())),
+            ("context_tokens", Some(self.context_tokens.to_string())),
+            ("price_in", price(|it| it.input)),
+            ("price_out", price(|it| it.output)),
+            ("price_cached", price(|it| it.cached)),
+        ];
+        values.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+
+    pub(super) fn of(draft: &ModelDraft) -> Option<Self> {
+        let text = |key: &str| draft.get(key).map(|it| it.value.clone());
+        let provider = text("provider")?.parse().ok()?;
+        let number = |key: &str| text(key).and_then(|it| it.parse::<u64>().ok());
+        let price = |key: &str| text(key).and_then(|it| micros(&it));
+        let prices = price("price_in").zip(price("price_out")).map(|(input, output)| {
+            let cached = price("price_cached").unwrap_or(input);
+            ModelPrices { input, output, cached }
+        });
+        let context_default = match provider {
+            ModelProvider::Anthropic | ModelProvider::OpenAi | ModelProvider::Gemini => {
+                CONTEXT_TOKENS_HOSTED
+            }
+            ModelProvider::Ollama => CONTEXT_TOKENS_LOCAL,
+        };
+        Some(Self {
+            provider,
+            name: text("name")?,
+            endpoint: text("endpoint"),
+            key_env: text("key_env"),
+            key_file: text("key_file").map(PathBuf::from),
+            max_output_tokens: number("max_output_tokens").and_then(|it| u32::try_from(it).ok()),
+            context_tokens: number("context_tokens").unwrap_or(context_default),
+            prices,
+        })
+    }
+}
+
+/// The variable of a key of `[model]`, but for those that `PITCREW_MODEL` has together.
+fn variable(key: &str) -> String {
+    format!("PITCREW_MODEL_{}", key.to_uppercase())
+}
+
+/// The key that a variable is for.
+pub(super) fn key_of(name: &str) -> Option<&'static str> {
+    let own = MODEL_KEYS.iter().filter(|it| !["provider", "name"].contains(it));
+    own.copied().find(|it| variable(it) == name)
+}
+
+/// The names of all variables of a model.
+pub(super) fn variables() -> impl Iterator<Item = String> {
+    MODEL_KEYS.iter().filter(|it| !["provider", "name"].contains(it)).map(|it| variable(it))
+}
+
+/// Adds what a stronger layer says. Another model has another endpoint, key and price: nothing of
+/// those may be used for it.
+pub(super) fn merge(weaker: &mut ModelDraft, stronger: ModelDraft) {
+    let differs = |key: &str| {
+        let said = stronger.get(key);
+        said.is_some_and(|it| weaker.get(key).is_none_or(|known| known.value != it.value))
+    };
+    if differs("provider") {
+        weaker.clear();
+    } else if differs("name") {
+        weaker.retain(|key, _| ["provider", "endpoint", "key_env", "key_file"].contains(key));
+    }
+    weaker.extend(stronger);
+}
+
+/// Reads `provider/name`.
+pub(super) fn pair(text: &str) -> Result<(String, String), Refused> {
+    let help = "write it as `anthropic/claude-sonnet-4-5`: the provider and the model's name";
+    let Some((provider, name)) = text.trim().split_once('/') else {
+        return refused(format!("cannot be `{text}`: it has no `/`"), help);
+    };
+    Ok((value("provider", provider, None)?, value("name", name, None)?))
+}
+
+/// Checks a value, however it was written, and gives it in its one form.
+pub(super) fn value(key: &str, text: &str, home: Option<&str>) -> Result<String, Refused> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return refused("is empty or has a control character", "write it without, or leave it out");
+    }
+    match key {
+        "provider" if text == "openai-compatible" => Ok("openai".to_owned()),
+        "provider" => match text.parse::<ModelProvider>() {
+            Ok(provider) => Ok(provider.to_string()),
+            Err(help) => refused(
+                format!("cannot be `{text}`"),
+                format!("{help}; whatever speaks like OpenAI is `openai` with an `endpoint`"),
+            ),
+        },
+        "endpoint" => endpoint(text),
+        "key_env" => key_env(text),
+        "key_file" => Ok(worktrees(text, home)?.display().to_string()),
+        "max_output_tokens" | "context_tokens" => match text.parse::<u64>() {
+            Ok(count) if (1..=TOKENS_MAX).contains(&count) => Ok(count.to_string()),
+            Ok(_) | Err(_) => refused(
+                format!("cannot be `{text}`"),
+                format!("write a whole number of tokens between 1 and {TOKENS_MAX}"),
+            ),
+        },
+        "price_in" | "price_out" | "price_cached" => match micros(text) {
+            Some(price) => Ok(dollars(price)),
+            None => refused(
+                format!("cannot be `{text}`"),
+                "write the US dollars for a million tokens, such as 3 or 0.25",
+            ),
+        },
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn endpoint(text: &str) -> Result<String, Refused> {
+    let help = "write an address such as `http://127.0.0.1:8080/v1`";
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let fits = |it: &str| !it.is_empty() && !it.contains([' ', '?', '#', '@']);
+    if rest.is_some_and(fits) {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        refused(format!("cannot be `{text}`"), help)
+    }
+}
+
+/// What is no name is often the key itself.
+fn key_env(text: &str) -> Result<String, Refused> {
+    let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    if text.len() <= 64
+        && text.chars().all(plain)
+        && !text.starts_with(|it: char| it.is_ascii_digit())
+    {
+        return Ok(text.to_owned());
+    }
+    refused(
+        "is no name of a variable",
+        "write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; the key itself belongs into no settings",
+    )
+}
+
+/// Reads an amount of money exactly: at most six digits behind the point.
+fn micros(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 6 || part.len() > 6 || !digits(whole) || !digits(part) {
+        return None;
+    }
+    format!("{whole}{part:0<6}").parse().ok()
+}
+
+fn dollars(micros: u64) -> String {
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The `[model]` of a settings file.
+pub(super) fn in_settings(
+    root: &Section,
+    reader: &Reader,
+    home: Option<&str>,
+    problems: &mut Problems,
+) -> ModelDraft {
+    let Some((span, item)) = root.item("model") else { return ModelDraft::new() };
+    let span = if span.is_empty() { root.key_span("model") } else { span };
+    if reader.layer != Layer::User {
+        let message = "only your own settings may say which model is asked and with which key, not a file in the repository";
+        let help = "move `[model]` to your own settings, usually `~/.config/pitcrew/config.toml`";
+        problems.error(&span, message, Some(help.into()));
+        return ModelDraft::new();
+    }
+    let Some(table) = item.as_table_like() else {
+        let message = format!("`model` must be a table, not {}", article(item.type_name()));
+        let help = "write `[model]` and below it `provider = \"...\"` and `name = \"...\"`";
+        problems.error(&span, message, Some(help.into()));
+        return ModelDraft::new();
+    };
+    let mut section = Section::new(table, span);
+    section.check_keys("the model", MODEL_KEYS, ALIASES, problems);
+    let mut draft = ModelDraft::new();
+    for &key in MODEL_KEYS {
+        let Some((at, item)) = section.item(key) else { continue };
+        let found = text_of(item, key).and_then(|text| value(key, &text, home));
+        match found {
+            Ok(value) => {
+                drop(draft.insert(key, Found { value, origin: reader.origin(&at, problems) }))
+            }
+            Err(refused) => {
+                problems.error(&at, format!("`{key}` {}", refused.reason), Some(refused.help));
+            }
+        }
+    }
+    check_whole(&section, problems);
+    draft
+}
+
+/// A value of a file as a text: names are strings, and amounts are numbers.
+fn text_of(item: &Item, key: &str) -> Result<String, Refused> {
+    let is_number = key.starts_with("price") || key.ends_with("tokens");
+    let text = match (item.as_str(), item.as_integer(), item.as_float()) {
+        (Some(text), ..) if !is_number => Some(text.to_owned()),
+        (_, Some(number), _) if is_number => Some(number.to_string()),
+        (_, _, Some(number)) if is_number => Some(number.to_string()),
+        _ => None,
+    };
+    let wanted = if is_number { "a number" } else { "a string" };
+    let reason = format!("must be {wanted}, not {}", article(item.type_name()));
+    text.ok_or(Refused { reason, help: format!("write `{key} = ...` with {wanted}") })
+}
+
+/// What is missing, where it should stand.
+fn check_whole(section: &Section, problems: &mut Problems) {
+    for (key, example) in [("provider", "anthropic"), ("name", "claude-sonnet-4-5")] {
+        if section.lacks(key) {
+            let help = format!("write `{key} = \"{example}\"`, or what you use");
+            problems.error(&section.span, format!("the model has no `{key}`"), Some(help));
+        }
+    }
+    let compatible =
+        section.table.get("provider").and_then(Item::as_str) == Some("openai-compatible");
+    if compatible && section.lacks("endpoint") {
+        let message = "the model has no `endpoint`, which `openai-compatible` needs";
+        let help = "write `endpoint = \"http://127.0.0.1:8080/v1\"`, or where it is";
+        problems.error(&section.span, message, Some(help.into()));
+    }
+    for (key, other) in [("price_in", "price_out"), ("price_out", "price_in")] {
+        if section.item(key).is_some() && section.lacks(other) {
+            let message = format!("`{key}` is of no use without `{other}`");
+            let help = "write both, or none; no cost is told then";
+            problems.error(&section.key_span(key), message, Some(help.into()));
+        }
+    }
+}
