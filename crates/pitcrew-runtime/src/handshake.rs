@@ -77,6 +77,7 @@ async fn meet(
         // Nobody listens to the tools of a worker without work.
         tokens: Tokens::new("0".repeat(64)),
         backends: BTreeMap::from([(name.to_owned(), backend)]),
+        model: None,
         lease_ms: LEASE_MS,
     };
     let which = Backend::Program { name: name.to_owned() };
