@@ -105,11 +105,10 @@ impl Agents {
         backend: &Backend,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
-        let cancelled = || Failure::Cancelled { by: "orchestrator".into() };
         // Others may have to refresh their common login first.
         let turn = tokio::select! {
             turn = self.turn(live.attempt, backend) => turn?,
-            () = live.over.notified() => return Err(cancelled()),
+            () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
         let home = self.setup.of(backend).map(|it| self.logins.variables(live.attempt, it.1));
@@ -117,12 +116,14 @@ impl Agents {
             self.setup.launch(effect, live.attempt, backend, path, home.unwrap_or_default())?;
         tokio::select! {
             opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
-            () = live.over.notified() => {
-                // The next order may rely on that nothing of it runs any more.
-                self.end_left_over(live.attempt).await;
-                Err(cancelled())
-            }
+            () = live.over.notified() => Err(self.given_up(live.attempt).await),
         }
+    }
+
+    async fn given_up(&self, attempt: AttemptId) -> Failure {
+        // The next order may rely on that nothing of it runs any more.
+        self.end_left_over(attempt).await;
+        Failure::Cancelled { by: "orchestrator".into() }
     }
 
     async fn turn(&self, attempt: AttemptId, backend: &Backend) -> Result<Option<Turn>, Failure> {

@@ -43,7 +43,7 @@ impl Logins {
         });
         let record = Record {
             backend: name.to_owned(),
-            slot: self.free_slot(name),
+            sooner_ms: self.free_time(name),
             expires: backend.login_expires.clone(),
             copies: copied.collect(),
             home: home.clone(),

@@ -74,12 +74,13 @@ fn put(path: &Path, bytes: &[u8], dress: impl FnOnce(&Path) -> io::Result<()>) -
         file.write_all(bytes)?;
         dress(&new)?;
         file.sync_all()?;
-        fs::rename(&new, path)
+        fs::rename(&new, path)?;
+        // Only now it is the new one that is there when the power fails.
+        path.parent().map_or(Ok(()), |it| File::open(it)?.sync_all())
     })();
-    if written.is_err() {
+    written.inspect_err(|_| {
         fs::remove_file(&new).ok();
-    }
-    written
+    })
 }
 
 /// Whoever writes here holds the lock of the login, so one name is enough.

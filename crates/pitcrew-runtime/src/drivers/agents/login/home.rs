@@ -37,6 +37,9 @@ const TOOLS: &[(&str, &str)] = &[
     ("UV_CACHE_DIR", ".cache/uv"),
     ("UV_PYTHON_INSTALL_DIR", ".local/share/uv/python"),
     ("PIP_CACHE_DIR", ".cache/pip"),
+    ("GOCACHE", ".cache/go-build"),
+    ("PRE_COMMIT_HOME", ".cache/pre-commit"),
+    ("PLAYWRIGHT_BROWSERS_PATH", ".cache/ms-playwright"),
     ("DENO_DIR", ".cache/deno"),
 ];
 

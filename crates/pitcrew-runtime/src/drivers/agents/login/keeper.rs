@@ -20,6 +20,9 @@ use tokio::{sync::Notify, task::JoinHandle, time::sleep};
 
 /// How long a refreshed credential may be known to one agent only.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Two agents believe in times of expiry that are this far apart: whoever is the first to refresh
+/// is done long before the next one thinks of it.
+const APART_MS: u64 = 3 * 60 * 1_000;
 /// After something could not be done.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -108,12 +111,18 @@ impl Logins {
         }
     }
 
-    /// A number that no other agent of this backend has. The user's own has 0.
-    pub(super) fn free_slot(&self, backend: &str) -> u64 {
+    /// By how much sooner a token expires for the next agent of this backend than for the user.
+    ///
+    /// Other workspaces of the user use the same login, so each has its own place between two times.
+    pub(super) fn free_time(&self, backend: &str) -> u64 {
+        let id = u64::from_str_radix(self.dirs.id.as_str(), 16).unwrap_or(0);
         let watched = self.watched();
         let of_backend = watched.values().filter(|it| it.record.backend == backend);
-        let taken: BTreeSet<u64> = of_backend.map(|it| it.record.slot).collect();
-        (1..).find(|it| !taken.contains(it)).unwrap_or(1)
+        let taken: BTreeSet<u64> = of_backend.map(|it| it.record.sooner_ms).collect();
+        let time = |number: u64| number * APART_MS + id % APART_MS;
+        let count = taken.len() as u64;
+        let free = (1..=count).map(time).find(|it| !taken.contains(it));
+        free.unwrap_or_else(|| time(count + 1))
     }
 
     pub(super) fn record_path(&self, attempt: AttemptId) -> PathBuf {

@@ -13,8 +13,8 @@ pub struct Record {
     pub backend: String,
     /// The private home.
     pub home: PathBuf,
-    /// Tells the agents of a backend apart: no two of them believe in the same time of expiry.
-    pub slot: u64,
+    /// So much earlier than it does the token expires for this agent. For no two it is the same.
+    pub sooner_ms: u64,
     /// See `Credential::read`.
     pub expires: Vec<String>,
     pub copies: Vec<Copied>,
@@ -37,7 +37,7 @@ impl Record {
         let record = json!({
             "backend": self.backend,
             "home": self.home.to_str(),
-            "slot": self.slot,
+            "sooner_ms": self.sooner_ms,
             "expires": self.expires,
             "copies": copies.collect::<Vec<_>>(),
         });
@@ -56,7 +56,7 @@ impl Record {
         Some(Self {
             backend: text(&record["backend"])?,
             home: path(&record["home"])?,
-            slot: record["slot"].as_u64()?,
+            sooner_ms: record["sooner_ms"].as_u64()?,
             expires: record["expires"].as_array()?.iter().map(text).collect::<Option<_>>()?,
             copies: record["copies"].as_array()?.iter().map(copied).collect::<Option<_>>()?,
         })
@@ -75,7 +75,7 @@ mod tests {
         let record = Record {
             backend: "claude".into(),
             home: "/home".into(),
-            slot: 3,
+            sooner_ms: 3,
             expires: vec!["a.b".into()],
             copies: vec![copied],
         };

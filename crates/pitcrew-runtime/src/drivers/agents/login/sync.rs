@@ -9,9 +9,6 @@ use pitcrew_config::{Credential, told_to_expire_at};
 use pitcrew_model::AttemptId;
 use std::path::Path;
 
-/// Two agents believe in times of expiry that are this far apart: whoever is the first to refresh
-/// is done long before the next one thinks of it.
-const APART_MS: u64 = 3 * 60 * 1_000;
 /// A file that is empty or broken may be one that its agent is writing.
 const WRITING_MS_MAX: u64 = 1_000;
 
@@ -88,7 +85,10 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
         }
         Verdict::Give(why) => {
             let bytes = of_user.map(|it| it.0).unwrap_or_default();
-            match files::write_private(copy, &told(&bytes, &record.expires, record.slot, now_ms)) {
+            match files::write_private(
+                copy,
+                &told(&bytes, &record.expires, record.sooner_ms, now_ms),
+            ) {
                 Ok(()) => {
                     *from = digest(&users).unwrap_or_default();
                     done.notes.push(format!("{who} is what the user's has become{}", words(why)));
@@ -96,8 +96,12 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
                 Err(error) => done.notes.push(format!("{who} cannot be renewed: {error}")),
             }
         }
+        // One moment later it may be a login, and the copy be worth something.
+        Verdict::Leave(Fault::NoLogin) if is_being_written(of_user.as_ref(), now_ms) => {
+            done.undone.push(*attempt);
+        }
         Verdict::Leave(fault) => {
-            done.notes.extend(complaint(fault).map(|it| format!("{who} {it}")))
+            done.notes.extend(complaint(fault).map(|it| format!("{who} {it}")));
         }
     }
     false
@@ -119,8 +123,8 @@ fn complaint(fault: Fault) -> Option<&'static str> {
     }
 }
 
-fn is_being_written(copy: Option<&(Vec<u8>, u64)>, now_ms: u64) -> bool {
-    copy.is_some_and(|(_, written_ms)| now_ms.saturating_sub(*written_ms) < WRITING_MS_MAX)
+fn is_being_written(file: Option<&(Vec<u8>, u64)>, now_ms: u64) -> bool {
+    file.is_some_and(|(_, written_ms)| now_ms.saturating_sub(*written_ms) < WRITING_MS_MAX)
 }
 
 /// Puts the first copy of a credential into a private home; the digest of what it was made from.
@@ -129,23 +133,22 @@ pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> std::io::R
     let Some(credential) = Credential::read(&bytes, &record.expires) else {
         return Ok(String::new());
     };
-    files::write_private(copy, &told(&bytes, &record.expires, record.slot, now_ms))?;
+    files::write_private(copy, &told(&bytes, &record.expires, record.sooner_ms, now_ms))?;
     Ok(credential.digest)
 }
 
-/// A credential as the agent with this slot gets to see it: it believes that it has to refresh
-/// sooner than the user, and sooner or later than every other agent.
+/// A credential as an agent gets to see it: it believes that it has to refresh sooner than the
+/// user, and sooner or later than every other agent.
 ///
 /// What is about to expire has expired for it, so that it refreshes at once and not when others
 /// do. Otherwise at least a half of the time that is left remains.
-fn told(bytes: &[u8], expires: &[String], slot: u64, now_ms: u64) -> Vec<u8> {
+fn told(bytes: &[u8], expires: &[String], sooner_ms: u64, now_ms: u64) -> Vec<u8> {
     let time = Credential::read(bytes, expires).and_then(|it| it.expires_at_ms);
     let Some(time) = time.filter(|it| *it > now_ms) else { return bytes.to_owned() };
     if time < now_ms + super::turn::SOON_MS {
         return told_to_expire_at(bytes, expires, now_ms);
     }
-    let sooner = (slot * APART_MS).min((time - now_ms) / 2);
-    told_to_expire_at(bytes, expires, time - sooner)
+    told_to_expire_at(bytes, expires, time - sooner_ms.min((time - now_ms) / 2))
 }
 
 #[cfg(test)]

@@ -112,3 +112,90 @@ fn expiring(user: &[PathBuf], expires: &[String], now_ms: u64) -> Option<String>
         is_soon.then_some(credential.digest)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+    use tokio::time::timeout;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// A user whose credential expires so much later than now.
+    fn user(lasts_ms: u64) -> (TempDir, Shared, Vec<PathBuf>) {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::new(&dir.path().join("logins"), "fake");
+        let login = dir.path().join("login.json");
+        log_in(&login, 1, lasts_ms);
+        (dir, shared, vec![login])
+    }
+
+    fn log_in(login: &Path, number: u64, lasts_ms: u64) {
+        let expires = crate::clock::wall_ms() + lasts_ms;
+        fs::write(login, format!(r#"{{"token":"t{number}","expires":{expires}}}"#)).unwrap();
+    }
+
+    /// A home that was made while the lock was held.
+    async fn begun(dir: &TempDir, shared: &Shared, login: &[PathBuf], name: &str) -> PathBuf {
+        let (home, expires) = (dir.path().join(name), ["expires".to_owned()]);
+        let turn = shared.turn(login, &expires, &home);
+        let lock = timeout(PATIENCE, turn).await.unwrap().unwrap();
+        fs::create_dir(&home).unwrap();
+        drop(lock);
+        home
+    }
+
+    async fn waits(dir: &TempDir, shared: &Shared, login: &[PathBuf]) -> bool {
+        let (home, expires) = (dir.path().join("waits"), ["expires".to_owned()]);
+        let turn = shared.turn(login, &expires, &home);
+        timeout(LOOK_EVERY * 4, turn).await.is_err()
+    }
+
+    #[tokio::test]
+    async fn a_good_credential_holds_up_nobody() {
+        let (dir, shared, login) = user(2 * SOON_MS);
+        for name in ["one", "two", "three"] {
+            begun(&dir, &shared, &login, name).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_others_wait_until_one_has_refreshed() {
+        let (dir, shared, login) = user(0);
+        begun(&dir, &shared, &login, "one").await;
+        assert!(waits(&dir, &shared, &login).await);
+        log_in(&login[0], 2, 2 * SOON_MS);
+        begun(&dir, &shared, &login, "two").await;
+    }
+
+    #[tokio::test]
+    async fn the_others_wait_until_one_has_ended() {
+        let (dir, shared, login) = user(SOON_MS / 2);
+        let home = begun(&dir, &shared, &login, "one").await;
+        assert!(waits(&dir, &shared, &login).await);
+        fs::remove_dir(home).unwrap();
+        begun(&dir, &shared, &login, "two").await;
+        assert!(waits(&dir, &shared, &login).await, "now for the second");
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever() {
+        let (dir, shared, login) = user(0);
+        begun(&dir, &shared, &login, "one").await;
+        let long_ago = crate::clock::wall_ms() - REFRESH_MS_MAX;
+        let text = fs::read_to_string(shared.refresher_path()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        fs::write(shared.refresher_path(), format!("{}\n{long_ago}\n{}\n", lines[0], lines[2]))
+            .unwrap();
+        begun(&dir, &shared, &login, "two").await;
+    }
+
+    #[tokio::test]
+    async fn a_lock_is_held_by_one() {
+        let (_dir, shared, _) = user(0);
+        let lock = shared.lock().await.unwrap();
+        assert!(timeout(LOOK_EVERY * 4, shared.lock()).await.is_err());
+        drop(lock);
+        timeout(PATIENCE, shared.lock()).await.unwrap().unwrap();
+    }
+}

@@ -4,6 +4,7 @@ use tempfile::TempDir;
 
 const NOW: u64 = 1_800_000_000_000;
 const HOUR: u64 = 3_600_000;
+const APART_MS: u64 = 180_000;
 
 fn credential(token: u64, expires: u64) -> String {
     format!(
@@ -29,7 +30,7 @@ impl Stage {
             let mut record = Record {
                 backend: "fake".into(),
                 home,
-                slot,
+                sooner_ms: slot * APART_MS,
                 expires: vec!["oauth.expiresAt".into()],
                 copies: vec![copied],
             };
@@ -77,13 +78,13 @@ fn every_copy_says_another_time_and_all_say_an_earlier_one_than_the_user() {
 #[test]
 fn what_is_about_to_expire_has_expired_for_whoever_gets_it() {
     let expires = ["oauth.expiresAt".to_owned()];
-    let said = |expires_at: u64, slot: u64| {
-        let bytes = told(credential(1, expires_at).as_bytes(), &expires, slot, NOW);
+    let said = |expires_at: u64, sooner_ms: u64| {
+        let bytes = told(credential(1, expires_at).as_bytes(), &expires, sooner_ms, NOW);
         Credential::read(&bytes, &expires).unwrap().expires_at_ms.unwrap()
     };
     assert_eq!(said(NOW + HOUR / 10, 1), NOW);
     assert_eq!(said(NOW - HOUR, 1), NOW - HOUR);
-    assert_eq!(said(NOW + HOUR, 1_000), NOW + HOUR / 2, "half of the time is left");
+    assert_eq!(said(NOW + HOUR, HOUR), NOW + HOUR / 2, "half of the time is left");
 }
 
 #[test]
@@ -159,6 +160,21 @@ fn an_agent_that_is_writing_is_not_disturbed() {
     assert_eq!(fs::read(stage.copy(0)).unwrap(), b"");
     in_step(&mut stage.entries, written_ms + WRITING_MS_MAX);
     assert_eq!(Stage::says(&stage.copy(0)).0, "r5");
+}
+
+/// It holds the only valid token, and the user's agent is about to write its own.
+#[test]
+fn what_an_agent_leaves_is_kept_while_the_user_writes() {
+    let mut stage = Stage::new(1);
+    stage.entries[0].has_ended = true;
+    fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
+    fs::write(stage.user(), "").unwrap();
+    let written_ms = files::read(&stage.user()).unwrap().1;
+    let done = in_step(&mut stage.entries, written_ms);
+    assert_eq!(done.undone, [stage.entries[0].attempt]);
+    fs::write(stage.user(), credential(1, NOW + 8 * HOUR)).unwrap();
+    assert!(stage.round().undone.is_empty());
+    assert_eq!(Stage::says(&stage.user()).0, "r2");
 }
 
 #[test]
