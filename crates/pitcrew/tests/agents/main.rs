@@ -7,3 +7,4 @@ mod together;
 mod trouble;
 mod quirks;
 mod network;
+mod homes;

@@ -1,0 +1,84 @@
+//! What the user has of an agent is the same before and after it has worked.
+
+use crate::support::with_crew;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Everything below a folder, but what is ours and caches, which are nobody's settings.
+fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut picture = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.ends_with(".cache") || path.ends_with(".local/state/pitcrew") {
+            continue;
+        }
+        if path.is_dir() {
+            picture.extend(self::picture(&path));
+        } else {
+            picture.push((path.clone(), fs::read(&path).unwrap_or_default()));
+        }
+    }
+    picture.sort();
+    picture
+}
+
+fn leaves_the_user_alone(test: &str, agent: &str, files: &[(&str, &str)]) {
+    with_crew(test, &[agent], |crew| {
+        let home = crew.sandbox.home();
+        for (path, text) in files {
+            let path = home.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let before = picture(&home);
+        let plan = format!(
+            "name = \"home\"\n\n[[task]]\nid = \"t\"\nagent = \"{agent}\"\nregion = \"core\"\nprompt = '''\n@write core/new.txt new\n@complete wrote it\n'''\n"
+        );
+        let plan = crew.sandbox.plan(&plan);
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+        let after = picture(&home);
+        let names =
+            |it: &[(PathBuf, Vec<u8>)]| it.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&after), names(&before), "nothing is added and nothing is lost");
+        assert_eq!(after, before);
+    });
+}
+
+#[test]
+fn claude_leaves_the_files_of_its_user_alone() {
+    let credential = r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","refreshToken":"sk-ant-ort01-x","expiresAt":4000000000000,"scopes":["user:inference"],"subscriptionType":"max"}}"#;
+    // Without a key it has to use the login.
+    let no_key = "[backends.claude.env]\nANTHROPIC_API_KEY = \"\"\n";
+    leaves_the_user_alone(
+        "homes::claude_leaves_the_files_of_its_user_alone",
+        "claude",
+        &[
+            (".config/pitcrew/config.toml", no_key),
+            (".claude/.credentials.json", credential),
+            (
+                ".claude/settings.json",
+                r#"{"hooks":{"Stop":[]},"permissions":{"deny":["WebFetch"]}}"#,
+            ),
+            (".claude/CLAUDE.md", "Answer briefly.\n"),
+            (".claude/projects/other/session.jsonl", "{}\n"),
+            (".claude.json", r#"{"hasCompletedOnboarding":true,"mcpServers":{}}"#),
+            (".gitconfig", "[user]\n\tname = Ada\n"),
+        ],
+    );
+}
+
+#[test]
+fn goose_leaves_the_files_of_its_user_alone() {
+    leaves_the_user_alone(
+        "homes::goose_leaves_the_files_of_its_user_alone",
+        "goose",
+        &[
+            (".config/goose/config.yaml", "GOOSE_MODEL: another\nextensions: {}\n"),
+            (".config/goose/secrets.yaml", "OPENAI_API_KEY: k\n"),
+            (".config/git/config", "[user]\n\tname = Ada\n"),
+            (".local/share/goose/sessions/old.jsonl", "{}\n"),
+        ],
+    );
+}
