@@ -100,7 +100,7 @@ pub fn four_tasks(crew: &Crew, cast: Cast<'_>) -> Findings {
     });
     let mut found = Findings::default();
     let [mends, asks, strays] = ["mends", "asks", "strays"].map(|it| crew.task(it));
-    found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&mends)));
+    found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&mends, &requests)));
     found.note(Aspect::Complete, completes(crew, &mends));
     found.note(Aspect::Retry, retries(&mends));
     found.note(Aspect::Permission, asks_first(&asks, &requests));
@@ -140,7 +140,10 @@ fn first(task: &TaskView) -> Result<&Attempt, String> {
     task.attempts.first().ok_or_else(|| format!("it never began: {:?}", task.reason))
 }
 
-fn edits(task: &TaskView) -> Result<String, String> {
+fn edits(task: &TaskView, requests: &Requests) -> Result<String, String> {
+    if let Some(request) = requests.of("mends").next() {
+        return Err(format!("a person was asked: {}", request.title));
+    }
     match &first(task)?.failure {
         Some(Failure::Checks { failed }) => {
             match failed.iter().find(|it| it.command.contains("one.txt")) {

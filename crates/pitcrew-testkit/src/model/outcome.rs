@@ -59,6 +59,7 @@ fn step(
     for (index, step) in place.steps.iter().enumerate() {
         match step {
             Step::Aside(aside) => next.hear(aside),
+            Step::Act(act) if tools::is_left_out(act, &conversation.tools) => {}
             Step::Act(_) if acts_left > 0 => {
                 acts_left -= 1;
                 next = Next::default();

@@ -41,9 +41,7 @@ const COMMAND: &[&str] = &["command", "cmd", "script"];
 pub(super) fn call(act: &Act, tools: &[Tool], root: Option<&str>) -> Result<Call, String> {
     let chooser = Chooser { tools, root };
     let found = match act {
-        Act::Read { path } => chooser
-            .find(READ, &[(PATH, chooser.at(path))])
-            .or_else(|| chooser.shell(&format!("cat {}", quoted(path)))),
+        Act::Read { path } => chooser.find(READ, &[(PATH, chooser.at(path))]),
         Act::Write { path, text } => chooser
             .find(WRITE, &[(PATH, chooser.at(path)), (TEXT, json!(text))])
             .or_else(|| chooser.shell(&written(path, text))),
@@ -62,6 +60,12 @@ pub(super) fn call(act: &Act, tools: &[Tool], root: Option<&str>) -> Result<Call
         let offered: Vec<&str> = tools.iter().map(|it| it.name.as_str()).collect();
         format!("no tool fits the step {act:?}; offered are: {}", offered.join(", "))
     })
+}
+
+/// Whether the step is left out: it reads, and the agent has no tool of its own for that, so that
+/// nothing depends on it.
+pub(super) fn is_left_out(act: &Act, tools: &[Tool]) -> bool {
+    matches!(act, Act::Read { .. }) && call(act, tools, None).is_err()
 }
 
 struct Chooser<'a> {

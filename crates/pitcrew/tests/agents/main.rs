@@ -2,7 +2,6 @@
 
 mod support;
 mod handshake;
-mod alone;
 mod together;
 mod trouble;
 mod quirks;

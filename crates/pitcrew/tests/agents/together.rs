@@ -20,12 +20,20 @@ fn agents_of_different_vendors_work_on_one_plan() {
             Aspect::Permission,
             Aspect::Gate,
             Aspect::Reattach,
+            Aspect::ModelError,
             Aspect::Cancel,
-            Aspect::Tokens,
         ] {
             found.hold(aspect);
         }
         assert_eq!(crew.task("built-in").status, TaskStatus::Completed);
+        let said = crew.conversation("mends");
+        assert!(said.contains("I begin."), "{said}");
+        let [goose, claude] = ["mends", "asks"].map(|it| crew.task(it).usage);
+        assert!(goose.tokens_in > 0 && goose.tokens_out > 0, "{goose:?}");
+        // Every token that its model told, and what they cost.
+        let (told_in, told_out) = crew.model.tokens_told("# Task asks (");
+        assert!(claude.tokens_in + claude.tokens_cached >= told_in, "{claude:?}");
+        assert!(claude.tokens_out >= told_out && claude.cost_micros > 0, "{claude:?}");
         crew.sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
         assert_eq!(crew.sandbox.read("core/port.txt"), "8080\n");
         assert_eq!(crew.sandbox.read("docs/seen.txt"), "three\n");

@@ -35,6 +35,12 @@ fn one_step_is_done_for_each_result() {
 }
 
 #[test]
+fn a_file_is_not_read_where_no_tool_reads() {
+    let script = "@bash one\n@read core/one.txt\n@bash two";
+    assert_eq!(next(vec![user(script), Item::ToolResult]).1, "two");
+}
+
+#[test]
 fn the_newest_script_counts_from_its_beginning() {
     let items = vec![user(SCRIPT), Item::ToolResult, user("@bash three")];
     assert_eq!(next(items).1, "three");
