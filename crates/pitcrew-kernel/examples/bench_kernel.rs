@@ -157,6 +157,7 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(|it| task(it, width)).collect() },
@@ -180,5 +181,6 @@ fn task(index: usize, width: usize) -> TaskSpec {
         criteria: Vec::new(),
         attempts_max: 3,
         timeout_ms: 3_600_000,
+        caps: pitcrew_model::Caps::NONE,
     }
 }

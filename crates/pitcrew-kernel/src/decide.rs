@@ -23,6 +23,7 @@ mod once;
 mod apply_settings;
 mod set_agents_max;
 mod quota;
+mod budget;
 mod fleet;
 pub(crate) mod attempt_fails;
 mod effect_ended;
@@ -50,7 +51,7 @@ fn decide_command(
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
         Command::DecideRequest { request, verdict, reason } => {
-            decide_request::decide(state, input.actor, *request, *verdict, reason.as_deref())
+            decide_request::decide(state, input, *request, *verdict, reason.as_deref())
         }
         Command::AnswerQuestion { request, text } => {
             answer_question::decide(state, input.actor, *request, text)
@@ -100,7 +101,6 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             permission_asked::decide(state, *worker, call, tool, options)
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
-        // The end of the turn tells it whole.
-        Signal::UsageTold { worker, .. } => state.worker(*worker).map(|_| Vec::new()),
+        Signal::UsageTold { worker, usage } => budget::told(state, *worker, *usage),
     }
 }

@@ -5,6 +5,7 @@ mod task;
 mod attempt;
 mod worker;
 mod quota;
+mod budget;
 mod result;
 
 pub(crate) use worker::{Allow, choose};
@@ -69,8 +70,10 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AgentExited { worker, .. } => worker::gone(state, *worker),
         Event::AgentReattached { worker, away_ms } => worker::reattached(state, *worker, *away_ms),
         Event::CallTaken { worker, nonce } => worker::call_taken(state, *worker, nonce),
+        Event::UsageNoted { worker, usage } => budget::noted(state, *worker, *usage),
+        Event::BudgetWarned(spending) => budget::warned(state, spending),
         Event::CompletionClaimed { attempt, claim, summary } => {
-            state.attempts.row(*attempt).claim = Some((*claim, summary.clone()));
+            attempt::claimed(state, *attempt, *claim, summary);
         }
         Event::SnapshotAsked { attempt } => attempt::snapshot_asked(state, *attempt, effect),
         Event::VerifyAsked { attempt, onto } => plan::verify_asked(state, *attempt, onto, effect),
@@ -136,6 +139,8 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::AgentReattached { .. }
         | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
+        | Event::UsageNoted { .. }
+        | Event::BudgetWarned(_)
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
@@ -189,6 +194,8 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::AgentReattached { .. }
         | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
+        | Event::UsageNoted { .. }
+        | Event::BudgetWarned(_)
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }

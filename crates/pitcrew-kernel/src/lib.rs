@@ -19,5 +19,5 @@ pub use decide::decide;
 pub use evolve::evolve;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
-pub use state::{Attempt, Comeback, Plan, Process, Quota, Request, State, Task, Worker};
+pub use state::{Attempt, Budget, Comeback, Plan, Process, Quota, Request, State, Task, Worker};
 pub use step::{Step, step};

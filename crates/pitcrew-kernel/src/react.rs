@@ -56,6 +56,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::AgentReattached { .. }
         | Event::CallTaken { .. }
         | Event::ActivityNoted { .. }
+        | Event::UsageNoted { .. }
+        | Event::BudgetWarned(_)
         | Event::CompletionClaimed { .. }
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }

@@ -3,6 +3,8 @@
 //! Each rule looks at its own list in the agenda. `step` asks again until nothing follows any
 //! more, so a free slot and a ready task never coexist.
 
+mod budget;
+
 use crate::{
     State,
     decide::attempt_fails,
@@ -21,6 +23,9 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     end_overdue(state, now)
         .or_else(|| snapshot(state, now))
         .or_else(|| release(state, now))
+        .or_else(|| budget::warn(state))
+        .or_else(|| budget::stop(state))
+        .or_else(|| budget::withdraw(state))
         .or_else(|| block(state))
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))

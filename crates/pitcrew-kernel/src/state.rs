@@ -2,9 +2,11 @@
 
 mod table;
 mod regions;
+mod budget;
 mod agenda;
 
 pub use agenda::Agenda;
+pub use budget::Budget;
 pub use regions::Regions;
 pub use table::Table;
 
@@ -17,7 +19,7 @@ use alloc::{
 use pitcrew_model::{
     AttemptId, Claim, CommitId, EffectId, Failure, KeptStates, LandingStatus, Outcome, PlanBase,
     PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq, TaskId,
-    TaskSpec, TaskStatus, Timestamp, TurnCause, Work, WorkerId, WorkerStatus, limits,
+    TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +77,8 @@ pub struct Plan {
     pub request: Option<RequestId>,
     /// Checkouts that are being removed after the landing.
     pub removals_count: usize,
+    /// What all of its tasks have used.
+    pub budget: Budget,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +107,8 @@ pub struct Task {
     pub fresh: bool,
     /// What of its work is in the vault.
     pub kept: KeptStates,
+    /// What all of its attempts have used.
+    pub budget: Budget,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +164,8 @@ pub struct Worker {
     /// The prompt that has not come to its end.
     pub turn: Option<EffectId>,
     pub turns_count: u32,
+    /// What the turn that is going on has used so far, as far as it was told.
+    pub told: Usage,
     pub deadline: Option<Timestamp>,
     /// What is left of the time-out while it is parked.
     pub left_ms: u64,
@@ -272,6 +280,25 @@ impl State {
 
     pub fn held_until(&self, backend: &str) -> Option<Timestamp> {
         self.quotas.get(backend)?.until
+    }
+
+    /// Whether we have stopped it: how its turn or its agent ends then is not its fault.
+    pub fn is_stopped(&self, worker: &Worker) -> bool {
+        let task = &self.tasks[self.attempts[worker.attempt].task];
+        match worker.status {
+            WorkerStatus::Paused | WorkerStatus::WaitingQuota => true,
+            WorkerStatus::WaitingPermission => {
+                let resumed = Comeback::Turn(TurnCause::Resumed);
+                self.is_over_budget(task) || worker.comebacks.contains(&resumed)
+            }
+            WorkerStatus::Created
+            | WorkerStatus::Starting
+            | WorkerStatus::Running
+            | WorkerStatus::WaitingInput
+            | WorkerStatus::Completed
+            | WorkerStatus::Failed
+            | WorkerStatus::Killed => false,
+        }
     }
 
     pub fn plan_of(&self, attempt: &Attempt) -> &Plan {

@@ -4,6 +4,39 @@ use crate::{PlanId, TaskId};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
+/// What may be used at most. Absent: as much as it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caps {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+impl Caps {
+    pub const NONE: Self = Self { tokens: None, cost_micros: None };
+
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    pub fn of(&self, measure: Measure) -> Option<u64> {
+        match measure {
+            Measure::Tokens => self.tokens,
+            Measure::Cost => self.cost_micros,
+        }
+    }
+
+    /// One more of the same, counted from where it stands.
+    pub fn raise(&mut self, measure: Measure, used: u64, by: u64) {
+        let cap = match measure {
+            Measure::Tokens => &mut self.tokens,
+            Measure::Cost => &mut self.cost_micros,
+        };
+        *cap = cap.map(|it| it.max(used).saturating_add(by));
+    }
+}
+
 /// How much of a cap is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
@@ -19,6 +52,22 @@ pub struct Spending {
 pub enum BudgetScope {
     Task(TaskId),
     Plan(PlanId),
+}
+
+impl Spending {
+    /// In the order in which they are looked at: whoever is over both is told of the tokens first.
+    pub const MEASURES: [Measure; 2] = [Measure::Tokens, Measure::Cost];
+
+    /// Nothing is left. More than can be counted is no limit any more: a person who granted that
+    /// is not asked again and again.
+    pub fn is_over(&self) -> bool {
+        self.used >= self.cap && self.cap < u64::MAX
+    }
+
+    /// Little is left: four fifths are used.
+    pub fn is_near(&self) -> bool {
+        u128::from(self.used) * 5 >= u128::from(self.cap) * 4
+    }
 }
 
 /// What is counted.

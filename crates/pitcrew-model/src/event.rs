@@ -3,7 +3,8 @@
 use crate::{
     Actor, AttemptId, Claim, CommitId, EffectId, EffectResult, Exit, Failure, Freshness,
     LandingStatus, Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind, RequestStatus,
-    Seq, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+    Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId,
+    WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -136,6 +137,13 @@ pub enum Event {
         worker: WorkerId,
         note: String,
     },
+    /// What the turn that is going on has used so far.
+    UsageNoted {
+        worker: WorkerId,
+        usage: Usage,
+    },
+    /// Little is left of a cap. Said once.
+    BudgetWarned(Spending),
     CompletionClaimed {
         attempt: AttemptId,
         claim: Claim,

@@ -27,7 +27,7 @@ mod effect;
 mod event;
 mod rejection;
 
-pub use budget::{BudgetScope, Dollars, Measure, Spending};
+pub use budget::{BudgetScope, Caps, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
 pub use effect::{Backend, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};

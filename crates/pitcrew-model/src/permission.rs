@@ -1,6 +1,6 @@
 //! Who may do what: actors, actions, and the built-in matrix.
 
-use crate::WorkerId;
+use crate::{Spending, WorkerId};
 use alloc::{string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,8 @@ pub enum RequestKind {
         call: String,
         options: Vec<PermissionOption>,
     },
+    /// A cap is reached: may as much be used once more?
+    Budget(Spending),
     /// A worker asks in words.
     Question {
         question: String,

@@ -1,6 +1,6 @@
 //! What a person writes: a plan and its tasks.
 
-use crate::{Failure, RepoPath, limits};
+use crate::{Caps, Failure, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct PlanHead {
     pub setup: Vec<String>,
     /// Files that `setup` depends on, for checkouts that are used more than once.
     pub setup_inputs: Vec<RepoPath>,
+    /// What all of its tasks together may use.
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
 }
 
 /// One unit of work as a person describes it.
@@ -49,6 +52,9 @@ pub struct TaskSpec {
     pub criteria: Vec<String>,
     pub attempts_max: u32,
     pub timeout_ms: u64,
+    /// What all of its attempts together may use.
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
 }
 
 /// What the agent is given.

@@ -93,6 +93,40 @@ pub struct Usage {
 }
 
 impl Usage {
+    pub const NONE: Self = Self { tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost_micros: 0 };
+
+    /// What counts against a cap. Tokens that were read from a cache are told apart and cost little.
+    pub fn of(&self, measure: crate::Measure) -> u64 {
+        match measure {
+            crate::Measure::Tokens => self.tokens_in.saturating_add(self.tokens_out),
+            crate::Measure::Cost => self.cost_micros,
+        }
+    }
+
+    /// The sum with one of its parts grown from `before` to `now`.
+    #[must_use]
+    pub fn grown(self, before: Self, now: Self) -> Self {
+        let grown =
+            |sum: u64, before: u64, now: u64| sum.saturating_add(now.saturating_sub(before));
+        Self {
+            tokens_in: grown(self.tokens_in, before.tokens_in, now.tokens_in),
+            tokens_out: grown(self.tokens_out, before.tokens_out, now.tokens_out),
+            tokens_cached: grown(self.tokens_cached, before.tokens_cached, now.tokens_cached),
+            cost_micros: grown(self.cost_micros, before.cost_micros, now.cost_micros),
+        }
+    }
+
+    /// The larger of each. What was counted once is not taken back.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            tokens_in: self.tokens_in.max(other.tokens_in),
+            tokens_out: self.tokens_out.max(other.tokens_out),
+            tokens_cached: self.tokens_cached.max(other.tokens_cached),
+            cost_micros: self.cost_micros.max(other.cost_micros),
+        }
+    }
+
     /// The sum. What agents report is not believed: it may be huge, and must not break anything.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

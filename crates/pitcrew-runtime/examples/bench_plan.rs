@@ -215,6 +215,7 @@ fn create_plan() -> Command {
             criteria: Vec::new(),
             attempts_max: 3,
             timeout_ms: 60_000,
+            caps: pitcrew_model::Caps::NONE,
         }
     };
     let head = PlanHead {
@@ -227,6 +228,7 @@ fn create_plan() -> Command {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

@@ -93,6 +93,7 @@ fn part(event: &Event) -> String {
         | Event::AgentReattached { worker, .. }
         | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
+        | Event::UsageNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. } => format!("WorkerSession:{worker}"),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
@@ -107,6 +108,7 @@ fn part(event: &Event) -> String {
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }
+        | Event::BudgetWarned(_)
         | Event::BackendReleased { .. }
         | Event::CompletionClaimed { .. }
         | Event::CollectAsked { .. }

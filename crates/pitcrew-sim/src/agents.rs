@@ -1,6 +1,6 @@
 //! Agents: processes that outlive the orchestrator, say what they like, and die when they like.
 
-use pitcrew_model::{AttemptId, EffectId, StopReason};
+use pitcrew_model::{AttemptId, EffectId, StopReason, Usage};
 use std::collections::BTreeMap;
 
 /// The process of a worker, or what is known of it after its end.
@@ -13,7 +13,9 @@ pub struct Agent {
     /// The turn it is in.
     pub turn: Option<EffectId>,
     /// How its turns ended. Kept where a new orchestrator finds it.
-    pub ended: BTreeMap<EffectId, StopReason>,
+    pub ended: BTreeMap<EffectId, (StopReason, Usage)>,
+    /// What it has told of its turn.
+    pub told: Usage,
     /// Calls that wait for permission, as it described them.
     pub calls: Vec<(String, u64)>,
     /// What its calls were answered.
@@ -29,16 +31,23 @@ impl Agent {
             stopped: false,
             turn: None,
             ended: BTreeMap::new(),
+            told: Usage::NONE,
             calls: Vec::new(),
             answers: BTreeMap::new(),
             calls_count: 0,
         }
     }
 
+    /// At its end it tells the whole once more.
     pub fn end_turn(&mut self, stop: StopReason) {
+        self.end_turn_using(stop, self.told);
+    }
+
+    pub fn end_turn_using(&mut self, stop: StopReason, usage: Usage) {
         if let Some(turn) = self.turn.take() {
-            self.ended.insert(turn, stop);
+            self.ended.insert(turn, (stop, usage));
         }
+        self.told = Usage::NONE;
         self.calls.clear();
     }
 

@@ -96,7 +96,10 @@ fn people_decide(world: &mut World) {
     for (request, kind) in open {
         let command = match kind {
             RequestKind::Question { .. } => Command::AnswerQuestion { request, text: "yes".into() },
-            RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::ToolUse { .. } => {
+            RequestKind::PlanExecution
+            | RequestKind::BranchMerge
+            | RequestKind::Budget(_)
+            | RequestKind::ToolUse { .. } => {
                 Command::DecideRequest { request, verdict: Verdict::Approve, reason: None }
             }
         };

@@ -2,10 +2,11 @@
 
 mod tasks;
 mod workers;
+mod budgets;
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, State, Worker, next_due};
-use pitcrew_model::{PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+use pitcrew_model::{PlanStatus, RequestKind, RequestStatus, TaskStatus, WorkerStatus};
 
 pub fn slots_used(state: &State) -> u32 {
     let takes = |it: &&Worker| {
@@ -42,6 +43,7 @@ pub fn check(world: &World) {
     }
     check_requests(state);
     check_quotas(world, state);
+    budgets::check(world);
     check_plans(world, state);
 }
 
@@ -79,7 +81,15 @@ fn check_requests(state: &State) {
                     && state.attempts[worker.attempt].is_open()
                     && worker.process == Process::Alive
             }
-            None => state.plans[request.plan].request == Some(request.id),
+            None => match &request.kind {
+                RequestKind::Budget(it) => state.budget(it.scope).request == Some(request.id),
+                RequestKind::PlanExecution
+                | RequestKind::BranchMerge
+                | RequestKind::ToolUse { .. }
+                | RequestKind::Question { .. } => {
+                    state.plans[request.plan].request == Some(request.id)
+                }
+            },
         };
         hold!(asked, "nothing waits for nobody's sake", "{}", request.id);
     }

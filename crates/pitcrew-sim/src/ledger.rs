@@ -6,8 +6,9 @@ mod rows;
 mod moves;
 mod attempts;
 mod results;
+mod budget;
 
-pub use rows::{Attempt, Plan, Process, Request, Task, Worker};
+pub use rows::{Attempt, Budget, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
@@ -34,6 +35,9 @@ pub struct Ledger {
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
     pub timeouts_count: u64,
+    pub caps_warned: u64,
+    pub caps_reached: u64,
+    pub caps_raised: u64,
 }
 
 impl Default for Ledger {
@@ -52,6 +56,9 @@ impl Default for Ledger {
             open: BTreeMap::new(),
             reached: Reached::default(),
             timeouts_count: 0,
+            caps_warned: 0,
+            caps_reached: 0,
+            caps_raised: 0,
         }
     }
 }
@@ -130,7 +137,7 @@ impl Ledger {
             }
             Event::AgentsMaxSet { count } => self.agents_max = *count,
             Event::PlanCreated { head, status, .. } => {
-                self.plans.push(Plan::new(*status, head.overlap));
+                self.plans.push(Plan::new(*status, head.overlap, head.caps));
                 self.reached.plans |= 1 << (*status as u32);
             }
             Event::TaskAdded { plan, task, spec, depends_on } => {
@@ -151,6 +158,8 @@ impl Ledger {
             Event::AttemptEnded { attempt, outcome, failure } => {
                 self.attempt_ended(*attempt, *outcome, failure.as_ref());
             }
+            Event::UsageNoted { worker, usage } => self.usage_noted(*worker, *usage),
+            Event::BudgetWarned(spending) => self.budget_warned(spending),
             Event::BackendHeld { backend, until, .. } => self.backend_held(backend, *until),
             Event::BackendReleased { backend, actor } => self.backend_released(backend, *actor),
             Event::WorkerMoved { worker, from, to, .. } => self.worker_moved(*worker, *from, *to),
@@ -230,7 +239,11 @@ impl Ledger {
         let call =
             if let RequestKind::ToolUse { call, .. } = kind { Some(call.clone()) } else { None };
         let approves_plan = *kind == RequestKind::PlanExecution;
-        let row = Request { plan, worker, status, call, approves_plan, answered: false };
+        let budget = if let RequestKind::Budget(it) = kind { Some(*it) } else { None };
+        if let Some(spending) = &budget {
+            self.budget_asked(spending);
+        }
+        let row = Request { plan, worker, status, call, approves_plan, budget, answered: false };
         self.requests.push(row);
         hold!(self.requests.len() as u64 == request.0, "ids have no gap", "{request}");
     }

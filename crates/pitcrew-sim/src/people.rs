@@ -3,9 +3,9 @@
 use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
-    Actor, AgentRef, Approval, BACKEND_COMMAND, Command, CreatePlan, Deploy, Effort, Freshness,
-    InputBody, Origin, Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath, RequestId,
-    RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
+    Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
+    Freshness, InputBody, Origin, Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath,
+    RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
 };
 
 impl World {
@@ -199,6 +199,7 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: some_caps(dice),
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..count).map(|it| new_task(dice, it, count)).collect() },
@@ -206,6 +207,13 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         clean_base: false,
         approval: if dice.one_in(4) { Approval::Ask } else { Approval::Given },
     }
+}
+
+/// Few have any: else nobody would come to anything.
+fn some_caps(dice: &mut Dice) -> Caps {
+    let tokens = dice.one_in(6).then(|| 1 + dice.below(400));
+    let cost_micros = dice.one_in(8).then(|| 1 + dice.below(200));
+    Caps { tokens, cost_micros }
 }
 
 fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
@@ -234,5 +242,6 @@ fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
         criteria: Vec::new(),
         attempts_max: 1 + dice.small(3),
         timeout_ms: if dice.one_in(12) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
+        caps: some_caps(dice),
     }
 }

@@ -53,8 +53,15 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
     let broken = catch_unwind(AssertUnwindSafe(play)).err().map(Broken::from_payload);
     let mut counters = std::mem::take(&mut world.counters);
     counters.reached = world.ledger.reached;
-    for _ in 0..world.ledger.timeouts_count {
-        counters.count(Fault::Timeout);
+    let ledger = &world.ledger;
+    let seen = [
+        (ledger.timeouts_count, Fault::Timeout),
+        (ledger.caps_warned, Fault::CapWarned),
+        (ledger.caps_reached, Fault::CapReached),
+        (ledger.caps_raised, Fault::CapRaised),
+    ];
+    for (count, fault) in seen {
+        (0..count).for_each(|_| counters.count(fault));
     }
     Report { broken, counters, trace: world.trace.unwrap_or_default() }
 }

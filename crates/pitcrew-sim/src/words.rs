@@ -3,7 +3,8 @@
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Actor, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, NoteKind,
-    PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse, WorkerId,
+    PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse, Usage,
+    WorkerId,
 };
 
 impl World {
@@ -21,12 +22,14 @@ impl World {
             return;
         }
         match dice.below(10) {
-            0 | 1 => self.git.write(attempt),
+            0 => self.git.write(attempt),
+            1 => self.tell_usage(worker, dice),
             2..5 if agent.calls.is_empty() => {
                 let stop = any_stop(dice, self.now);
                 let claims = stop == StopReason::EndTurn && !dice.one_in(4);
                 let fault = fault_of(&stop);
-                agent.end_turn(stop);
+                let usage = any_usage(dice, agent.told);
+                agent.end_turn_using(stop, usage);
                 if claims {
                     self.git.write(attempt);
                     let (claim, summary) = (Claim::Success, "done".into());
@@ -79,7 +82,8 @@ impl World {
             0..5 => Command::CompleteTask { attempt, claim, summary: message },
             5 | 6 => Command::Notify { attempt, kind: NoteKind::Question, message },
             7 => Command::Notify { attempt, kind: NoteKind::Status, message },
-            8 => return self.signal(Signal::Activity { worker, note: message }),
+            8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),
+            8 => return self.tell_usage(worker, dice),
             _ => return self.ask_permission(worker, dice),
         };
         let nonce = dice.below(5).to_string();
@@ -91,6 +95,21 @@ impl World {
             self.by_worker(worker, command.clone());
         }
         self.by_worker(worker, command);
+    }
+
+    fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {
+        let agent = self.agents.get_mut(&worker).filter(|it| it.alive && it.turn.is_some());
+        let told = agent.as_ref().map_or(Usage::NONE, |it| it.told);
+        let usage = any_usage(dice, told);
+        let fault = match agent {
+            Some(agent) => {
+                agent.told = usage;
+                if usage.tokens_in == u64::MAX { Fault::UsageLies } else { Fault::UsageTold }
+            }
+            None => Fault::UsageLate,
+        };
+        self.counters.count(fault);
+        self.signal(Signal::UsageTold { worker, usage });
     }
 
     fn by_worker(&mut self, worker: WorkerId, command: Command) {
@@ -167,6 +186,23 @@ fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
         6 if dice.one_in(3) => error(ErrorCause::Auth),
         6 => error(ErrorCause::Model),
         _ => StopReason::EndTurn,
+    }
+}
+
+/// More than before, or nonsense.
+fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
+    let more = Usage {
+        tokens_in: dice.below(60),
+        tokens_out: dice.below(60),
+        tokens_cached: dice.below(500),
+        cost_micros: dice.below(60),
+    };
+    match dice.below(40) {
+        0 => Usage { tokens_in: u64::MAX, ..more },
+        1 => Usage { cost_micros: u64::MAX, ..told },
+        2 | 3 => more,
+        4..10 => told,
+        _ => told.plus(more),
     }
 }
 

@@ -6,6 +6,7 @@
 mod facts;
 mod fold;
 mod results;
+mod usage;
 mod shape;
 mod view;
 mod waits;

@@ -7,10 +7,10 @@ use crate::{
     words::{counted, duration, plural},
 };
 use pitcrew_model::{
-    Landing, LandingStatus, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, Usage,
+    Landing, LandingStatus, PlanId, PlanStatus, Spending, TaskId, TaskStatus, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
@@ -21,6 +21,15 @@ pub struct Summary {
     pub landed: Option<Landing>,
     pub tasks: Vec<TaskSummary>,
     pub totals: Totals,
+    /// What each backend has used; empty where no model was.
+    #[serde(default)]
+    pub vendors: BTreeMap<String, Usage>,
+    /// What scheduling, retrying and merging have used: they are code.
+    #[serde(default)]
+    pub supervision: Usage,
+    /// How much of each cap is used, of the plan and of its tasks.
+    #[serde(default)]
+    pub caps: Vec<Spending>,
     /// Those that are not in the result, with why.
     pub not_completed: Vec<NotCompleted>,
 }
@@ -78,6 +87,9 @@ impl Summary {
             landed: shown.landing.result.clone(),
             totals: Totals::of(shown, &tasks, board.at),
             tasks,
+            vendors: shown.vendors.clone(),
+            supervision: Usage::NONE,
+            caps: shown.caps.iter().chain(views.iter().flat_map(|it| &it.caps)).copied().collect(),
             not_completed: not_completed.map(|it| NotCompleted::of(it)).collect(),
         })
     }

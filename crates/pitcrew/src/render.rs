@@ -8,6 +8,7 @@ mod table;
 mod board;
 mod inbox;
 mod summary;
+mod usage;
 mod happened;
 mod live;
 mod diff;

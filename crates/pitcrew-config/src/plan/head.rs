@@ -9,7 +9,7 @@ use crate::{
     document::{Section, Spanned},
     suggest::did_you_mean,
 };
-use pitcrew_model::{Deploy, Effort, Overlap, PathError, PlanHead, RepoPath, limits};
+use pitcrew_model::{Caps, Deploy, Effort, Overlap, PathError, PlanHead, RepoPath, limits};
 
 const DEPLOYS: &[(&str, Deploy)] = &[("auto", Deploy::Auto), ("manual", Deploy::Manual)];
 const OVERLAPS: &[(&str, Overlap)] = &[("wait", Overlap::Wait), ("allow", Overlap::Allow)];
@@ -60,6 +60,7 @@ pub(super) fn read(root: &Section, problems: &mut Problems) -> Option<PlanHead> 
         shared: shared.unwrap_or_else(shared_default),
         setup,
         setup_inputs,
+        caps: Caps::NONE,
     })
 }
 

@@ -148,6 +148,7 @@ fn tasks(
                 criteria: Vec::new(),
                 attempts_max: defaults.attempts_max,
                 timeout_ms: defaults.timeout_ms,
+                caps: pitcrew_model::Caps::NONE,
             }),
             Err(problem) => {
                 let (message, help) = in_words(problem, request.agent.as_deref(), defaults);
@@ -323,5 +324,6 @@ fn head(request: &IntentRequest) -> PlanHead {
         shared: shared_default(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     document::{Section, Span, Spanned},
     suggest::did_you_mean,
 };
-use pitcrew_model::{AgentRef, RepoPath, TaskSpec, TaskWork, limits};
+use pitcrew_model::{AgentRef, Caps, RepoPath, TaskSpec, TaskWork, limits};
 
 /// A task with the places that later checks point at.
 pub(super) struct ReadTask {
@@ -74,6 +74,7 @@ pub(super) fn read(
         criteria,
         attempts_max: attempts_max.unwrap_or(defaults.attempts_max),
         timeout_ms: timeout.map_or(defaults.timeout_ms, |it| it.value),
+        caps: Caps::NONE,
     };
     let spec = match (&key, work, agent) {
         (Some(key), Some(work), Some(agent)) => Some(spec(key, work, agent)),

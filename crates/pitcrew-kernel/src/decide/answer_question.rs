@@ -22,8 +22,9 @@ pub fn decide(
             let (from, to) = (it.status, RequestStatus::Answered);
             Ok(vec![Event::RequestMoved { request, from, to, text: Some(text.into()), actor }])
         }
-        RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::ToolUse { .. } => {
-            Err(Rejection::IsNoQuestion { request })
-        }
+        RequestKind::PlanExecution
+        | RequestKind::BranchMerge
+        | RequestKind::Budget(_)
+        | RequestKind::ToolUse { .. } => Err(Rejection::IsNoQuestion { request }),
     }
 }

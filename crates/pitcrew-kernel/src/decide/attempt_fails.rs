@@ -109,8 +109,7 @@ fn back_off_ms(task: &Task, failure: &Failure) -> u64 {
 fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
     let plan = state.plan_of(attempt);
     let mut failure = failure;
-    let worker = &state.workers[attempt.worker];
-    let stopped = matches!(worker.status, WorkerStatus::Paused | WorkerStatus::WaitingQuota);
+    let stopped = state.is_stopped(&state.workers[attempt.worker]);
     if stopped && matches!(failure, Failure::AgentExited { .. }) {
         failure = Failure::Interrupted;
     } else if let Failure::Auth { message } = &mut failure {

@@ -1,21 +1,21 @@
 //! A person approves or denies what waits.
 
-use super::{cancel, create_plan};
+use super::{budget, cancel, create_plan};
 use crate::State;
 use alloc::{string::ToString, vec, vec::Vec};
 use pitcrew_model::{
-    Actor, Event, LandingStatus, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus,
-    Verdict,
+    Actor, Event, Input, LandingStatus, PlanStatus, Rejection, RequestId, RequestKind,
+    RequestStatus, Verdict,
 };
 
 pub fn decide(
     state: &State,
-    actor: Actor,
+    input: &Input,
     request: RequestId,
     verdict: Verdict,
     reason: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
-    let it = state.request(request)?;
+    let (it, actor) = (state.request(request)?, input.actor);
     if actor != Actor::Person {
         return Err(Rejection::NotYours { request });
     }
@@ -48,8 +48,11 @@ pub fn decide(
             let reason = reason.unwrap_or_default().into();
             events.push(Event::LandingMoved { plan: it.plan, from, to, reason, actor });
         }
+        (RequestKind::Budget(spending), Verdict::Deny) => {
+            events.extend(budget::denied(state, input, spending));
+        }
         // The worker gets it when it has a slot again.
-        (RequestKind::ToolUse { .. }, _) => {}
+        (RequestKind::Budget(_), Verdict::Approve) | (RequestKind::ToolUse { .. }, _) => {}
     }
     Ok(events)
 }

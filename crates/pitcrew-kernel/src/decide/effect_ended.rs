@@ -185,6 +185,10 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
         events.push(Event::WorkerMoved { worker, from, to, reason });
     } else if let Some(vendor) = state.held_vendor(task) {
         events.push(waits_for_quota(worker, WorkerStatus::Running, vendor));
+    } else if state.is_over_budget(task) {
+        let (from, to) = (WorkerStatus::Running, WorkerStatus::WaitingPermission);
+        let reason = "a cap is reached".to_string();
+        events.push(Event::WorkerMoved { worker, from, to, reason });
     } else {
         events.push(Event::TurnOpened { worker, cause: TurnCause::Start });
     }
@@ -201,13 +205,13 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
         return complete_task::after_turn(state, input, attempt.id, *claim, summary.clone());
     }
     let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
-    let goes_on = it.status == WorkerStatus::Paused || state.has_question(it) || has_turn(it);
+    let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
     if let StopReason::Error { cause, message } = stop {
         let failure = failure_of(*cause, message.clone());
         if let Some(events) = quota_used_up(state, input, it, &failure) {
             return events;
         }
-        if it.status != WorkerStatus::Paused {
+        if !state.is_stopped(it) {
             return fails(failure);
         }
     }

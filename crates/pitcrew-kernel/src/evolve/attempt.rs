@@ -6,8 +6,8 @@ use crate::{
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, Failure, Outcome, TaskId, Timestamp, WorkerId, WorkerStatus,
-    limits,
+    AttemptId, Claim, CommitId, EffectId, Failure, Outcome, TaskId, Timestamp, Usage, WorkerId,
+    WorkerStatus, limits,
 };
 
 pub struct Opened {
@@ -51,6 +51,7 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         process: Process::None,
         turn: None,
         turns_count: 0,
+        told: Usage::NONE,
         deadline: None,
         left_ms: state.tasks[opened.task].spec.timeout_ms,
         requests: Vec::new(),
@@ -87,6 +88,14 @@ pub fn put_away(state: &mut State, attempt: AttemptId) {
     row.put_away = true;
     let task = row.task;
     state.refresh_task(task);
+}
+
+/// Whoever is done may finish, also over a cap.
+pub fn claimed(state: &mut State, attempt: AttemptId, claim: Claim, summary: &str) {
+    let row = state.attempts.row(attempt);
+    row.claim = Some((claim, summary.into()));
+    let worker = row.worker;
+    super::worker::change(state, worker, |_| {});
 }
 
 pub fn snapshot_asked(state: &mut State, attempt: AttemptId, effect: EffectId) {

@@ -2,7 +2,7 @@
 
 use crate::{
     State,
-    state::{Comeback, Plan},
+    state::{Budget, Comeback, Plan},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -41,6 +41,7 @@ pub fn created(
         cleaned_at: None,
         request: None,
         removals_count: 0,
+        budget: Budget::new(head.caps),
     };
     state.plans.push(plan, row);
 }

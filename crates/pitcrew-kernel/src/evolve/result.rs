@@ -1,13 +1,13 @@
 //! What drivers found out.
 
-use super::{attempt, quota, worker};
+use super::{attempt, budget, quota, worker};
 use crate::{
     State,
     state::{Checkout, Process},
 };
 use alloc::string::ToString;
 use pitcrew_model::{
-    AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId, Timestamp, WorkerId,
+    AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId, Timestamp, Usage, WorkerId,
 };
 
 pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Timestamp) {
@@ -20,8 +20,10 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::CheckoutPrepared { attempt, path, .. } => {
             checkout_there(state, *attempt, path);
         }
-        EffectResult::TurnEnded { worker, stop, .. } => {
+        EffectResult::TurnEnded { worker, stop, usage, .. } => {
             quota::turn_ended(state, *worker, stop);
+            let is_current = state.workers[*worker].turn == Some(effect);
+            budget::turn_ended(state, *worker, is_current, *usage);
             turn_ended(state, *worker, effect);
         }
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
@@ -143,8 +145,11 @@ fn merge_over(state: &mut State, attempt: AttemptId, effect: EffectId) {
 /// A step of the attempt failed. An effect that the attempt no longer waits for changes nothing.
 fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     merge_over(state, attempt, effect);
+    let worker = state.attempts[attempt].worker;
+    if state.workers[worker].turn == Some(effect) {
+        budget::turn_ended(state, worker, true, Usage::NONE);
+    }
     let row = state.attempts.row(attempt);
-    let worker = row.worker;
     if row.step != Some(effect) {
         return worker::turn_over(state, worker, effect);
     }

@@ -1,6 +1,9 @@
 //! Tasks and what they wait for.
 
-use crate::{State, state::Task};
+use crate::{
+    State,
+    state::{Budget, Task},
+};
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
     Deploy, Failure, Freshness, KeptStates, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus,
@@ -33,6 +36,7 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
         interruptions_count: 0,
         fresh: false,
         kept: KeptStates::default(),
+        budget: Budget::new(spec.caps),
     };
     state.tasks.push(task, row);
     for dependency in after {

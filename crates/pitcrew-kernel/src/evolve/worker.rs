@@ -1,5 +1,6 @@
 //! Workers and what they ask of people.
 
+use super::budget;
 use crate::{
     State,
     state::{Comeback, Process, Request, Worker},
@@ -46,6 +47,10 @@ pub fn moved(
         }
         if to == WorkerStatus::WaitingQuota {
             go_on_after(it, TurnCause::QuotaOver);
+        }
+        // It asked for nothing itself: a cap has stopped it.
+        if to == WorkerStatus::WaitingPermission && it.requests.is_empty() {
+            go_on_after(it, TurnCause::Resumed);
         }
     });
 }
@@ -124,11 +129,12 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
         return;
     }
     let parked = row.status == WorkerStatus::WaitingPermission && !state.has_question(row);
+    let cause = if state.is_stopped(row) { TurnCause::Resumed } else { TurnCause::Reminder };
     change(state, worker, |it| {
         it.turn = None;
         it.comebacks.retain(|it| matches!(it, Comeback::Turn(_)));
         if parked && it.comebacks.is_empty() {
-            it.comebacks.push_back(Comeback::Turn(TurnCause::Reminder));
+            it.comebacks.push_back(Comeback::Turn(cause));
         }
     });
 }
@@ -154,6 +160,9 @@ pub fn request_opened(
     let status = RequestStatus::AtUser;
     let row = Request { id: request, plan, worker, kind: kind.clone(), status };
     state.requests.push(request, row);
+    if let RequestKind::Budget(spending) = kind {
+        return budget::asked(state, request, spending.scope);
+    }
     match worker {
         Some(worker) => {
             let row = state.workers.row(worker);
@@ -174,6 +183,9 @@ pub fn request_moved(
     let row = state.requests.row(request);
     assert_eq!(row.status, from, "{request} moved from where it was not");
     row.status = to;
+    if let RequestKind::Budget(spending) = row.kind {
+        return budget::decided(state, &spending, to);
+    }
     let Some(worker) = row.worker else {
         let plan = row.plan;
         state.plans.row(plan).request = None;
@@ -193,7 +205,7 @@ fn comeback(request: &Request, to: RequestStatus, text: Option<&str>) -> Option<
         RequestStatus::Denied => Allow::No,
     };
     match &request.kind {
-        RequestKind::PlanExecution | RequestKind::BranchMerge => None,
+        RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::Budget(_) => None,
         RequestKind::Question { question } => Some(Comeback::Turn(TurnCause::Answer {
             question: question.clone(),
             answer: text.unwrap_or_default().into(),

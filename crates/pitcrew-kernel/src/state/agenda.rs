@@ -9,7 +9,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, Overlap, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, Overlap, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, WorkerId,
+    WorkerStatus,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,12 @@ pub struct Agenda {
     pub returning: BTreeSet<WorkerId>,
     /// Running workers with a call that a person has decided.
     pub answered: BTreeSet<WorkerId>,
+    /// Caps of which little is left and nobody was told.
+    pub near_caps: BTreeSet<BudgetScope>,
+    /// Caps that are reached.
+    pub over_caps: BTreeSet<BudgetScope>,
+    /// Caps that a person is asked about.
+    pub asked_caps: BTreeSet<BudgetScope>,
     pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
     /// Attempts whose checkouts are to be snapshotted, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
@@ -56,6 +63,15 @@ pub enum Due {
 }
 
 impl Agenda {
+    /// Whether it changed who may go on.
+    pub fn set_caps(&mut self, scope: BudgetScope, near: bool, over: bool, asked: bool) -> bool {
+        set(&mut self.near_caps, scope, near);
+        set(&mut self.asked_caps, scope, asked);
+        let before = self.over_caps.contains(&scope);
+        set(&mut self.over_caps, scope, over);
+        before != over
+    }
+
     fn set_due(&mut self, task: TaskId, due: Due) {
         let index = usize::try_from(task.0).expect("ids fit") - 1;
         if self.due.len() <= index {
@@ -122,7 +138,9 @@ impl State {
             {
                 Due::Queue(task.not_before)
             }
-            TaskStatus::Queued if runs && self.held_vendor(task).is_none() => {
+            TaskStatus::Queued
+                if runs && self.held_vendor(task).is_none() && !self.is_over_budget(task) =>
+            {
                 Due::Start((task.region_key, plan.head.overlap))
             }
             TaskStatus::Pending
@@ -203,6 +221,7 @@ impl State {
             && worker.process == Process::Alive
             && (worker.turn.is_some() || self.may_have_turn(worker))
             && self.plan_of(attempt).status == PlanStatus::Active
+            && !(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))
     }
 
     /// What the last turn left is kept, and no limit stands against another one.
@@ -236,8 +255,10 @@ impl State {
     /// A plan began or ceased to run: everything in it has to be looked at again.
     pub(crate) fn refresh_plan_wholly(&mut self, plan: PlanId) {
         self.refresh_plan(plan);
+        self.refresh_caps(BudgetScope::Plan(plan));
         for index in 0..self.plans[plan].tasks.len() {
             let task = self.plans[plan].tasks[index];
+            self.refresh_caps(BudgetScope::Task(task));
             self.refresh_task(task);
             let attempt: Option<AttemptId> = self.tasks[task].last_attempt();
             if let Some(attempt) = attempt {

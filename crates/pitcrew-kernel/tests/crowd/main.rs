@@ -25,6 +25,7 @@ fn plan() -> CreatePlan {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     let task = |index: usize| TaskSpec {
         key: format!("t{index}"),
@@ -37,6 +38,7 @@ fn plan() -> CreatePlan {
         criteria: Vec::new(),
         attempts_max: 3,
         timeout_ms: 60_000,
+        caps: pitcrew_model::Caps::NONE,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

@@ -9,6 +9,7 @@ mod approval;
 mod retries;
 mod quotas;
 mod backends;
+mod budgets;
 mod timeouts;
 mod workers;
 mod permissions;

@@ -5,13 +5,17 @@ use crate::{
     values::{ATTEMPT, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
 };
 use pitcrew_model::{
-    Actor, Claim, EffectId, EffectResult, Entry, Event, Failure, Freshness, LandingStatus, Outcome,
-    PlanHead, PlanStatus, Reason, RequestKind, RequestStatus, Seq, TaskId, TaskStatus, Timestamp,
-    TurnCause, WorkerStatus,
+    Actor, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event, Failure, Freshness,
+    LandingStatus, Measure, Outcome, PlanHead, PlanStatus, Reason, RequestKind, RequestStatus, Seq,
+    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
     [plan_events(), task_events(), attempt_events(), worker_events(), request_events()].concat()
+}
+
+fn caps() -> Caps {
+    Caps { tokens: Some(200_000), cost_micros: Some(2_500_000) }
 }
 
 fn plan_events() -> Vec<Event> {
@@ -27,6 +31,7 @@ fn plan_events() -> Vec<Event> {
         Event::AgentsMaxSet { count: 5 },
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
+        created(PlanHead { caps: caps(), ..plan_head() }),
         Event::PlanMoved {
             plan: PLAN,
             from: PlanStatus::AwaitingApproval,
@@ -53,6 +58,12 @@ fn task_events() -> Vec<Event> {
             task: TASK,
             spec: task_spec(),
             depends_on: vec![TaskId(391)],
+        },
+        Event::TaskAdded {
+            plan: PLAN,
+            task: TASK,
+            spec: TaskSpec { caps: caps(), ..task_spec() },
+            depends_on: Vec::new(),
         },
         Event::TaskMoved {
             task: TASK,
@@ -117,6 +128,16 @@ fn worker_events() -> Vec<Event> {
         Event::AgentReattached { worker: WORKER, away_ms: 1_500 },
         Event::CallTaken { worker: WORKER, nonce: "a1".into() },
         Event::ActivityNoted { worker: WORKER, note: "reads".into() },
+        Event::UsageNoted {
+            worker: WORKER,
+            usage: Usage { tokens_in: 1, tokens_out: 2, tokens_cached: 3, cost_micros: 4 },
+        },
+        Event::BudgetWarned(Spending {
+            scope: BudgetScope::Task(TASK),
+            measure: Measure::Tokens,
+            used: 80,
+            cap: 100,
+        }),
         Event::BackendHeld {
             backend: "claude".into(),
             until: Timestamp(1_700_000_000_000),
@@ -184,6 +205,8 @@ golden!(
         AgentReattached,
         CallTaken,
         ActivityNoted,
+        UsageNoted,
+        BudgetWarned,
         CompletionClaimed,
         CollectAsked,
         SaveAsked,

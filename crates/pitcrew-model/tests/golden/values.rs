@@ -1,8 +1,8 @@
 //! The parts that samples are made of.
 
 use pitcrew_model::{
-    AgentRef, AttemptId, CheckResult, CommitId, Deploy, Effort, Exit, Overlap, PlanHead, PlanId,
-    RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+    AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Overlap, PlanHead,
+    PlanId, RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -42,6 +42,7 @@ pub fn plan_head() -> PlanHead {
         shared: vec![path("Cargo.lock")],
         setup: strings(&["npm ci"]),
         setup_inputs: vec![path("package.json")],
+        caps: Caps::NONE,
     }
 }
 
@@ -57,6 +58,7 @@ pub fn task_spec() -> TaskSpec {
         criteria: strings(&["it answers"]),
         attempts_max: 3,
         timeout_ms: 3_600_000,
+        caps: Caps::NONE,
     }
 }
 

@@ -2,14 +2,14 @@
 
 use crate::{
     golden,
-    values::{WORKER, tool_use},
+    values::{PLAN, WORKER, tool_use},
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Actor, Approval, Backend, Claim, Deploy, Effort, ErrorCause, Freshness, LandedAt,
-    LandingStatus, NoteKind, Origin, Outcome, Overlap, PermissionOption, PermissionOptionKind,
-    PlanStatus, RefusalKind, RequestKind, RequestStatus, StopReason, TaskStatus, TaskWork,
-    Timestamp, TurnCause, Verdict, WorkerStatus,
+    Actor, Approval, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause, Freshness, LandedAt,
+    LandingStatus, Measure, NoteKind, Origin, Outcome, Overlap, PermissionOption,
+    PermissionOptionKind, PlanStatus, RefusalKind, RequestKind, RequestStatus, Spending,
+    StopReason, TaskStatus, TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -44,6 +44,7 @@ fn words_are_stored_as_ever() {
         words!(Deploy: Auto, Manual),
         words!(Overlap: Wait, Allow),
         words!(Effort: Low, Medium, High),
+        words!(Measure: Tokens, Cost),
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
@@ -63,6 +64,7 @@ fn words_are_stored_as_ever() {
         Deploy ["auto","manual"]
         Overlap ["wait","allow"]
         Effort ["low","medium","high"]
+        Measure ["tokens","cost"]
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
@@ -163,6 +165,12 @@ golden!(
             }],
         },
         RequestKind::Question { question: "Which?".into() },
+        RequestKind::Budget(Spending {
+            scope: BudgetScope::Plan(PLAN),
+            measure: Measure::Cost,
+            used: 2_000_000,
+            cap: 1_500_000,
+        }),
     ],
-    [PlanExecution, BranchMerge, ToolUse, Question]
+    [PlanExecution, BranchMerge, ToolUse, Question, Budget]
 );

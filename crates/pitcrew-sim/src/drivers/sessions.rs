@@ -62,8 +62,8 @@ impl World {
         mood: Mood,
     ) -> Option<EffectResult> {
         let agent = self.agents.get_mut(&worker)?;
-        if let Some(stop) = agent.ended.get(&id) {
-            return Some(turn_ended(worker, stop.clone()));
+        if let Some((stop, usage)) = agent.ended.get(&id) {
+            return Some(turn_ended(worker, stop.clone(), *usage));
         }
         if !agent.alive {
             let attempt = agent.attempt;
@@ -76,6 +76,7 @@ impl World {
                         cause: ErrorCause::Other,
                         message: "the agent is gone".into(),
                     },
+                    Usage::NONE,
                 )
             });
         }
@@ -148,7 +149,7 @@ fn ready(worker: WorkerId) -> EffectResult {
     EffectResult::AgentReady { worker, agent: "agent".into(), session: "session".into() }
 }
 
-fn turn_ended(worker: WorkerId, stop: StopReason) -> EffectResult {
-    let (usage, last_words) = (Usage::default(), String::new());
+fn turn_ended(worker: WorkerId, stop: StopReason, usage: Usage) -> EffectResult {
+    let last_words = String::new();
     EffectResult::TurnEnded { worker, stop, usage, last_words }
 }

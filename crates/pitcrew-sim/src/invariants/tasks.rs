@@ -33,6 +33,7 @@ pub fn check(world: &World, task: &Task) {
         }
         TaskStatus::Queued if runs => {
             let free = !world.ledger.is_held(task.id)
+                && !world.ledger.is_over(task.id)
                 && slots_used(state) < state.agents_max
                 && processes(state) < state.agents_live_max
                 && (plan.head.overlap == Overlap::Allow || !region_is_held(state, task));

@@ -33,6 +33,9 @@ pub fn check(world: &World, worker: &Worker) {
         hold!(worker.deadline.is_none(), "time stands still for the parked", "{}", worker.id);
         let plan = state.plan_of(attempt);
         let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
+        // Whoever is done may finish.
+        let stopped = attempt.claim.is_none() && world.ledger.is_over(attempt.task);
+        let free = free && !stopped;
         hold!(!(can_go_on && free), "no parked worker beside a free slot", "{}", worker.id);
     }
 }

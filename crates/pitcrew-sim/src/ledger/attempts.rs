@@ -40,6 +40,7 @@ impl Ledger {
     fn check_start(&self, task: TaskId) {
         let row = &self.tasks[place(task.0)];
         hold!(!self.is_held(task), "a limit is waited for", "{task} starts");
+        hold!(!self.is_over(task), "nothing begins over its cap", "{task} starts");
         for dependency in &row.depends_on {
             let status = self.tasks[place(dependency.0)].status;
             let done = status == TaskStatus::Completed;
@@ -97,6 +98,8 @@ impl Ledger {
         let attempt = self.worker(worker).attempt;
         let held = self.is_held(self.attempts[place(attempt.0)].task);
         hold!(!held, "a limit is waited for", "{worker} gets a turn");
+        let over = self.is_over(self.attempts[place(attempt.0)].task);
+        hold!(!over, "nothing begins over its cap", "{worker} gets a turn");
         let status = self.plan_of(attempt).status;
         hold!(status != PlanStatus::Paused, "a paused plan begins no turn", "{worker}");
         let row = self.worker(worker);

@@ -47,7 +47,8 @@ impl Ledger {
             if from.in_attempt() {
                 self.count_attempt(task, to, failure);
             } else if to == TaskStatus::Failed {
-                let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. });
+                let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. })
+                    || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
                 hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }
         }
@@ -106,6 +107,9 @@ impl Ledger {
         hold!(row.status == from, "what moves was there", "{request}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{request}: {from} -> {to}");
         row.status = to;
+        if let Some(spending) = row.budget {
+            self.budget_decided(&spending, to);
+        }
         self.reached.requests |= 1 << (to as u32);
     }
 }

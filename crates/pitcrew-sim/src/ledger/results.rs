@@ -2,7 +2,7 @@
 
 use super::{Ledger, Process};
 use crate::broken::hold;
-use pitcrew_model::{AttemptId, EffectId, EffectResult};
+use pitcrew_model::{AttemptId, EffectId, EffectResult, Usage};
 
 impl Ledger {
     pub(super) fn effect_ended(&mut self, id: EffectId, result: &EffectResult) {
@@ -18,7 +18,8 @@ impl Ledger {
             EffectResult::CheckoutPrepared { attempt, .. } => {
                 self.attempt(*attempt).has_checkout = true;
             }
-            EffectResult::TurnEnded { worker, .. } => {
+            EffectResult::TurnEnded { worker, usage, .. } => {
+                self.turn_used(id, *worker, *usage);
                 let row = self.worker(*worker);
                 row.turn = row.turn.filter(|it| *it != id);
             }
@@ -73,6 +74,7 @@ impl Ledger {
         let row = self.attempt(attempt);
         row.save_ended |= row.saving == Some(id);
         let worker = row.worker;
+        self.turn_used(id, worker, Usage::NONE);
         let row = self.worker(worker);
         row.turn = row.turn.filter(|it| *it != id);
     }

@@ -1,8 +1,9 @@
 //! What is remembered of each thing.
 
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, EffectId, LandingStatus, Outcome, Overlap, PlanId, PlanStatus,
-    RepoPath, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, WorkerId, WorkerStatus,
+    AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap, PlanId,
+    PlanStatus, RepoPath, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus,
 };
 
 #[derive(Debug)]
@@ -15,6 +16,18 @@ pub struct Plan {
     pub checking_base: Option<EffectId>,
     pub merging: Option<EffectId>,
     pub integrated: Option<CommitId>,
+    pub budget: Budget,
+}
+
+/// What was used of what may be used.
+#[derive(Debug)]
+pub struct Budget {
+    pub usage: Usage,
+    pub given: Caps,
+    pub caps: Caps,
+    pub warned: Vec<(Measure, u64)>,
+    /// A person has said that no more is to be used.
+    pub denied: bool,
 }
 
 #[derive(Debug)]
@@ -31,6 +44,7 @@ pub struct Task {
     pub interruptions: u32,
     pub not_before: Timestamp,
     pub timeout_ms: u64,
+    pub budget: Budget,
 }
 
 #[derive(Debug)]
@@ -65,6 +79,8 @@ pub struct Worker {
     pub deadline: Option<Timestamp>,
     /// What is left of its time while it is parked.
     pub left_ms: u64,
+    /// What its turn has told.
+    pub told: Usage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +98,25 @@ pub struct Request {
     pub status: RequestStatus,
     pub call: Option<String>,
     pub approves_plan: bool,
+    pub budget: Option<Spending>,
     /// The agent has been told.
     pub answered: bool,
 }
 
+impl Budget {
+    fn new(given: Caps) -> Self {
+        Self { usage: Usage::NONE, given, caps: given, warned: Vec::new(), denied: false }
+    }
+
+    pub fn is_over(&self) -> bool {
+        let over = |cap: Option<u64>, used: u64| cap.is_some_and(|it| it < u64::MAX && used >= it);
+        let tokens = self.usage.tokens_in.saturating_add(self.usage.tokens_out);
+        over(self.caps.tokens, tokens) || over(self.caps.cost_micros, self.usage.cost_micros)
+    }
+}
+
 impl Plan {
-    pub fn new(status: PlanStatus, overlap: Overlap) -> Self {
+    pub fn new(status: PlanStatus, overlap: Overlap, caps: Caps) -> Self {
         Self {
             status,
             overlap,
@@ -97,6 +126,7 @@ impl Plan {
             checking_base: None,
             merging: None,
             integrated: None,
+            budget: Budget::new(caps),
         }
     }
 }
@@ -116,6 +146,7 @@ impl Task {
             interruptions: 0,
             not_before: Timestamp(0),
             timeout_ms: spec.timeout_ms,
+            budget: Budget::new(spec.caps),
         }
     }
 
@@ -159,7 +190,8 @@ impl Attempt {
 impl Worker {
     pub fn new(attempt: AttemptId, left_ms: u64) -> Self {
         let (status, process) = (WorkerStatus::Created, Process::None);
-        Self { attempt, status, process, turn: None, turns_count: 0, deadline: None, left_ms }
+        let (turn, deadline, told) = (None, None, Usage::NONE);
+        Self { attempt, status, process, turn, turns_count: 0, deadline, left_ms, told }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, Failure, KeptStates, Landing, LandingStatus, Outcome, PlanBase,
-    PlanHead, PlanId, PlanStatus, Reason, RequestId, Seq, TaskId, TaskSpec, TaskStatus, Timestamp,
-    Usage, WorkerId, WorkerStatus, limits,
+    AttemptId, BudgetScope, Caps, Claim, CommitId, EffectId, Failure, KeptStates, Landing,
+    LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason, RequestId, Seq,
+    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +21,12 @@ pub struct Board {
     pub(super) requests: BTreeMap<RequestId, Asked>,
     /// Backends that wait for a limit of their provider, and until when.
     pub(super) held: BTreeMap<String, Timestamp>,
+    /// The turns that are going on, and what they have used so far.
+    pub(super) turns: BTreeMap<WorkerId, (EffectId, Usage)>,
+    /// What tasks and plans may use by now, where that is limited.
+    pub(super) caps: BTreeMap<BudgetScope, Caps>,
+    /// What a person is asked for the sake of whom.
+    pub(super) caps_asked: BTreeMap<BudgetScope, RequestId>,
     /// What workers that have not ended do right now. In no event, and gone with us.
     pub(super) live: BTreeMap<WorkerId, Activity>,
 }
@@ -36,6 +42,9 @@ impl Default for Board {
             workers: BTreeMap::new(),
             requests: BTreeMap::new(),
             held: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            caps: BTreeMap::new(),
+            caps_asked: BTreeMap::new(),
             live: BTreeMap::new(),
         }
     }
@@ -77,6 +86,8 @@ pub(crate) struct Asked {
     pub plan: PlanId,
     pub task: Option<TaskId>,
     pub worker: Option<WorkerId>,
+    /// The cap that is reached, where it is about one.
+    pub budget: Option<Spending>,
 }
 
 /// One try at a task.

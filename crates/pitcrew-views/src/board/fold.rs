@@ -5,9 +5,9 @@ use super::facts::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, Entry, Event, Failure, KeptStates, LandingStatus, Outcome, PlanHead, PlanId,
-    PlanStatus, Reason, RequestId, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, EffectId, Entry, Event, Failure, KeptStates, LandingStatus, Outcome,
+    PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
+    TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
 impl Board {
@@ -19,9 +19,11 @@ impl Board {
         match &entry.event {
             Event::AgentsMaxSet { count } => self.agents_max = *count,
             Event::PlanCreated { plan, head, status, .. } => {
+                self.limit(BudgetScope::Plan(*plan), head.caps);
                 self.create_plan(*plan, head, *status, at);
             }
             Event::TaskAdded { plan, task, spec, depends_on } => {
+                self.limit(BudgetScope::Task(*task), spec.caps);
                 self.add_task(*task, Task::new(*plan, spec, depends_on, at));
             }
             Event::PlanMoved { plan, to, reason, .. } => self.move_plan(*plan, *to, reason, at),
@@ -62,7 +64,11 @@ impl Board {
             Event::AgentStartAsked { worker } => {
                 self.edit_attempt_of(*worker, |it| it.step = Step::Agent);
             }
-            Event::TurnOpened { worker, .. } => self.edit_attempt_of(*worker, Attempt::count_turn),
+            Event::TurnOpened { worker, .. } => {
+                self.turns.insert(*worker, (EffectId(entry.seq.0), Usage::NONE));
+                self.edit_attempt_of(*worker, Attempt::count_turn);
+            }
+            Event::UsageNoted { worker, usage } => self.note_usage(*worker, *usage),
             Event::AgentExited { worker, exit } => {
                 self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
             }
@@ -71,12 +77,19 @@ impl Board {
                 self.live.remove(worker);
                 self.edit_worker(*worker, |it| it.activity = Some(activity));
             }
-            Event::RequestOpened { request, plan, task, worker, .. } => {
-                self.open_request(*request, Asked { plan: *plan, task: *task, worker: *worker });
+            Event::RequestOpened { request, plan, task, worker, kind } => {
+                let budget =
+                    if let RequestKind::Budget(spending) = kind { Some(*spending) } else { None };
+                let asked = Asked { plan: *plan, task: *task, worker: *worker, budget };
+                self.open_request(*request, asked);
             }
             Event::RequestMoved { request, to, .. } => self.move_request(*request, *to),
-            Event::EffectEnded { result, .. } => self.fold_result(result, at),
-            Event::PlanOpened { .. }
+            Event::EffectEnded { effect, result } => {
+                self.end_turn(*effect, result);
+                self.fold_result(result, at);
+            }
+            Event::BudgetWarned(_)
+            | Event::PlanOpened { .. }
             | Event::StopAsked { .. }
             | Event::SnapshotAsked { .. }
             | Event::RestoreAsked { .. }
@@ -214,13 +227,20 @@ impl Board {
         if self.requests.insert(request, asked).is_some() {
             return;
         }
+        if let Some(spending) = asked.budget {
+            self.caps_asked.insert(spending.scope, request);
+        }
         if let Some(worker) = asked.worker {
             self.edit_worker(worker, |it| it.requests.push(request));
         }
     }
 
     fn move_request(&mut self, request: RequestId, to: RequestStatus) {
-        let Some(worker) = self.asked(request).and_then(|it| it.worker) else { return };
+        let Some(asked) = self.asked(request) else { return };
+        if let Some(spending) = asked.budget {
+            self.decide_cap(&spending, to);
+        }
+        let Some(worker) = asked.worker else { return };
         if to != RequestStatus::AtUser {
             self.edit_worker(worker, |it| it.requests.retain(|open| *open != request));
         }

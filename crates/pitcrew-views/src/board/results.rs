@@ -2,7 +2,7 @@
 
 use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
 use crate::plain;
-use pitcrew_model::{AttemptId, CheckResult, CommitId, EffectResult, Timestamp, Usage, Work};
+use pitcrew_model::{AttemptId, CheckResult, CommitId, EffectResult, Timestamp, Work};
 
 impl Board {
     pub(super) fn fold_result(&mut self, result: &EffectResult, at: Timestamp) {
@@ -24,9 +24,6 @@ impl Board {
                     it.agent = Some(plain::line(agent));
                     it.session = Some(session.clone());
                 });
-            }
-            EffectResult::TurnEnded { worker, usage, .. } => {
-                self.edit_attempt_of(*worker, |it| it.usage = sum(it.usage, *usage));
             }
             EffectResult::AgentStopped { worker, exit } => {
                 self.edit_worker(*worker, |it| it.exit = Some(exit.to_string()));
@@ -63,6 +60,7 @@ impl Board {
             // What follows from these is told by an event of its own.
             EffectResult::PlanNotPrepared { .. }
             | EffectResult::WorkSaved { commit: None, .. }
+            | EffectResult::TurnEnded { .. }
             | EffectResult::PermissionAnswered { .. }
             | EffectResult::TurnInterrupted { .. }
             | EffectResult::Verified { .. }
@@ -121,15 +119,5 @@ impl Attempt {
         self.files_count = work.files_count;
         self.insertions = work.insertions;
         self.deletions = work.deletions;
-    }
-}
-
-/// Agents report their own usage, so a sum of theirs may not be trusted to fit.
-pub(super) fn sum(left: Usage, right: Usage) -> Usage {
-    Usage {
-        tokens_in: left.tokens_in.saturating_add(right.tokens_in),
-        tokens_out: left.tokens_out.saturating_add(right.tokens_out),
-        tokens_cached: left.tokens_cached.saturating_add(right.tokens_cached),
-        cost_micros: left.cost_micros.saturating_add(right.cost_micros),
     }
 }

@@ -4,8 +4,8 @@
 
 use super::facts::{Attempt, BaseCheck, LandingView, Worker};
 use pitcrew_model::{
-    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, TaskId, TaskStatus,
-    Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, Spending, TaskId,
+    TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,6 +50,12 @@ pub struct PlanView {
     /// How many tasks are in which status; those with none are left out.
     pub counts: BTreeMap<TaskStatus, u64>,
     pub usage: Usage,
+    /// By backend; those that have used nothing are left out.
+    #[serde(default)]
+    pub vendors: BTreeMap<String, Usage>,
+    /// How much of each cap of the plan is used.
+    #[serde(default)]
+    pub caps: Vec<Spending>,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }
@@ -74,6 +80,9 @@ pub struct TaskView {
     /// Who works on it now.
     pub worker: Option<WorkerId>,
     pub usage: Usage,
+    /// How much of each cap of the task is used.
+    #[serde(default)]
+    pub caps: Vec<Spending>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

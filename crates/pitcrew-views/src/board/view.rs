@@ -2,11 +2,11 @@
 
 use super::{
     facts::{Board, Plan, Task, Worker},
-    results::sum,
     shape::{BoardView, PlanView, RegionView, SessionView, TaskView},
 };
 use pitcrew_model::{
-    LandingStatus, PlanId, PlanStatus, Reason, TaskId, TaskStatus, Timestamp, Usage, WorkerStatus,
+    BudgetScope, LandingStatus, PlanId, PlanStatus, Reason, TaskId, TaskStatus, Timestamp, Usage,
+    WorkerStatus,
 };
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Board {
         let mut usage = Usage::default();
         for task in plan.tasks.iter().filter_map(|it| self.tasks.get(it)) {
             *counts.entry(task.status).or_insert(0) += 1;
-            usage = sum(usage, self.usage_of(task));
+            usage = usage.plus(self.usage_of(task));
         }
         PlanView {
             id,
@@ -82,6 +82,8 @@ impl Board {
             tasks: plan.tasks.clone(),
             counts,
             usage,
+            vendors: self.usage_by_vendor(plan),
+            caps: self.spendings(BudgetScope::Plan(id)),
             created_at: plan.created_at,
             ended_at: plan.ended_at,
         }
@@ -116,12 +118,8 @@ impl Board {
                 .collect(),
             worker: worker.filter(|it| !it.status.has_ended()).map(|it| it.id),
             usage: self.usage_of(task),
+            caps: self.spendings(BudgetScope::Task(id)),
         })
-    }
-
-    fn usage_of(&self, task: &Task) -> Usage {
-        let attempts = task.attempts.iter().filter_map(|it| self.attempts.get(it));
-        attempts.fold(Usage::default(), |total, it| sum(total, it.usage))
     }
 
     fn moment(&self, now: Timestamp) -> Moment {

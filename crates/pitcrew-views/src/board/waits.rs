@@ -20,7 +20,7 @@ impl Board {
     pub(super) fn reason(&self, id: TaskId, task: &Task, moment: &Moment) -> Option<String> {
         match task.status {
             TaskStatus::Pending => Some(self.why_pending(id, task, moment)),
-            TaskStatus::Queued => Some(self.why_queued(task, moment)),
+            TaskStatus::Queued => Some(self.why_queued(id, task, moment)),
             TaskStatus::Starting => self.newest_attempt(task).map(|it| starting(it).to_owned()),
             TaskStatus::Running => self.why_running(task, moment),
             TaskStatus::Verifying | TaskStatus::Integrating => {
@@ -58,12 +58,17 @@ impl Board {
         }
     }
 
-    fn why_queued(&self, task: &Task, moment: &Moment) -> String {
+    fn why_queued(&self, id: TaskId, task: &Task, moment: &Moment) -> String {
         let plan = self.plans.get(&task.plan);
         if plan.is_some_and(|it| it.status == PlanStatus::Paused) {
             return "the plan is paused".to_owned();
         }
-        if let Some(limit) = self.limit(task, moment) {
+        if let Some(limit) =
+            self.cap_reached(id, task.plan).filter(|_| task.spec.vendor().is_some())
+        {
+            return limit;
+        }
+        if let Some(limit) = self.limit_of(task, moment) {
             return limit;
         }
         if plan.is_some_and(|it| it.head.overlap == Overlap::Wait)
@@ -90,7 +95,7 @@ impl Board {
     }
 
     /// What the task's provider says, while it says it.
-    fn limit(&self, task: &Task, moment: &Moment) -> Option<String> {
+    fn limit_of(&self, task: &Task, moment: &Moment) -> Option<String> {
         let backend = task.spec.vendor()?;
         let until = self.held.get(backend)?;
         let until = clock(*until, moment.now);
@@ -102,13 +107,16 @@ impl Board {
         let worker = self.workers.get(&attempt.worker)?;
         let waits = |what: &str| match worker.requests.first() {
             Some(request) => format!("waits for {what}: {request}"),
-            None => "waits for a slot to go on".to_owned(),
+            None => {
+                let cap = self.cap_reached(attempt.task, task.plan);
+                cap.unwrap_or_else(|| "waits for a slot to go on".to_owned())
+            }
         };
         match worker.status {
             WorkerStatus::WaitingPermission => Some(waits("a permission")),
             WorkerStatus::WaitingInput => Some(waits("an answer")),
             WorkerStatus::WaitingQuota => {
-                let limit = self.limit(task, moment);
+                let limit = self.limit_of(task, moment);
                 Some(limit.unwrap_or_else(|| "waits for a slot to go on".to_owned()))
             }
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),

@@ -4,7 +4,7 @@ use super::requests::{Closing, Inbox, Request};
 use crate::{board::Board, board::Plan, plain};
 use pitcrew_model::{
     Actor, CommitId, PermissionOption, PlanBase, PlanId, RepoPath, RequestId, RequestKind,
-    RequestStatus, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, WorkerId,
+    RequestStatus, Spending, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,9 @@ pub enum Ask {
         options: Vec<PermissionOption>,
         region: Vec<RepoPath>,
         checkout: Option<String>,
+    },
+    Budget {
+        spending: Spending,
     },
     Question {
         question: String,
@@ -151,6 +154,7 @@ pub(crate) fn title(kind: &RequestKind) -> String {
             Some(command) => format!("may it run `{}`?", one_line(command)),
             None => format!("may it {}: {}?", plain::line(&tool.kind), plain::line(&tool.title)),
         },
+        RequestKind::Budget(spending) => format!("{spending}: may it use as much once more?"),
         RequestKind::Question { question } => plain::line(question),
     }
 }
@@ -178,6 +182,7 @@ fn ask(request: &Request, board: &Board) -> Ask {
                 .worker
                 .and_then(|it| board.attempt(board.worker(it)?.attempt)?.path.clone()),
         },
+        RequestKind::Budget(spending) => Ask::Budget { spending: *spending },
         RequestKind::Question { question } => Ask::Question {
             question: plain::block(question),
             prompt: task.map(|it| plain::block(it.spec.work.prompt())),

@@ -9,8 +9,8 @@ use crate::{
     words::{clock, duration},
 };
 use pitcrew_model::{
-    Actor, AttemptId, Claim, Entry, Event, Exit, Freshness, Reason, RequestId, RequestKind,
-    RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+    Actor, AttemptId, BudgetScope, Claim, Entry, Event, Exit, Freshness, Reason, RequestId,
+    RequestKind, RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -36,6 +36,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             About::Task(*task),
             format!("attempt {number} by {worker} from {}", start.short()),
         ),
+        Event::BudgetWarned(spending) => by_us(about(spending.scope), format!("{spending}")),
         Event::BackendHeld { backend, until, reason } => {
             by_us(About::Workspace, held(backend, *until, entry.at, reason))
         }
@@ -86,6 +87,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::ToolAnswered { .. }
         | Event::RemovalAsked { .. }
         | Event::CallTaken { .. }
+        | Event::UsageNoted { .. }
         | Event::SettingsApplied { .. } => return None,
     };
     Some(said)
@@ -102,6 +104,13 @@ fn by_us(about: About, text: impl Into<String>) -> Said {
 fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
     let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
     by(actor, About::Request(request), format!("{request}: {}", inbox::title(kind)))
+}
+
+fn about(scope: BudgetScope) -> About {
+    match scope {
+        BudgetScope::Task(task) => About::Task(task),
+        BudgetScope::Plan(plan) => About::Plan(plan),
+    }
 }
 
 fn held(backend: &str, until: Timestamp, now: Timestamp, reason: &str) -> String {

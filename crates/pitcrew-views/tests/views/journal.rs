@@ -164,6 +164,7 @@ pub fn head(name: &str) -> PlanHead {
         shared: Vec::new(),
         setup: vec!["make deps".to_owned()],
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     }
 }
 
@@ -180,6 +181,7 @@ pub fn spec(key: &str, region: &str) -> TaskSpec {
         criteria: Vec::new(),
         attempts_max: 3,
         timeout_ms: 60_000,
+        caps: pitcrew_model::Caps::NONE,
     }
 }
 

@@ -128,6 +128,7 @@ fn create_plan(number: u64) -> Command {
         shared: Vec::new(),
         setup: vec!["cargo fetch".into()],
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS_PER_PLAN).map(task).collect() },
@@ -151,5 +152,6 @@ fn task(index: usize) -> TaskSpec {
         criteria: vec!["The old name still works.".into()],
         attempts_max: 3,
         timeout_ms: 3_600_000,
+        caps: pitcrew_model::Caps::NONE,
     }
 }

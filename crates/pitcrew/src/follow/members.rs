@@ -1,7 +1,9 @@
 //! Which events belong to the plans that are followed.
 
 use pitcrew_api::EventLine;
-use pitcrew_model::{AttemptId, EffectResult, Event, PlanId, RequestId, TaskId, WorkerId};
+use pitcrew_model::{
+    AttemptId, BudgetScope, EffectResult, Event, PlanId, RequestId, TaskId, WorkerId,
+};
 use pitcrew_views::BoardView;
 use std::collections::BTreeSet;
 
@@ -109,8 +111,13 @@ fn subject(event: &Event) -> Subject {
         | Event::AgentReattached { worker, .. }
         | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
+        | Event::UsageNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. } => Subject::Worker(*worker),
+        Event::BudgetWarned(spending) => match spending.scope {
+            BudgetScope::Task(task) => Subject::Task(task),
+            BudgetScope::Plan(plan) => Subject::Plan(plan),
+        },
         Event::RequestMoved { request, .. } => Subject::Request(*request),
         Event::EffectEnded { result, .. } => result_subject(result),
     }

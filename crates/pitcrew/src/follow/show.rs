@@ -102,7 +102,10 @@ impl<'a> Show<'a> {
             let request = asked.id;
             let command = match asked.ask {
                 Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
-                Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+                Ask::PlanExecution { .. }
+                | Ask::BranchMerge { .. }
+                | Ask::Budget { .. }
+                | Ask::ToolUse { .. } => {
                     let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
                     Command::DecideRequest { request, verdict, reason: None }
                 }
@@ -188,7 +191,9 @@ impl<'a> Show<'a> {
     fn ask_in_place(&mut self, person: &mut Person) {
         let Some(seen) = self.seen.as_ref().filter(|_| self.output.asks) else { return };
         let is_simple = |it: &&OpenRequest| match it.ask {
-            Ask::Question { .. } | Ask::ToolUse { .. } => !self.left.contains(&it.id),
+            Ask::Question { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
+                !self.left.contains(&it.id)
+            }
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => false,
         };
         let Some(request) = seen.waiting.iter().find(is_simple).cloned() else { return };
@@ -197,9 +202,10 @@ impl<'a> Show<'a> {
         }
         let question = match request.ask {
             Ask::Question { .. } => "Your answer (empty: later):",
-            Ask::ToolUse { .. } | Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => {
-                "Allow it? [y/n, empty: later]:"
-            }
+            Ask::Budget { .. }
+            | Ask::ToolUse { .. }
+            | Ask::PlanExecution { .. }
+            | Ask::BranchMerge { .. } => "Allow it? [y/n, empty: later]:",
         };
         person.prompt(self.output, &format!("{}: {question}", request.id));
         self.asked = Some(request);

@@ -3,6 +3,7 @@
 use super::{
     Style,
     table::{Align, Table},
+    usage::{caps, usage},
     words::{duration, plural, red_on_base, region},
 };
 use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus};
@@ -29,6 +30,9 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
             table.row(task_row(board, task, style));
         }
         lines.extend(table.lines("  "));
+        lines.extend(usage(&plan.vendors, &plan.usage));
+        let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
+        lines.extend(caps(plan.caps.iter().chain(of_tasks)));
     }
     if board.plans.is_empty() {
         lines.push("there is no current plan; start one with `pitcrew run FILE`".to_owned());

@@ -7,6 +7,7 @@ use super::{
 use pitcrew_api::EventLine;
 use pitcrew_model::{
     EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
+    WorkerStatus,
 };
 use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
 
@@ -47,6 +48,15 @@ pub fn happened(
             RequestStatus::AtUser | RequestStatus::Withdrawn => return None,
         };
         return Some(said(style, verb, Paint::Dim, &request.to_string(), ""));
+    }
+    if let Event::BudgetWarned(spending) = event {
+        return Some(said(style, "Note", Paint::Yellow, &spending.to_string(), ""));
+    }
+    if let Event::WorkerMoved { worker, to: WorkerStatus::WaitingQuota, reason, .. } = event {
+        let task = board.task(board.worker(*worker)?.task)?;
+        let what = name(task.id, &task.key);
+        let reason = task.reason.as_deref().unwrap_or(reason);
+        return Some(said(style, "Waiting", Paint::Yellow, &what, &plain::line(reason)));
     }
     if let Event::EffectEnded { result, .. } = event {
         return result_line(result, style);
@@ -154,7 +164,10 @@ fn asks(request: &OpenRequest, style: Style) -> String {
     let what = format!("{id} {whom}: {}", plain::line(&request.title));
     let how = match request.ask {
         Ask::Question { .. } => format!("pitcrew answer {id} \"...\""),
-        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+        Ask::PlanExecution { .. }
+        | Ask::BranchMerge { .. }
+        | Ask::Budget { .. }
+        | Ask::ToolUse { .. } => {
             format!("pitcrew approve {id}, or pitcrew deny {id}")
         }
     };

@@ -59,6 +59,9 @@ fn details(ask: &Ask) -> Vec<String> {
             lines.extend(checkout.iter().map(|it| format!("in {}", plain::line(it))));
             lines
         }
+        Ask::Budget { .. } => {
+            vec!["its work is kept; what would use more waits, or ends if you deny it".to_owned()]
+        }
         Ask::Question { prompt, .. } => {
             let prompt = prompt.as_deref().map(plain::line).filter(|it| !it.is_empty());
             prompt.map(|it| format!("its task: {it}")).into_iter().collect()
@@ -72,9 +75,10 @@ fn title(request: &OpenRequest) -> Vec<String> {
         Ask::Question { question, .. } => {
             plain::block(question.trim()).lines().map(str::to_owned).collect()
         }
-        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
-            vec![plain::line(&request.title)]
-        }
+        Ask::PlanExecution { .. }
+        | Ask::BranchMerge { .. }
+        | Ask::Budget { .. }
+        | Ask::ToolUse { .. } => vec![plain::line(&request.title)],
     }
 }
 
@@ -123,7 +127,10 @@ fn code(lines: &mut Vec<String>, what: &str, text: &str) {
 fn ways(id: RequestId, ask: &Ask) -> Vec<String> {
     match ask {
         Ask::Question { .. } => vec![format!("pitcrew answer {id} \"...\"")],
-        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::ToolUse { .. } => {
+        Ask::PlanExecution { .. }
+        | Ask::BranchMerge { .. }
+        | Ask::Budget { .. }
+        | Ask::ToolUse { .. } => {
             vec![format!("pitcrew approve {id}"), format!("pitcrew deny {id} --reason \"...\"")]
         }
     }

@@ -4,6 +4,7 @@ use super::{
     Style,
     board::{plan_status, status},
     table::{Align, Table},
+    usage::{caps, usage},
     words::{duration, plural},
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
@@ -23,6 +24,8 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
     let mut lines = vec![format!("{}: {}", style.bold(&name), plan_status(summary.status, style))];
     lines.extend(tasks(summary, style));
     lines.push(totals(summary));
+    lines.extend(usage(&summary.vendors, &summary.totals.usage));
+    lines.extend(caps(&summary.caps));
     if !summary.not_completed.is_empty() {
         lines.push(String::new());
         lines.push("not completed:".to_owned());
@@ -63,7 +66,7 @@ fn tasks(summary: &Summary, style: Style) -> Vec<String> {
 
 fn totals(summary: &Summary) -> String {
     let all = &summary.totals;
-    let mut line = format!(
+    format!(
         "  {} of {} completed, {}, {}, {}, +{} -{}",
         all.completed_count,
         all.tasks_count,
@@ -72,13 +75,7 @@ fn totals(summary: &Summary) -> String {
         plural(all.files_count, "file"),
         all.insertions,
         all.deletions,
-    );
-    let tokens = all.usage.tokens_in.saturating_add(all.usage.tokens_out);
-    if tokens > 0 || all.usage.cost_micros > 0 {
-        let cents = all.usage.cost_micros.div_ceil(10_000);
-        line = format!("{line}, {tokens} tokens, ${}.{:02}", cents / 100, cents % 100);
-    }
-    line
+    )
 }
 
 fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<String> {

@@ -147,6 +147,7 @@ fn spec(key: &str) -> TaskSpec {
         criteria: Vec::new(),
         attempts_max: 2,
         timeout_ms: 60_000,
+        caps: pitcrew_model::Caps::NONE,
     }
 }
 
@@ -163,6 +164,7 @@ fn journal() -> Journal {
         shared: Vec::new(),
         setup: vec!["make deps".to_owned()],
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     let (status, actor) = (PlanStatus::Draft, Actor::Person);
     journal.push(Event::PlanCreated { plan: PLAN, head, status, clean_base: false, actor });

@@ -102,10 +102,27 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
             worker: id(subject),
             away_ms: words.parse().expect("a number"),
         },
+        "uses" => Signal::UsageTold { worker: id(subject), usage: usage(words) },
         "permit" => permission(id(subject), words),
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
         _ => return None,
     })
+}
+
+/// `40`: tokens, half of them in. `$3`: dollars. `max`: nobody believes it.
+fn usage(words: &str) -> Usage {
+    let mut usage = Usage::default();
+    for word in words.split_whitespace() {
+        if let Some(dollars) = word.strip_prefix('$') {
+            usage.cost_micros = dollars.parse::<u64>().expect("a number") * 1_000_000;
+        } else if word == "max" {
+            usage.tokens_in = u64::MAX;
+        } else {
+            let tokens: u64 = word.parse().expect("a number");
+            (usage.tokens_in, usage.tokens_out) = (tokens / 2, tokens - tokens / 2);
+        }
+    }
+    usage
 }
 
 fn error(cause: ErrorCause, message: &str) -> StopReason {
@@ -212,6 +229,8 @@ fn for_worker(
             Script::ended(script.effect(start), result)
         }
         "turn" => {
+            let (words, used) = words.split_once("using ").unwrap_or((words, ""));
+            let words = words.trim_end();
             let stop = match words.split_once(' ').unwrap_or((words, "")) {
                 ("cancelled", _) => StopReason::Cancelled,
                 ("error", message) => error(ErrorCause::Other, message),
@@ -223,7 +242,7 @@ fn for_worker(
                 }
                 _ => StopReason::EndTurn,
             };
-            let (usage, last_words) = (Usage::default(), String::new());
+            let (usage, last_words) = (usage(used), String::new());
             let result = EffectResult::TurnEnded { worker, stop, usage, last_words };
             Script::ended(script.effect(prompt), result)
         }

@@ -1,8 +1,8 @@
 //! `demo manual overlap effort=high ask | a in core | b after a attempts=1 timeout=10s check=make`
 
 use pitcrew_model::{
-    AgentRef, Approval, CreatePlan, Deploy, Effort, Origin, Overlap, PlanHead, PlanSpec, RepoPath,
-    TaskSpec, TaskWork, limits,
+    AgentRef, Approval, Caps, CreatePlan, Deploy, Effort, Origin, Overlap, PlanHead, PlanSpec,
+    RepoPath, TaskSpec, TaskWork, limits,
 };
 
 pub fn parse(text: &str) -> CreatePlan {
@@ -19,6 +19,7 @@ pub fn parse(text: &str) -> CreatePlan {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: Caps::NONE,
     };
     let tasks = parts.filter(|it| !it.is_empty()).map(task).collect();
     let mut plan = CreatePlan {
@@ -39,6 +40,7 @@ pub fn parse(text: &str) -> CreatePlan {
             ("setup", command) => head.setup.push(command.into()),
             ("ask", _) => plan.approval = Approval::Ask,
             ("intent", _) => plan.origin = Origin::Intent,
+            ("tokens" | "cost", _) => cap(&mut head.caps, word),
             ("clean", _) => plan.clean_base = true,
             (other, _) => panic!("a plan has no `{other}`"),
         }
@@ -60,6 +62,7 @@ fn task(text: &str) -> TaskSpec {
         criteria: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
+        caps: Caps::NONE,
     };
     while let Some(word) = words.next() {
         match word.split_once('=').unwrap_or((word, "")) {
@@ -74,11 +77,22 @@ fn task(text: &str) -> TaskSpec {
                 let (prompt, command) = (format!("Run {}.", task.key), command.into());
                 task.work = TaskWork::Command { prompt, command };
             }
+            ("tokens" | "cost", _) => cap(&mut task.caps, word),
             ("agent", agent) => task.agent = agent.parse().expect("an agent"),
             (other, _) => panic!("a task has no `{other}`"),
         }
     }
     task
+}
+
+/// `tokens=100`; `cost=2` in dollars.
+fn cap(caps: &mut Caps, word: &str) {
+    let (key, number) = word.split_once('=').expect("a number");
+    let number: u64 = number.parse().expect("a number");
+    match key {
+        "tokens" => caps.tokens = Some(number),
+        _ => caps.cost_micros = Some(number * 1_000_000),
+    }
 }
 
 fn list(names: Option<&str>) -> Vec<String> {

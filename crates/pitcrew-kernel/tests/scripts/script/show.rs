@@ -1,7 +1,9 @@
 //! Events and effects as lines. An event that only asks for an effect is shown as the effect.
 
 use pitcrew_kernel::Step;
-use pitcrew_model::{Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause};
+use pitcrew_model::{
+    Dollars, Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause, Usage,
+};
 use std::{collections::BTreeMap, fmt::Write};
 
 pub fn step(step: &Step) -> String {
@@ -80,6 +82,8 @@ pub fn event(event: &Event) -> String {
         }
         Event::AgentExited { worker, exit } => format!("{worker} exited: {exit}"),
         Event::ActivityNoted { worker, note } => format!("{worker}: {note}"),
+        Event::UsageNoted { worker, usage } => format!("{worker} has used {}", used(usage)),
+        Event::BudgetWarned(spending) => format!("little is left: {spending}"),
         Event::AgentReattached { worker, away_ms } => {
             format!("{worker} worked on for {away_ms} ms")
         }
@@ -117,6 +121,11 @@ pub fn event(event: &Event) -> String {
     format!("  {line}\n")
 }
 
+fn used(usage: &Usage) -> String {
+    let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = usage;
+    format!("{tokens_in} + {tokens_out} tokens, {tokens_cached} cached, {}", Dollars(*cost_micros))
+}
+
 fn of_base(start: &pitcrew_model::CommitId, base: &pitcrew_model::CommitId) -> String {
     if start == base { String::new() } else { format!(", judged against {base}") }
 }
@@ -126,6 +135,7 @@ fn asked(kind: &RequestKind) -> String {
         RequestKind::PlanExecution => "may the plan run?".into(),
         RequestKind::BranchMerge => "may it be merged?".into(),
         RequestKind::ToolUse { tool, .. } => format!("may it {}?", tool.title),
+        RequestKind::Budget(spending) => format!("{spending}: as much once more?"),
         RequestKind::Question { question } => format!("\"{question}\""),
     }
 }

@@ -27,6 +27,7 @@ pub fn diamond() -> Command {
         criteria: Vec::new(),
         attempts_max: 3,
         timeout_ms: 60_000,
+        caps: pitcrew_model::Caps::NONE,
     };
     let tasks = vec![
         task("top", &[]),
@@ -44,6 +45,7 @@ pub fn diamond() -> Command {
         shared: Vec::new(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
+        caps: pitcrew_model::Caps::NONE,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks },

@@ -63,6 +63,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::RetryGranted { .. }
         | Event::AttemptOpened { .. }
         | Event::BackendHeld { .. }
+        | Event::UsageNoted { .. }
+        | Event::BudgetWarned(_)
         | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentStartAsked { .. }

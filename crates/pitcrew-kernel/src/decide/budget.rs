@@ -1,0 +1,39 @@
+//! What the open turns use; and a person who does not grant more.
+
+use super::attempt_fails;
+use crate::{State, state::Process};
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{
+    Actor, BudgetScope, Event, Failure, Input, Reason, Rejection, Spending, TaskId, TaskStatus,
+    Usage, WorkerId,
+};
+
+/// Usage only grows. What is told between turns or twice is told for nothing.
+pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>, Rejection> {
+    let it = state.worker(worker)?;
+    let usage = it.told.at_least(usage);
+    let is_news = it.turn.is_some() && it.process == Process::Alive && usage != it.told;
+    Ok(is_news.then_some(Event::UsageNoted { worker, usage }).into_iter().collect())
+}
+
+/// Whatever would use more ends here. What is handed in already is still judged.
+pub fn denied(state: &State, input: &Input, spending: &Spending) -> Vec<Event> {
+    let tasks: &[TaskId] = match &spending.scope {
+        BudgetScope::Task(task) => &[*task],
+        BudgetScope::Plan(plan) => &state.plans[*plan].tasks,
+    };
+    let mut events = vec![];
+    for task in tasks.iter().map(|it| &state.tasks[*it]).filter(|it| state.task_wants_more(it)) {
+        let failure = Failure::Budget(*spending);
+        if task.status.in_attempt() {
+            let attempt = task.last_attempt().expect("a task in an attempt has one");
+            events.extend(attempt_fails::decide(state, input.at, input.actor, attempt, failure));
+        } else {
+            let reason = Reason::Failure { failure, retry_at: None };
+            let (from, to) = (task.status, TaskStatus::Failed);
+            let actor: Actor = input.actor;
+            events.push(Event::TaskMoved { task: task.id, from, to, reason, actor });
+        }
+    }
+    events
+}

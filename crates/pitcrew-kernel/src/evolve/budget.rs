@@ -1,0 +1,60 @@
+//! What is used, what may be used, and what people grant.
+
+use crate::State;
+use pitcrew_model::{BudgetScope, RequestId, RequestStatus, Spending, Usage, WorkerId};
+
+/// The turn that is going on tells what it has used so far.
+pub fn noted(state: &mut State, worker: WorkerId, usage: Usage) {
+    let row = state.workers.row(worker);
+    let told = row.told.at_least(usage);
+    let before = core::mem::replace(&mut row.told, told);
+    count(state, worker, before, told);
+}
+
+/// A turn is over. An agent that told more while it went on than at its end has used that.
+pub fn turn_ended(state: &mut State, worker: WorkerId, is_current: bool, usage: Usage) {
+    if is_current {
+        let told = core::mem::take(&mut state.workers.row(worker).told);
+        count(state, worker, told, told.at_least(usage));
+    } else {
+        count(state, worker, Usage::NONE, usage);
+    }
+}
+
+/// What was counted as `before` is `now`.
+fn count(state: &mut State, worker: WorkerId, before: Usage, now: Usage) {
+    if before == now {
+        return;
+    }
+    let task = state.attempts[state.workers[worker].attempt].task;
+    let plan = state.tasks[task].plan;
+    for scope in [BudgetScope::Task(task), BudgetScope::Plan(plan)] {
+        let usage = &mut state.budget_mut(scope).usage;
+        *usage = usage.grown(before, now);
+        state.refresh_budget(scope);
+    }
+}
+
+pub fn warned(state: &mut State, spending: &Spending) {
+    state.budget_mut(spending.scope).warned.insert(spending.measure);
+    state.refresh_budget(spending.scope);
+}
+
+pub fn asked(state: &mut State, request: RequestId, scope: BudgetScope) {
+    state.budget_mut(scope).request = Some(request);
+    state.refresh_budget(scope);
+}
+
+/// What a person grants is as much as was given at first, counted from what is used.
+pub fn decided(state: &mut State, spending: &Spending, to: RequestStatus) {
+    let Spending { scope, measure, .. } = *spending;
+    let given = state.caps_given(scope).of(measure).unwrap_or_default();
+    let budget = state.budget_mut(scope);
+    budget.request = None;
+    if to == RequestStatus::Approved {
+        let used = budget.usage.of(measure);
+        budget.caps.raise(measure, used, given);
+        budget.warned.remove(&measure);
+    }
+    state.refresh_budget(scope);
+}

@@ -1,0 +1,45 @@
+//! Caps: a word when little is left, and at the end everything that would use more waits for a person.
+
+use super::ACTOR;
+use crate::State;
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{BudgetScope, Event, RequestKind, RequestStatus, WorkerStatus};
+
+pub fn warn(state: &State) -> Option<Vec<Event>> {
+    let scope = *state.agenda.near_caps.first()?;
+    let near = state.budget(scope).near(scope).expect("little is left of a cap that is near");
+    Some(vec![Event::BudgetWarned(near)])
+}
+
+/// The turns under way are interrupted, and a person is asked once for all of them.
+pub fn stop(state: &State) -> Option<Vec<Event>> {
+    let unasked = |it: &&BudgetScope| state.budget(**it).request.is_none();
+    let mut over = state.agenda.over_caps.iter().filter(unasked);
+    let scope = *over.find(|it| state.wants_more(**it))?;
+    let spending = state.budget(scope).over(scope).expect("a cap that is over is reached");
+    let mut events = Vec::new();
+    for worker in state.workers_in(scope) {
+        let (from, to) = (worker.status, WorkerStatus::WaitingPermission);
+        let reason = alloc::format!("{spending}");
+        events.push(Event::WorkerMoved { worker: worker.id, from, to, reason });
+        if worker.turn.is_some() {
+            events.push(Event::InterruptAsked { worker: worker.id });
+        }
+    }
+    let (plan, task) = match scope {
+        BudgetScope::Task(task) => (state.tasks[task].plan, Some(task)),
+        BudgetScope::Plan(plan) => (plan, None),
+    };
+    let (request, kind) = (state.requests.next_id(), RequestKind::Budget(spending));
+    events.push(Event::RequestOpened { request, plan, task, worker: None, kind });
+    Some(events)
+}
+
+/// Nobody is asked for the sake of what has ended.
+pub fn withdraw(state: &State) -> Option<Vec<Event>> {
+    let asked =
+        state.agenda.asked_caps.iter().filter_map(|it| Some((*it, state.budget(*it).request?)));
+    let (_, request) = asked.into_iter().find(|it| !state.wants_more(it.0))?;
+    let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
+    Some(vec![Event::RequestMoved { request, from, to, text: None, actor: ACTOR }])
+}

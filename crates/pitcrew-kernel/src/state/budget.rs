@@ -1,0 +1,140 @@
+//! What a task or a plan has used, and what it may use.
+
+use super::{Attempt, State, Task, Worker};
+use alloc::collections::BTreeSet;
+use pitcrew_model::{
+    BudgetScope, Caps, Measure, PlanId, PlanStatus, RequestId, Spending, TaskStatus, Usage,
+    WorkerStatus,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Of every turn, the open ones as far as they have told.
+    pub usage: Usage,
+    /// What it may use by now: what was given, and what a person has granted since.
+    pub caps: Caps,
+    /// Those of which it was said that little is left.
+    pub warned: BTreeSet<Measure>,
+    /// What a person is asked for its sake.
+    pub request: Option<RequestId>,
+}
+
+impl Budget {
+    pub fn new(caps: Caps) -> Self {
+        Self { usage: Usage::NONE, caps, warned: BTreeSet::new(), request: None }
+    }
+
+    fn spendings(&self, scope: BudgetScope) -> impl Iterator<Item = Spending> {
+        Spending::MEASURES.into_iter().filter_map(move |measure| {
+            let cap = self.caps.of(measure)?;
+            Some(Spending { scope, measure, used: self.usage.of(measure), cap })
+        })
+    }
+
+    /// The cap that is reached.
+    pub fn over(&self, scope: BudgetScope) -> Option<Spending> {
+        self.spendings(scope).find(Spending::is_over)
+    }
+
+    /// The cap of which little is left, unless that was said.
+    pub fn near(&self, scope: BudgetScope) -> Option<Spending> {
+        let news = |it: &Spending| !it.is_over() && it.is_near();
+        self.spendings(scope).find(|it| news(it) && !self.warned.contains(&it.measure))
+    }
+}
+
+impl State {
+    pub fn budget(&self, scope: BudgetScope) -> &Budget {
+        match scope {
+            BudgetScope::Task(task) => &self.tasks[task].budget,
+            BudgetScope::Plan(plan) => &self.plans[plan].budget,
+        }
+    }
+
+    pub fn budget_mut(&mut self, scope: BudgetScope) -> &mut Budget {
+        match scope {
+            BudgetScope::Task(task) => &mut self.tasks.row(task).budget,
+            BudgetScope::Plan(plan) => &mut self.plans.row(plan).budget,
+        }
+    }
+
+    /// What the scope was given at first.
+    pub fn caps_given(&self, scope: BudgetScope) -> Caps {
+        match scope {
+            BudgetScope::Task(task) => self.tasks[task].spec.caps,
+            BudgetScope::Plan(plan) => self.plans[plan].head.caps,
+        }
+    }
+
+    /// Whether the task may use no more before a person says so. What has no model uses nothing.
+    pub fn is_over_budget(&self, task: &Task) -> bool {
+        let scopes = [BudgetScope::Task(task.id), BudgetScope::Plan(task.plan)];
+        task.spec.vendor().is_some()
+            && scopes.into_iter().any(|it| self.budget(it).over(it).is_some())
+    }
+
+    /// Whether somebody would use more if he was let: a cap that stops nobody is not asked about.
+    pub fn wants_more(&self, scope: BudgetScope) -> bool {
+        match scope {
+            BudgetScope::Task(task) => self.task_wants_more(&self.tasks[task]),
+            BudgetScope::Plan(plan) => {
+                let tasks = self.plans[plan].tasks.iter().map(|it| &self.tasks[*it]);
+                tasks.into_iter().any(|it| self.task_wants_more(it))
+            }
+        }
+    }
+
+    pub fn task_wants_more(&self, task: &Task) -> bool {
+        let plan = &self.plans[task.plan];
+        let runs = matches!(plan.status, PlanStatus::Active | PlanStatus::Paused);
+        let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Queued);
+        let works = matches!(task.status, TaskStatus::Starting | TaskStatus::Running);
+        let is_done = || {
+            let attempt = task.last_attempt().map(|it| &self.attempts[it]);
+            attempt.is_some_and(|it| it.claim.is_some())
+        };
+        task.spec.vendor().is_some() && runs && (waits || works && !is_done())
+    }
+
+    /// The workers that a cap takes off their slots.
+    pub fn workers_in(&self, scope: BudgetScope) -> impl Iterator<Item = &Worker> {
+        self.live_workers().filter(move |it| {
+            let attempt: &Attempt = &self.attempts[it.attempt];
+            let task = &self.tasks[attempt.task];
+            let within = match scope {
+                BudgetScope::Task(id) => task.id == id,
+                BudgetScope::Plan(id) => task.plan == id,
+            };
+            within
+                && attempt.is_open()
+                && attempt.claim.is_none()
+                && task.spec.vendor().is_some()
+                && it.status == WorkerStatus::Running
+        })
+    }
+
+    /// A change of what is used or allowed: who may go on is looked at again.
+    pub(crate) fn refresh_budget(&mut self, scope: BudgetScope) {
+        if self.refresh_caps(scope) {
+            self.refresh_plan_wholly(self.plan_in(scope));
+        }
+    }
+
+    /// Whether it changed who may go on.
+    pub(crate) fn refresh_caps(&mut self, scope: BudgetScope) -> bool {
+        let status = self.plans[self.plan_in(scope)].status;
+        let runs = matches!(status, PlanStatus::Active | PlanStatus::Paused);
+        let budget = self.budget(scope);
+        let near = runs && budget.near(scope).is_some();
+        let over = runs && budget.over(scope).is_some();
+        let asked = budget.request.is_some();
+        self.agenda.set_caps(scope, near, over, asked)
+    }
+
+    fn plan_in(&self, scope: BudgetScope) -> PlanId {
+        match scope {
+            BudgetScope::Task(task) => self.tasks[task].plan,
+            BudgetScope::Plan(plan) => plan,
+        }
+    }
+}

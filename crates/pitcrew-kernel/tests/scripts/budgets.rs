@@ -1,0 +1,496 @@
+//! What tasks and plans may use: a word when little is left, and a person is asked at the end.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S0-009: the turn is interrupted, the work kept, and a person grants as much once more.
+#[test]
+fn a_task_that_reaches_its_cap_waits_for_a_person_and_goes_on_when_more_is_granted() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a tokens=100 timeout=10s | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ tick +4s
+            uses worker-1 40
+            uses worker-1 80
+            uses worker-1 90
+            uses worker-1 104
+            turn worker-1 cancelled using 110
+            ~ tick +600s
+            approve request-1
+            ~ work task-2
+            tick +1s
+            uses worker-1 60
+            uses worker-1 99
+            uses worker-1 101
+        ",
+        &expect![[r#"
+            > uses worker-1 40
+              worker-1 has used 20 + 20 tokens, 0 cached, $0.00
+            > uses worker-1 80
+              worker-1 has used 40 + 40 tokens, 0 cached, $0.00
+              little is left: task-1 has used 80 of 100 tokens
+            > uses worker-1 90
+              worker-1 has used 45 + 45 tokens, 0 cached, $0.00
+            > uses worker-1 104
+              worker-1 has used 52 + 52 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (task-1 has used 104 of 100 tokens)
+              => interrupt worker-1
+              request-1: task-1 has used 104 of 100 tokens: as much once more?
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2
+            > turn worker-1 cancelled using 110
+              nothing
+            > approve request-1
+              request-1 at_user -> approved
+            > tick +1s
+              nothing
+            > uses worker-1 60
+              worker-1 has used 30 + 30 tokens, 0 cached, $0.00
+              little is left: task-1 has used 170 of 210 tokens
+            > uses worker-1 99
+              worker-1 has used 49 + 50 tokens, 0 cached, $0.00
+            > uses worker-1 101
+              worker-1 has used 50 + 51 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (task-1 has used 211 of 210 tokens)
+              => interrupt worker-1
+              request-2: task-1 has used 211 of 210 tokens: as much once more?
+        "#]],
+    );
+}
+
+#[test]
+fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            deny request-1 enough
+            turn worker-1 cancelled using 100
+            stopped worker-1
+            saved attempt-1
+            retry task-1
+            approve request-2
+            approve request-2
+        ",
+        &expect![[r#"
+            > deny request-1 enough
+              request-1 at_user -> denied (enough)
+              attempt-1 ended: failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              worker-1 waiting_permission -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              => stop worker-1
+              task-1 running -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > turn worker-1 cancelled using 100
+              nothing
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > retry task-1
+              plan-1 failed -> active (retry)
+              task-1 is granted one more attempt
+              task-1 failed -> pending (a person asked for a retry)
+              request-2: task-1 has used 100 of 100 tokens: as much once more?
+              task-1 pending -> queued
+            > approve request-2
+              request-2 at_user -> approved
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+            > approve request-2
+              rejected: request-2 is approved already
+        "#]],
+    );
+}
+
+/// Whatever runs is parked, nothing starts, and our own commands go on.
+#[test]
+fn a_plan_that_reaches_its_cap_stops_all_its_workers_with_one_question() {
+    check(
+        "
+            ~ slots 3
+            ~ plan demo cost=2 | a | b | c agent=builtin command=make | d | e agent=builtin command=make
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            uses worker-1 $1
+            uses worker-2 $1
+            turn worker-1 cancelled using $1
+            turn worker-2 cancelled using $1
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-1 $1
+              worker-1 has used 0 + 0 tokens, 0 cached, $1.00
+            > uses worker-2 $1
+              worker-2 has used 0 + 0 tokens, 0 cached, $1.00
+              worker-1 running -> waiting_permission (plan-1 has cost $2.00 of $2.00)
+              => interrupt worker-1
+              worker-2 running -> waiting_permission (plan-1 has cost $2.00 of $2.00)
+              => interrupt worker-2
+              request-1: plan-1 has cost $2.00 of $2.00: as much once more?
+              task-5 queued -> starting (a slot is free)
+              attempt-4 opened: task-5 #1 from base
+              => prepare checkout attempt-4
+            > turn worker-1 cancelled using $1
+              nothing
+            > turn worker-2 cancelled using $1
+              nothing
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => prompt worker-1 (resumed)
+        "#]],
+    );
+}
+
+#[test]
+fn a_plan_that_is_granted_no_more_ends_what_would_use_more() {
+    check(
+        "
+            ~ slots 2
+            ~ plan demo tokens=100 | a | b | c | d after c
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ complete attempt-2 done
+            uses worker-1 100
+            deny request-1
+            turn worker-2
+        ",
+        &expect![[r#"
+            > uses worker-1 100
+              worker-1 has used 50 + 50 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (plan-1 has used 100 of 100 tokens)
+              => interrupt worker-1
+              request-1: plan-1 has used 100 of 100 tokens: as much once more?
+            > deny request-1
+              request-1 at_user -> denied
+              attempt-1 ended: failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              worker-1 waiting_permission -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              => stop worker-1
+              task-1 running -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              task-3 queued -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              task-4 pending -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+            > turn worker-2
+              => stop worker-2
+        "#]],
+    );
+}
+
+/// Also what was used by attempts before counts, and by turns that told nothing until their end.
+#[test]
+fn no_attempt_begins_over_the_cap() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            turn worker-1 error broken using 150
+            stopped worker-1
+            saved attempt-1
+            tick +1s
+            approve request-1
+        ",
+        &expect![[r#"
+            > turn worker-1 error broken using 150
+              attempt-1 ended: failed (protocol: broken)
+              worker-1 running -> failed (protocol: broken)
+              => stop worker-1
+              task-1 running -> pending (protocol: broken; again at 77 ms)
+              request-1: task-1 has used 150 of 100 tokens: as much once more?
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > tick +1s
+              task-1 pending -> queued
+            > approve request-1
+              request-1 at_user -> approved
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_is_ready_over_the_cap_gets_no_turn() {
+    check(
+        "
+            ~ plan demo tokens=100 | a | b
+            ~ prepared plan-1
+            ~ checkout attempt-2
+            ~ start task-1
+            uses worker-1 100
+            ready worker-2
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-1 100
+              worker-1 has used 50 + 50 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (plan-1 has used 100 of 100 tokens)
+              => interrupt worker-1
+              request-1: plan-1 has used 100 of 100 tokens: as much once more?
+            > ready worker-2
+              worker-2 starting -> running
+              task-2 starting -> running
+              worker-2 running -> waiting_permission (a cap is reached)
+            > approve request-1
+              request-1 at_user -> approved
+              worker-2 waiting_permission -> running (a slot is free)
+              => prompt worker-2 (start)
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_is_asked_for_the_sake_of_a_worker_that_is_done() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            complete attempt-1 done
+            uses worker-1 200
+            turn worker-1 using 200
+        ",
+        &expect![[r#"
+            > complete attempt-1 done
+              attempt-1 claims success: done
+            > uses worker-1 200
+              worker-1 has used 100 + 100 tokens, 0 cached, $0.00
+            > turn worker-1 using 200
+              => stop worker-1
+        "#]],
+    );
+}
+
+#[test]
+fn a_request_for_more_goes_with_what_it_was_for() {
+    check(
+        "
+            ~ plan demo tokens=100 | a
+            ~ prepared plan-1
+            ~ start task-1
+            uses worker-1 100
+            cancel task-1
+            ~ plan demo | b tokens=100
+            ~ prepared plan-2
+            ~ start task-2
+            ~ uses worker-2 100
+            cancel plan-2
+        ",
+        &expect![[r#"
+            > uses worker-1 100
+              worker-1 has used 50 + 50 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (plan-1 has used 100 of 100 tokens)
+              => interrupt worker-1
+              request-1: plan-1 has used 100 of 100 tokens: as much once more?
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 waiting_permission -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              request-1 at_user -> withdrawn
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > cancel plan-2
+              plan-2 active -> cancelled (cancelled)
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 waiting_permission -> killed (cancelled by person)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by person)
+              request-2 at_user -> withdrawn
+        "#]],
+    );
+}
+
+/// What an agent says of its usage is not believed, but nothing breaks over it either.
+#[test]
+fn usage_that_is_told_twice_late_or_smaller_is_counted_once() {
+    check(
+        "
+            ~ plan demo | a tokens=1000
+            ~ prepared plan-1
+            uses worker-1 5
+            ~ start task-1
+            uses worker-1 700
+            uses worker-1 700
+            uses worker-1 300
+            turn worker-1 using 20
+            uses worker-1 200
+            ~ turn worker-1 error broken using 60
+            ~ stopped worker-1
+            ~ saved attempt-1
+            uses worker-1 900
+            ~ tick +1s
+            ~ start task-1
+            uses worker-2 max
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-1 5
+              nothing
+            > uses worker-1 700
+              worker-1 has used 350 + 350 tokens, 0 cached, $0.00
+            > uses worker-1 700
+              nothing
+            > uses worker-1 300
+              nothing
+            > turn worker-1 using 20
+              => prompt worker-1 (reminder)
+            > uses worker-1 200
+              worker-1 has used 100 + 100 tokens, 0 cached, $0.00
+              little is left: task-1 has used 900 of 1000 tokens
+            > uses worker-1 900
+              nothing
+            > uses worker-2 max
+              worker-2 has used 18446744073709551615 + 0 tokens, 0 cached, $0.00
+              worker-2 running -> waiting_permission (task-1 has used 18446744073709551615 of 1000 tokens)
+              => interrupt worker-2
+              request-1: task-1 has used 18446744073709551615 of 1000 tokens: as much once more?
+            > approve request-1
+              request-1 at_user -> approved
+              little is left: task-1 has used 18446744073709551615 of 18446744073709551615 tokens
+        "#]],
+    );
+}
+
+#[test]
+fn no_agent_grants_itself_more() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            self-approve request-1
+            answer request-1 yes
+        ",
+        &expect![[r#"
+            > self-approve request-1
+              rejected: only a person may decide request-1
+            > answer request-1 yes
+              rejected: request-1 is no question: use `pitcrew approve request-1` or `pitcrew deny request-1`
+        "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_does_not_care_to_be_interrupted_at_its_cap_is_tried_again() {
+    check(
+        "
+            ~ plan demo | a tokens=100 attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            exited worker-1 killed
+            saved attempt-1
+            tick +1s
+            approve request-1
+        ",
+        &expect![[r#"
+            > exited worker-1 killed
+              worker-1 exited: signal 9
+              attempt-1 ended: failed (interrupted before it was done)
+              worker-1 waiting_permission -> failed (interrupted before it was done)
+              => save work of attempt-1
+              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+            > saved attempt-1
+              nothing
+            > tick +1s
+              task-1 pending -> queued
+            > approve request-1
+              request-1 at_user -> approved
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_was_allowed_waits_for_the_cap_too() {
+    check(
+        "
+            ~ plan demo tokens=100 | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            permit worker-1 execute make
+            uses worker-2 100
+            approve request-1
+            approve request-2
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > uses worker-2 100
+              worker-2 has used 50 + 50 tokens, 0 cached, $0.00
+              worker-2 running -> waiting_permission (plan-1 has used 100 of 100 tokens)
+              => interrupt worker-2
+              request-2: plan-1 has used 100 of 100 tokens: as much once more?
+            > approve request-1
+              request-1 at_user -> approved
+            > approve request-2
+              request-2 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+        "#]],
+    );
+}
+
+/// The grant comes before the agent has ended its turn, and ends it badly.
+#[test]
+fn more_that_is_granted_at_once_is_used_when_the_interrupted_turn_is_over() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            approve request-1
+            turn worker-1 error interrupted using 100
+        ",
+        &expect![[r#"
+            > approve request-1
+              request-1 at_user -> approved
+            > turn worker-1 error interrupted using 100
+              worker-1 waiting_permission -> running (a slot is free)
+              => prompt worker-1 (resumed)
+        "#]],
+    );
+}
+
+/// It is over its cap with its last words: what it still waits for is answered.
+#[test]
+fn a_worker_that_is_done_may_finish_over_its_cap() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            complete attempt-1 done
+            uses worker-1 200
+            approve request-1
+        ",
+        &expect![[r#"
+            > complete attempt-1 done
+              attempt-1 claims success: done
+            > uses worker-1 200
+              worker-1 has used 100 + 100 tokens, 0 cached, $0.00
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+        "#]],
+    );
+}

@@ -1,0 +1,110 @@
+//! What turns, attempts, tasks and plans have used, and how much of their caps that is.
+
+use super::facts::{Board, Plan, Task};
+use pitcrew_model::{
+    BudgetScope, Caps, EffectId, EffectResult, PlanId, RequestStatus, Spending, TaskId, Usage,
+    WorkerId,
+};
+use std::collections::BTreeMap;
+
+impl Board {
+    pub(super) fn limit(&mut self, scope: BudgetScope, caps: Caps) {
+        if !caps.is_none() {
+            self.caps.insert(scope, caps);
+        }
+    }
+
+    /// A turn that is going on tells what it has used so far.
+    pub(super) fn note_usage(&mut self, worker: WorkerId, usage: Usage) {
+        let Some((_, told)) = self.turns.get_mut(&worker) else { return };
+        let before = *told;
+        *told = before.at_least(usage);
+        let now = *told;
+        self.edit_attempt_of(worker, |it| it.usage = it.usage.grown(before, now));
+    }
+
+    /// What a turn told while it went on is not taken back at its end.
+    pub(super) fn end_turn(&mut self, effect: EffectId, result: &EffectResult) {
+        let (worker, usage) = if let EffectResult::TurnEnded { worker, usage, .. } = result {
+            (*worker, *usage)
+        } else if let EffectResult::AttemptFailed { attempt, .. } = result {
+            let Some(attempt) = self.attempts.get(attempt) else { return };
+            (attempt.worker, Usage::NONE)
+        } else {
+            return;
+        };
+        let is_current = self.turns.get(&worker).is_some_and(|it| it.0 == effect);
+        let ended = if is_current { self.turns.remove(&worker) } else { None };
+        let told = ended.map_or(Usage::NONE, |it| it.1);
+        self.edit_attempt_of(worker, |it| it.usage = it.usage.grown(told, told.at_least(usage)));
+    }
+
+    pub(super) fn decide_cap(&mut self, spending: &Spending, to: RequestStatus) {
+        let Spending { scope, measure, .. } = *spending;
+        self.caps_asked.remove(&scope);
+        let used = self.usage_in(scope).of(measure);
+        let given = self.caps_given(scope).and_then(|it| it.of(measure)).unwrap_or_default();
+        if let Some(caps) = self.caps.get_mut(&scope)
+            && to == RequestStatus::Approved
+        {
+            caps.raise(measure, used, given);
+        }
+    }
+
+    fn caps_given(&self, scope: BudgetScope) -> Option<Caps> {
+        match scope {
+            BudgetScope::Task(task) => self.tasks.get(&task).map(|it| it.spec.caps),
+            BudgetScope::Plan(plan) => self.plans.get(&plan).map(|it| it.head.caps),
+        }
+    }
+
+    fn usage_in(&self, scope: BudgetScope) -> Usage {
+        match scope {
+            BudgetScope::Task(task) => self.tasks.get(&task).map(|it| self.usage_of(it)),
+            BudgetScope::Plan(plan) => self.plans.get(&plan).map(|it| self.usage_of_plan(it)),
+        }
+        .unwrap_or(Usage::NONE)
+    }
+
+    pub(super) fn usage_of(&self, task: &Task) -> Usage {
+        let attempts = task.attempts.iter().filter_map(|it| self.attempts.get(it));
+        attempts.fold(Usage::NONE, |total, it| total.plus(it.usage))
+    }
+
+    fn usage_of_plan(&self, plan: &Plan) -> Usage {
+        let tasks = plan.tasks.iter().filter_map(|it| self.tasks.get(it));
+        tasks.fold(Usage::NONE, |total, it| total.plus(self.usage_of(it)))
+    }
+
+    /// By backend; those that have used nothing are left out.
+    pub(super) fn usage_by_vendor(&self, plan: &Plan) -> BTreeMap<String, Usage> {
+        let mut vendors: BTreeMap<String, Usage> = BTreeMap::new();
+        for task in plan.tasks.iter().filter_map(|it| self.tasks.get(it)) {
+            let usage = self.usage_of(task);
+            let Some(backend) = task.spec.agent.backend.as_ref() else { continue };
+            if usage != Usage::NONE {
+                let sum = vendors.entry(backend.clone()).or_default();
+                *sum = sum.plus(usage);
+            }
+        }
+        vendors
+    }
+
+    /// How much of each cap is used.
+    pub(super) fn spendings(&self, scope: BudgetScope) -> Vec<Spending> {
+        let Some(caps) = self.caps.get(&scope) else { return Vec::new() };
+        let usage = self.usage_in(scope);
+        let spending = |measure| {
+            Some(Spending { scope, measure, used: usage.of(measure), cap: caps.of(measure)? })
+        };
+        Spending::MEASURES.into_iter().filter_map(spending).collect()
+    }
+
+    /// The cap that a person is asked about, in words.
+    pub(super) fn cap_reached(&self, task: TaskId, plan: PlanId) -> Option<String> {
+        let scopes = [BudgetScope::Task(task), BudgetScope::Plan(plan)];
+        let asked = scopes.iter().find_map(|it| self.caps_asked.get(it))?;
+        let spending = self.asked(*asked)?.budget?;
+        Some(format!("{spending}; may it use more? {asked}"))
+    }
+}
