@@ -189,7 +189,7 @@ fn answer(sandbox: &Sandbox, told: &mut Told) {
         let finished = match request.ask {
             Ask::Question { .. } => sandbox.pitcrew(&["answer", &id, "the letter a"]),
             Ask::ToolUse { .. } => sandbox.pitcrew(&["approve", &id]),
-            Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => continue,
+            Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::Budget { .. } => continue,
         };
         if finished.code == Some(0) {
             told.answered.push(request.id);
