@@ -4,7 +4,7 @@ use crate::{
     model::{PROVIDERS, server, setup, stage},
     stage::{Stage, assert_ended, until},
 };
-use pitcrew_model::{EffectId, StopReason};
+use pitcrew_model::{EffectId, ErrorCause, StopReason};
 use pitcrew_testkit::model::ModelServer;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,13 +15,14 @@ fn error(stage: &Stage) -> Value {
     frames.into_iter().rev().find(|it| !it["error"].is_null()).expect("an error")["error"].clone()
 }
 
-async fn refused(server: &ModelServer, provider: &str, prompt: &str) -> Value {
+/// The error of a turn, and how whoever drives the agent understands it.
+async fn refused(server: &ModelServer, provider: &str, prompt: &str) -> (Value, ErrorCause) {
     let stage = stage(&setup(server, provider)).await;
     let end = stage.prompt(prompt).await;
-    assert!(matches!(end.stop, StopReason::Error { .. }), "{provider}: {end:?}");
+    let StopReason::Error { cause, .. } = end.stop else { panic!("{provider}: {end:?}") };
     let error = error(&stage);
     stage.stop().await;
-    error
+    (error, cause)
 }
 
 #[tokio::test]
@@ -30,7 +31,8 @@ async fn a_wrong_key_is_told_as_such_and_not_tried_again() {
         for status in [401, 403] {
             let server = server();
             let prompt = format!("@fail {status} the-secret-key is wrong\n@complete x");
-            let error = refused(&server, provider, &prompt).await;
+            let (error, cause) = refused(&server, provider, &prompt).await;
+            assert_eq!(cause, ErrorCause::Auth, "{provider}");
             assert_eq!(error["data"], json!({ "errorKind": "auth" }), "{provider}");
             let message = error["message"].as_str().expect("a message");
             assert!(message.contains(&format!("answered {status}: [key] is wrong")), "{message}");
@@ -58,7 +60,8 @@ async fn a_missing_key_is_told_before_anybody_is_asked() {
 async fn what_the_model_refuses_is_not_asked_again() {
     for provider in PROVIDERS {
         let server = server();
-        let error = refused(&server, provider, "@fail 404\n@complete x").await;
+        let (error, cause) = refused(&server, provider, "@fail 404\n@complete x").await;
+        assert_eq!(cause, ErrorCause::Model, "{provider}");
         assert_eq!(error["data"], json!({ "errorKind": "model" }), "{provider}");
         assert_eq!(server.calls_count(), 1);
     }
@@ -83,7 +86,7 @@ async fn a_broken_service_is_asked_again_and_that_is_told() {
 #[tokio::test]
 async fn a_service_that_stays_broken_is_asked_three_times() {
     let server = server();
-    let error = refused(&server, "openai", "@fail 503\n@complete x").await;
+    let (error, _) = refused(&server, "openai", "@fail 503\n@complete x").await;
     assert_eq!(error["data"], json!({ "errorKind": "model" }));
     assert_eq!(server.calls_count(), 3);
     drop(server);
@@ -124,7 +127,9 @@ async fn a_long_wait_for_quota_ends_the_turn_with_its_end() {
     for provider in ["anthropic", "openai", "gemini"] {
         let server = server();
         let before = now_ms();
-        let error = refused(&server, provider, "@fail 429 reset=3600s\n@complete x").await;
+        let prompt = "@fail 429 reset=3600s\n@complete x";
+        let (error, cause) = refused(&server, provider, prompt).await;
+        assert!(matches!(cause, ErrorCause::Quota { until: Some(_) }), "{provider}: {cause:?}");
         assert_eq!(error["data"]["errorKind"], "quota", "{provider}");
         let reset_at = u128::from(error["data"]["resetAt"].as_u64().expect("a time"));
         // One of them tells whole seconds only.

@@ -279,7 +279,8 @@ pub(super) fn in_settings(
         let found = text_of(item, key).and_then(|text| value(key, &text, home));
         match found {
             Ok(value) => {
-                drop(draft.insert(key, Found { value, origin: reader.origin(&at, problems) }))
+                let origin = reader.origin(&at, problems);
+                draft.insert(key, Found { value, origin });
             }
             Err(refused) => {
                 problems.error(&at, format!("`{key}` {}", refused.reason), Some(refused.help));

@@ -106,3 +106,24 @@ fn a_model_that_fails_is_tried_again_and_never_called_unfinished() {
     let prompt = script.run("show prompt worker-2");
     assert!(prompt.contains("the model failed: overloaded, try later"), "{prompt}");
 }
+
+/// What a prompt quotes is never an order for an agent that was started for words.
+#[test]
+fn only_words_are_for_the_model_of_the_built_in_agent() {
+    check(
+        "
+            ~ plan demo | words agent=builtin | order agent=builtin command=make
+            ~ prepared plan-1
+            checkout attempt-1
+            checkout attempt-2
+        ",
+        &expect![[r#"
+            > checkout attempt-1
+              worker-1 created -> starting
+              => start agent worker-1 with a model
+            > checkout attempt-2
+              worker-2 created -> starting
+              => start agent worker-2
+        "#]],
+    );
+}

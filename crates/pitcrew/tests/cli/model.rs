@@ -14,6 +14,7 @@ checks = "grep -q 8080 core/port.txt"
 prompt = """
 Write down the port.
 @say I look first
+@usage 500 50
 @read core/one.txt
 @usage 1000 100
 @write core/port.txt 8081
@@ -54,8 +55,13 @@ fn a_plan_with_a_model_lands() {
     let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
     assert!(logs.stdout.contains("I look first"), "{logs}");
     assert!(!logs.stdout.contains("the-secret-key"), "{logs}");
-    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0);
-    assert!(board.stdout.contains("\"tokens_out\""), "{board}");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    let attempts = board["tasks"][0]["attempts"].as_array().expect("attempts").iter();
+    let tokens: Vec<(u64, u64)> = attempts
+        .map(|it| &it["usage"])
+        .filter_map(|it| Some((it["tokens_in"].as_u64()?, it["tokens_out"].as_u64()?)))
+        .collect();
+    assert_eq!(tokens, [(3_500, 350), (7_000, 700)], "{board}");
 }
 
 #[test]
@@ -66,7 +72,7 @@ fn without_a_model_words_are_refused_before_anything_starts() {
         let refused = sandbox.pitcrew(words).expect(2);
         refused.notes("no model is set that could do it").notes("PITCREW_MODEL=provider/name");
     }
-    assert!(sandbox.pitcrew(&["status"]).expect(0).stdout.contains("no plan"));
+    assert!(!sandbox.pitcrew(&["status", "--all"]).expect(0).stdout.contains("plan-1"));
 }
 
 /// A wrong key is no fault of the task.

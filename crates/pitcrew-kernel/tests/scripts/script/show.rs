@@ -2,7 +2,7 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    Dollars, Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause, Usage,
+    Backend, Dollars, Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause, Usage,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -150,7 +150,10 @@ fn effect(effect: &Effect, event: &Event) -> String {
             format!("check base of {plan} at {commit}{}", list(checks))
         }
         Effect::PrepareCheckout { attempt, .. } => format!("prepare checkout {attempt}"),
-        Effect::StartAgent { worker, .. } => format!("start agent {worker}"),
+        Effect::StartAgent { worker, backend, .. } => match backend {
+            Backend::Model => format!("start agent {worker} with a model"),
+            Backend::Builtin | Backend::Program { .. } => format!("start agent {worker}"),
+        },
         Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
         Effect::AnswerPermission { worker, call, option } => {
             format!("answer {worker}, {call}: {}", option.as_deref().unwrap_or("cancelled"))
