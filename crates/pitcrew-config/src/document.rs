@@ -6,8 +6,10 @@
 use crate::{
     diagnostic::Problems,
     duration::{DURATION_HELP, format_duration, parse_duration},
+    money::{DOLLARS_HELP, parse_dollars},
     suggest,
 };
+use pitcrew_model::Caps;
 use std::ops::{Range, RangeInclusive};
 use toml_edit::{Document, Item, TableLike, Value};
 
@@ -176,6 +178,50 @@ impl<'t> Section<'t> {
                 None
             }
         }
+    }
+
+    /// How many tokens: a whole number above zero.
+    pub fn tokens(&self, key: &str, problems: &mut Problems) -> Option<Spanned<u64>> {
+        let (span, item) = self.item(key)?;
+        let Some(number) = item.as_integer() else {
+            wrong_type(key, "a whole number", item.type_name(), &span, problems);
+            return None;
+        };
+        let value = u64::try_from(number).ok().filter(|it| *it > 0);
+        if value.is_none() {
+            let message = format!("`{key}` is {number}, but must be more than zero");
+            problems.error(&span, message, Some("leave it out for no cap".into()));
+        }
+        value.map(|value| Spanned { value, span })
+    }
+
+    /// Millionths of a US dollar, from a number or a text.
+    pub fn dollars(&self, key: &str, problems: &mut Problems) -> Option<Spanned<u64>> {
+        let (span, item) = self.item(key)?;
+        let text = match (item.as_str(), item.as_integer(), item.as_float()) {
+            (Some(text), _, _) => text.to_owned(),
+            (None, Some(whole), _) => whole.to_string(),
+            (None, None, Some(number)) => number.to_string(),
+            (None, None, None) => {
+                wrong_type(key, "an amount of dollars", item.type_name(), &span, problems);
+                return None;
+            }
+        };
+        match parse_dollars(&text) {
+            Ok(value) => Some(Spanned { value, span }),
+            Err(reason) => {
+                let message = format!("`{key}` is wrong: {reason}");
+                problems.error(&span, message, Some(DOLLARS_HELP.into()));
+                None
+            }
+        }
+    }
+
+    /// What may be used: both caps, each where it is written.
+    pub fn caps(&self, problems: &mut Problems) -> Caps {
+        let tokens = self.tokens("max_tokens", problems).map(|it| it.value);
+        let cost_micros = self.dollars("max_cost", problems).map(|it| it.value);
+        Caps { tokens, cost_micros }
     }
 
     pub fn choice<T: Copy>(

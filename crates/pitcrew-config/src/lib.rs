@@ -6,6 +6,7 @@
 mod diagnostic;
 mod suggest;
 mod duration;
+mod money;
 mod document;
 mod plan;
 mod backend;
@@ -21,6 +22,7 @@ pub use credential::{Credential, told_to_expire_at};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};
+pub use money::{DollarsError, parse_dollars};
 pub use plan::{
     BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, Missing, PLAN_KEYS,
     ParsedPlan, PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS,

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use pitcrew_config::{PlanDefaults, example_plan, parse_plan};
-use pitcrew_model::{AgentRef, Deploy, Effort, Overlap, PlanSpec, TaskWork, limits};
+use pitcrew_model::{AgentRef, Caps, Deploy, Effort, Overlap, PlanSpec, TaskWork, limits};
 
 fn with_agent() -> PlanDefaults {
     PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
@@ -216,4 +216,21 @@ fn the_example_is_a_plan_without_a_warning() {
     let whole = format!("{}\n[[task]]{}", example_plan(), uncommented.join("\n"));
     let parsed = parse_plan("example.toml", &whole, &PlanDefaults::default());
     assert_eq!(parsed.unwrap_or_else(|it| panic!("{it}")).spec.tasks.len(), 4);
+}
+
+/// S0-009: what a plan and a task may cost, exactly as it is written.
+#[test]
+fn caps_are_numbers_or_amounts_of_dollars() {
+    let defaults =
+        PlanDefaults { caps: Caps { tokens: Some(9), cost_micros: Some(8) }, ..with_agent() };
+    let text = "name = \"x\"\nmax_cost = 2.5\n[[task]]\nid = \"a\"\nprompt = \"p\"\n\
+                max_tokens = 400_000\nmax_cost = \"$0.75\"\n";
+    let spec = parse_plan("plan.toml", text, &defaults).expect("a plan").spec;
+    assert_eq!(spec.head.caps, Caps { tokens: Some(9), cost_micros: Some(2_500_000) });
+    let caps = Caps { tokens: Some(400_000), cost_micros: Some(750_000) };
+    assert_eq!(spec.tasks[0].caps, caps);
+    for wrong in ["max_tokens = 0", "max_tokens = \"many\"", "max_cost = -1", "max_cost = []"] {
+        let text = format!("name = \"x\"\n{wrong}\n[[task]]\nid = \"a\"\nprompt = \"p\"\n");
+        assert!(parse_plan("plan.toml", &text, &defaults).is_err(), "{wrong}");
+    }
 }

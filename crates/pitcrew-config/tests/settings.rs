@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 use pitcrew_config::{
     Dirs, Layer, LayerPaths, LayerText, Origins, Settings, Sources, Trust, read_layers,
 };
+use pitcrew_model::Caps;
 use std::{collections::BTreeMap, fs};
 
 fn layer(file: &str, text: &str, trust: Trust) -> LayerText {
@@ -54,6 +55,8 @@ fn without_any_layer_the_defaults_hold() {
         worktrees = (none)  # default
         task_timeout = "1h"  # default
         lease = "2min"  # default
+        max_tokens = (none)  # default
+        max_cost = (none)  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -84,6 +87,8 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         worktrees = "/homes/me/trees"  # local.toml:3
         task_timeout = "1min30s"  # PITCREW_TASK_TIMEOUT
         lease = "2min"  # default
+        max_tokens = (none)  # default
+        max_cost = (none)  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -142,6 +147,8 @@ fn a_repository_only_makes_limits_tighter() {
         worktrees = (none)  # default
         task_timeout = "10min"  # user.toml:2
         lease = "2min"  # default
+        max_tokens = (none)  # default
+        max_cost = (none)  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -156,6 +163,20 @@ fn a_repository_only_makes_limits_tighter() {
     let mut sources = user("");
     sources.local = Some(layer("local.toml", "max_agents = 50", Trust::Repository));
     assert_eq!(load(&sources).0.max_agents, 5, "a committed local file came with the repository");
+}
+
+#[test]
+fn a_repository_may_only_lower_what_a_plan_may_use() {
+    let mut sources = user("max_tokens = 1000\n");
+    sources.repository = Some(repository("max_tokens = 2000\nmax_cost = 3\n"));
+    let (settings, origins) = load(&sources);
+    assert_eq!(settings.caps, Caps { tokens: Some(1_000), cost_micros: Some(3_000_000) });
+    let ignored: Vec<&str> = origins.ignored.iter().map(|it| it.key.as_str()).collect();
+    assert_eq!(ignored, ["max_tokens"]);
+    sources.environment.insert("PITCREW_MAX_COST".into(), "$0.50".into());
+    assert_eq!(load(&sources).0.plan_defaults().caps.cost_micros, Some(500_000));
+    sources.environment.insert("PITCREW_MAX_COST".into(), "free".into());
+    assert!(Settings::load(&sources).is_err());
 }
 
 #[test]

@@ -20,6 +20,15 @@ impl Caps {
         *self == Self::NONE
     }
 
+    /// These, and of the others what is missing.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            tokens: self.tokens.or(others.tokens),
+            cost_micros: self.cost_micros.or(others.cost_micros),
+        }
+    }
+
     pub fn of(&self, measure: Measure) -> Option<u64> {
         match measure {
             Measure::Tokens => self.tokens,

@@ -9,7 +9,7 @@ use crate::{
     document::{Section, Spanned},
     suggest::did_you_mean,
 };
-use pitcrew_model::{Caps, Deploy, Effort, Overlap, PathError, PlanHead, RepoPath, limits};
+use pitcrew_model::{Deploy, Effort, Overlap, PathError, PlanHead, RepoPath, limits};
 
 const DEPLOYS: &[(&str, Deploy)] = &[("auto", Deploy::Auto), ("manual", Deploy::Manual)];
 const OVERLAPS: &[(&str, Overlap)] = &[("wait", Overlap::Wait), ("allow", Overlap::Allow)];
@@ -40,7 +40,11 @@ pub(super) fn attempts(section: &Section, problems: &mut Problems) -> Option<u32
     section.integer("max_attempts", &range, problems).map(|it| it.value)
 }
 
-pub(super) fn read(root: &Section, problems: &mut Problems) -> Option<PlanHead> {
+pub(super) fn read(
+    root: &Section,
+    defaults: &PlanDefaults,
+    problems: &mut Problems,
+) -> Option<PlanHead> {
     let name = name(root, problems);
     let description = text(root, "description", problems).map(|it| it.value).unwrap_or_default();
     let base = base(root, problems);
@@ -50,6 +54,7 @@ pub(super) fn read(root: &Section, problems: &mut Problems) -> Option<PlanHead> 
     let shared = paths(root, "shared", problems, RepoPath::parse_prefix);
     let setup = commands(root, "setup", problems);
     let setup_inputs = paths(root, "setup_inputs", problems, parse_file).unwrap_or_default();
+    let caps = root.caps(problems).or(defaults.caps);
     Some(PlanHead {
         name: name?,
         description,
@@ -60,7 +65,7 @@ pub(super) fn read(root: &Section, problems: &mut Problems) -> Option<PlanHead> 
         shared: shared.unwrap_or_else(shared_default),
         setup,
         setup_inputs,
-        caps: Caps::NONE,
+        caps,
     })
 }
 

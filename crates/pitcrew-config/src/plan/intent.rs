@@ -43,7 +43,7 @@ pub fn intent_plan(
     let mut diagnostics = problems.split().0;
     match (flags, tasks) {
         (Ok(_), Some(tasks)) if diagnostics.is_empty() => {
-            Ok(PlanSpec { head: head(request), tasks })
+            Ok(PlanSpec { head: head(request, defaults), tasks })
         }
         (Ok(_), _) => Err(PlanErrors { diagnostics }),
         (Err(errors), _) => {
@@ -311,7 +311,7 @@ fn unique(slug: &str, taken: &mut BTreeSet<String>) -> String {
     free
 }
 
-fn head(request: &IntentRequest) -> PlanHead {
+fn head(request: &IntentRequest, defaults: &PlanDefaults) -> PlanHead {
     let line = request.text.trim().lines().next().unwrap_or_default();
     let plain: String = line.chars().filter(|it| !it.is_control()).collect();
     PlanHead {
@@ -324,6 +324,6 @@ fn head(request: &IntentRequest) -> PlanHead {
         shared: shared_default(),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
-        caps: pitcrew_model::Caps::NONE,
+        caps: defaults.caps,
     }
 }

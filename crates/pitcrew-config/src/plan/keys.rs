@@ -1,7 +1,7 @@
 //! The names a plan may use, and what holds where a plan says nothing.
 
 use crate::{backend::known_names, diagnostic::Severity};
-use pitcrew_model::{AgentRef, RepoPath, limits};
+use pitcrew_model::{AgentRef, Caps, RepoPath, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
@@ -19,6 +19,8 @@ pub const PLAN_KEYS: &[&str] = &[
     "setup_inputs",
     "max_attempts",
     "timeout",
+    "max_tokens",
+    "max_cost",
     "task",
 ];
 
@@ -37,6 +39,8 @@ pub const TASK_KEYS: &[&str] = &[
     "criteria",
     "max_attempts",
     "timeout",
+    "max_tokens",
+    "max_cost",
 ];
 
 /// Words that people use at the top of a plan for something else's name.
@@ -115,6 +119,8 @@ pub struct PlanDefaults {
     pub agent: Option<AgentRef>,
     pub attempts_max: u32,
     pub timeout_ms: u64,
+    /// What a whole plan may use.
+    pub caps: Caps,
     /// The backends that are configured. They tell an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
     /// The model of the built-in agent. Without one it does scripts and commands only.
@@ -140,6 +146,7 @@ impl Default for PlanDefaults {
             agent: None,
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
+            caps: Caps::NONE,
             backends: known_names().map(str::to_owned).collect(),
             model: None,
             nobody: None,

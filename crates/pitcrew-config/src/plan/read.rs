@@ -85,7 +85,7 @@ fn read_plan(text: &str, defaults: &PlanDefaults, problems: &mut Problems) -> Op
     let mut root = Section::root(&document);
     root.check_keys("a plan", PLAN_KEYS, PLAN_ALIASES, problems);
     let defaults = head::plan_wide(&root, defaults, problems);
-    let plan_head = head::read(&root, problems);
+    let plan_head = head::read(&root, &defaults, problems);
     let tasks: Vec<ReadTask> = task_sections(&root, problems)
         .into_iter()
         .map(|section| task::read(section, &defaults, problems))

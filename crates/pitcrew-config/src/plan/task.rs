@@ -9,7 +9,7 @@ use crate::{
     document::{Section, Span, Spanned},
     suggest::did_you_mean,
 };
-use pitcrew_model::{AgentRef, Caps, RepoPath, TaskSpec, TaskWork, limits};
+use pitcrew_model::{AgentRef, RepoPath, TaskSpec, TaskWork, limits};
 
 /// A task with the places that later checks point at.
 pub(super) struct ReadTask {
@@ -62,6 +62,7 @@ pub(super) fn read(
     let criteria = head::commands(section, "criteria", problems);
     let attempts_max = head::attempts(section, problems);
     let timeout = section.duration("timeout", limits::TASK_TIMEOUT_MS_MAX, problems);
+    let caps = section.caps(problems);
     let checks_count = checks.len();
     let spec = |key: &Spanned<String>, work: TaskWork, agent: AgentRef| TaskSpec {
         key: key.value.clone(),
@@ -74,7 +75,7 @@ pub(super) fn read(
         criteria,
         attempts_max: attempts_max.unwrap_or(defaults.attempts_max),
         timeout_ms: timeout.map_or(defaults.timeout_ms, |it| it.value),
-        caps: Caps::NONE,
+        caps,
     };
     let spec = match (&key, work, agent) {
         (Some(key), Some(work), Some(agent)) => Some(spec(key, work, agent)),

@@ -32,6 +32,8 @@ pub(super) struct Draft {
     pub worktrees: Option<Found<PathBuf>>,
     pub task_timeout_ms: Option<Found<u64>>,
     pub lease_ms: Option<Found<u64>>,
+    pub max_tokens: Option<Found<u64>>,
+    pub max_cost_micros: Option<Found<u64>>,
     pub backends: BTreeMap<String, BackendDraft>,
     pub model: ModelDraft,
 }
@@ -70,6 +72,8 @@ fn read_text(
     let max_live_agents = root.integer("max_live_agents", &AGENTS_RANGE, problems);
     let task_timeout = root.duration("task_timeout", limits::TASK_TIMEOUT_MS_MAX, problems);
     let lease = root.duration("lease", limits::LEASE_MS_MAX, problems);
+    let max_tokens = root.tokens("max_tokens", problems);
+    let max_cost = root.dollars("max_cost", problems);
     let agent = checked(&root, "agent", problems, scalars::agent);
     refuse_foreign(&root, source.trust, problems);
     let worktrees = checked(&root, "worktrees", problems, |text| scalars::worktrees(text, home));
@@ -80,6 +84,8 @@ fn read_text(
         worktrees: reader.found(worktrees, problems),
         task_timeout_ms: reader.found(task_timeout, problems),
         lease_ms: reader.found(lease, problems),
+        max_tokens: reader.found(max_tokens, problems),
+        max_cost_micros: reader.found(max_cost, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
     })

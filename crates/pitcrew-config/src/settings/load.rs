@@ -4,7 +4,7 @@ use super::{
     Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust, backends,
     draft::{self, Draft, Found},
     model::{self, ModelDraft, ModelSettings},
-    origins::show_count,
+    origins::{show_count, show_dollars},
     scalars,
 };
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     duration::format_duration,
     suggest,
 };
+use pitcrew_model::Caps;
 use std::{collections::BTreeSet, fmt};
 
 /// What the names of our variables begin with.
@@ -171,6 +172,13 @@ impl Merge {
             format_duration,
         );
         limit("lease", &mut settings.lease_ms, draft.lease_ms, format_duration);
+        // No cap is more than any.
+        let mut tokens = settings.caps.tokens.unwrap_or(u64::MAX);
+        let mut cost = settings.caps.cost_micros.unwrap_or(u64::MAX);
+        limit("max_tokens", &mut tokens, draft.max_tokens, show_count);
+        limit("max_cost", &mut cost, draft.max_cost_micros, show_dollars);
+        let cap = |it: u64| (it < u64::MAX).then_some(it);
+        settings.caps = Caps { tokens: cap(tokens), cost_micros: cap(cost) };
         settings.max_agents = u32::try_from(agents).expect("a count came from a u32");
         settings.max_live_agents = u32::try_from(live).expect("a count came from a u32");
         if let Some(agent) = draft.agent {

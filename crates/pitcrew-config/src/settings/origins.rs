@@ -2,6 +2,7 @@
 
 use super::{Origin, Settings};
 use crate::duration::format_duration;
+use pitcrew_model::Dollars;
 use std::collections::BTreeMap;
 
 /// The origin of every value, by key: `max_agents`, `backends.claude`, `backends.claude.env`.
@@ -87,10 +88,17 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
         ("task_timeout".to_owned(), timeout),
         ("lease".to_owned(), format!("\"{}\"", format_duration(settings.lease_ms))),
     ];
+    let tokens = settings.caps.tokens.map_or_else(absent, show_count);
+    let cost = settings.caps.cost_micros.map_or_else(absent, show_dollars);
+    rows.extend([("max_tokens".to_owned(), tokens), ("max_cost".to_owned(), cost)]);
     for (name, backend) in &settings.backends {
         rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }
     rows
+}
+
+pub(super) fn show_dollars(micros: u64) -> String {
+    format!("\"{}\"", Dollars(micros))
 }
 
 pub(super) fn show_count(count: u64) -> String {

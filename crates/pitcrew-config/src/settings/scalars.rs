@@ -8,6 +8,7 @@ use super::{
 use crate::{
     document::{check_duration, out_of_range},
     duration::DURATION_HELP,
+    money::{DOLLARS_HELP, parse_dollars},
     plan::{BACKEND_BUILTIN, BACKEND_COMMAND},
 };
 use pitcrew_model::{AgentRef, limits};
@@ -50,6 +51,18 @@ pub(super) fn set(
         "lease" => {
             let value = duration(text, limits::LEASE_MS_MAX)?;
             draft.lease_ms = Some(Found { value, origin });
+        }
+        "max_tokens" => {
+            let help = "write a whole number above zero";
+            let value = text.trim().parse::<u64>().ok().filter(|it| *it > 0);
+            let value = value.map_or_else(|| refused(format!("cannot be `{text}`"), help), Ok)?;
+            draft.max_tokens = Some(Found { value, origin });
+        }
+        "max_cost" => {
+            let value = parse_dollars(text);
+            let value =
+                value.or_else(|reason| refused(format!("is wrong: {reason}"), DOLLARS_HELP))?;
+            draft.max_cost_micros = Some(Found { value, origin });
         }
         "model" => {
             let (provider, name) = model::pair(text)?;

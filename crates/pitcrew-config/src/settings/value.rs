@@ -5,7 +5,7 @@ use crate::{
     backend::{self, BackendSettings},
     plan::PlanDefaults,
 };
-use pitcrew_model::{AgentRef, BACKEND_BUILTIN, limits};
+use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, limits};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
@@ -16,6 +16,8 @@ pub const SETTING_KEYS: &[&str] = &[
     "worktrees",
     "task_timeout",
     "lease",
+    "max_tokens",
+    "max_cost",
     "backends",
     "model",
 ];
@@ -33,6 +35,8 @@ pub struct Settings {
     pub task_timeout_ms: u64,
     /// How long an agent is kept while no orchestrator is there.
     pub lease_ms: u64,
+    /// What a plan may use that does not say.
+    pub caps: Caps,
     pub backends: BTreeMap<String, BackendSettings>,
     /// What the built-in agent works with where a task has words only.
     pub model: Option<ModelSettings>,
@@ -47,6 +51,7 @@ impl Default for Settings {
             worktrees: None,
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             lease_ms: limits::LEASE_MS_DEFAULT,
+            caps: Caps::NONE,
             backends: backend::known(),
             model: None,
         }
@@ -62,6 +67,7 @@ impl Settings {
             agent: self.agent.clone().or_else(own),
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: self.task_timeout_ms,
+            caps: self.caps,
             backends: self.backends.keys().cloned().collect(),
             model: self.model.as_ref().map(ModelSettings::title),
             ..PlanDefaults::default()

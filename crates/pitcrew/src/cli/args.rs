@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 use clap::{ArgAction, Args, Parser, Subcommand};
+use pitcrew_config::parse_dollars;
 use pitcrew_model::limits;
 use std::path::PathBuf;
 
@@ -208,6 +209,12 @@ pub struct RunArgs {
     /// How many agents may work at the same time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::AGENTS_MAX)))]
     pub max_agents: Option<u32>,
+    /// How many tokens the plan may use; at the end of them you are asked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+    /// How many US dollars the plan may cost, as far as its agents tell
+    #[arg(long, value_name = "USD", value_parser = parse_dollars)]
+    pub max_cost: Option<u64>,
     /// The branch or commit to start from; HEAD refuses uncommitted changes
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,

@@ -16,7 +16,7 @@ use crate::{
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_config::{IntentRequest, PlanDefaults, Severity, describe, intent_plan};
 use pitcrew_model::{
-    Approval, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
+    Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
     RequestId, Seq,
 };
 use pitcrew_views::{BoardView, Summary};
@@ -25,8 +25,10 @@ use std::path::{Path, PathBuf};
 pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let (defaults, chosen) = plan_defaults(&workspace.settings()?.0, Severity::Error);
-    let (spec, origin) = spec(&args, &defaults, output)?;
+    let (mut spec, origin) = spec(&args, &defaults, output)?;
     tell_chosen(&spec, &chosen, output);
+    let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
+    spec.head.caps = caps.or(spec.head.caps);
     if let Some(base) = &spec.head.base {
         workspace.require_commit(base)?;
     }
