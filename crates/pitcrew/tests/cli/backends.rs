@@ -73,7 +73,7 @@ fn an_agent_is_listed_with_its_place_its_version_and_its_login() {
     assert_eq!(codex["path"], link.display().to_string(), "{codex}");
     assert_eq!((&codex["on_path"], &codex["version"]), (&false.into(), &"3.2.1".into()), "{codex}");
     assert_eq!((&codex["login"]["found"], &codex["ready"]), (&"no".into(), &false.into()));
-    let login = put(&sandbox, ".codex/auth.json", "{\"tokens\": {}}");
+    let login = put(&sandbox, ".codex/auth.json", "{\"OPENAI_API_KEY\": \"sesame\"}");
     let codex = backend(&sandbox, "codex");
     assert_eq!(codex["login"]["by"], login.display().to_string());
     assert_eq!((&codex["ready"], &codex["default"]), (&true.into(), &true.into()), "{codex}");
@@ -237,7 +237,7 @@ answer '"error":{"code":-32000,"message":"Authentication required"}'
 cat >/dev/null
 "#,
     );
-    own(&sandbox, "asks", &format!("command = [{:?}]\nlogin = \"run `asks login`\"\n", asks));
+    own(&sandbox, "asks", &format!("command = [{asks:?}]\nlogin = \"run `asks login`\"\n"));
     let asks = sandbox.pitcrew(&["backends", "test", "asks"]).expect(9);
     asks.says("it is not logged in").says("log in: run `asks login`").says("browser");
     let all = sandbox.pitcrew(&["backends", "test", "asks", "ends", "--json"]).expect(9);
@@ -264,13 +264,13 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
         "orchestrator_completeTask",
         "mcp__pitcrew__orchestrator_complete_task",
     ];
-    let mut plan = String::from("name = \"spellings\"\n");
-    for (index, name) in names.iter().enumerate() {
-        plan += &format!(
+    let task = |(index, name): (usize, &&str)| {
+        format!(
             "[[task]]\nid = \"t{index}\"\nregion = \"r{index}\"\nscript = '''\nrun pitcrew tool {name} --json '{{\"summary\": \"by {name}\"}}'\n'''\n"
-        );
-    }
-    let plan = sandbox.plan(&plan);
+        )
+    };
+    let tasks: Vec<String> = names.iter().enumerate().map(task).collect();
+    let plan = sandbox.plan(&format!("name = \"spellings\"\n{}", tasks.concat()));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("3 of 3 completed");
     let said = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).stdout;
     assert!(said.contains("by copilot_orchestratorCompleteTask"), "{said}");

@@ -45,12 +45,6 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_request_without_an_agent_says_how_to_name_one() {
-    let sandbox = sandbox();
-    sandbox.pitcrew(&["run", "--task", "Explain it", "--yes"]).expect(2).notes("--agent");
-}
-
-#[test]
 fn a_script_that_cannot_be_run_is_refused_before_anything_runs() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
