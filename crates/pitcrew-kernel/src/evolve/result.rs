@@ -22,9 +22,7 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         }
         EffectResult::TurnEnded { worker, stop, usage, .. } => {
             quota::turn_ended(state, *worker, stop);
-            let is_current = state.workers[*worker].turn == Some(effect);
-            budget::turn_ended(state, *worker, is_current, *usage);
-            turn_ended(state, *worker, effect);
+            turn_ended(state, *worker, effect, *usage);
         }
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),
         EffectResult::WorkCollected { attempt, work } => {
@@ -92,8 +90,10 @@ fn keep(state: &mut State, result: &EffectResult, at: Timestamp) {
 }
 
 /// What the worker left at the end of its turn is kept, unless the work is taken anyway.
-fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId) {
-    if state.workers[worker].turn == Some(effect) {
+fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId, usage: Usage) {
+    let is_current = state.workers[worker].turn == Some(effect);
+    budget::turn_ended(state, worker, is_current, usage);
+    if is_current {
         let row = state.attempts.row(state.workers[worker].attempt);
         // At once: the clock of the next orchestrator may be behind this one.
         row.snapshot_due = row.claim.is_none().then_some(Timestamp(0));
