@@ -168,6 +168,10 @@ temperature = 1
                | ^^^^^^^^^^^
             help: possible: provider, name, endpoint, key_env, key_file, max_output_tokens, context_tokens, price_in, price_out, price_cached"#]],
     );
+}
+
+#[test]
+fn what_is_missing_or_no_setting_is_told_with_its_place() {
     check_error(
         &user("[model]\nprovider = \"openai-compatible\"\nname = \"x\"\nprice_out = 1"),
         &expect![[r#"
