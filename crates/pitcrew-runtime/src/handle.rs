@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 /// What the writer's thread is told.
 pub(crate) enum Message {
-    Input(Envelope),
+    Input(Box<Envelope>),
     /// Somebody looks at the state itself: what only the kernel knows is asked there.
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Nothing that comes after this is taken.
@@ -74,7 +74,7 @@ impl Handle {
 
     async fn send(&self, actor: Actor, body: InputBody, reply: Reply) {
         // A writer that is gone has no use for news: the effect stays open and is issued again.
-        self.inputs.send(Message::Input(Envelope { actor, body, reply })).await.ok();
+        self.inputs.send(Message::Input(Box::new(Envelope { actor, body, reply }))).await.ok();
     }
 
     /// What `CollectGarbage` would do now. Nothing when we are shutting down.

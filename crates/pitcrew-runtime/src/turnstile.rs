@@ -71,7 +71,7 @@ impl Turnstile {
             let (mut inputs, mut looks) = (Vec::new(), Vec::new());
             for message in messages.drain(..) {
                 match message {
-                    Message::Input(envelope) => inputs.push(envelope),
+                    Message::Input(envelope) => inputs.push(*envelope),
                     Message::Look(look) => looks.push(look),
                     Message::Stop => self.inputs.close(),
                 }
