@@ -28,6 +28,15 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Whether there is nothing in the structured part of an error that says more than its facts.
+    pub fn are_all_of(data: &Value) -> bool {
+        match data {
+            Value::Null => true,
+            Value::Object(members) => members.keys().all(|it| it == "errorKind" || it == "resetAt"),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
+        }
+    }
+
     /// `data` is the structured part of an error, `detail` its telling words.
     pub fn of(code: i64, data: &Value, detail: &str) -> Self {
         let words = ["errorKind", "kind", "type", "code", "status"];
@@ -224,6 +233,19 @@ mod tests {
         ] {
             assert_eq!(answered(&error, &[]), wanted, "{error}");
         }
+    }
+
+    #[test]
+    fn what_is_understood_is_not_shown() {
+        let shown = |data: &str| {
+            let frame = format!(r#"{{"id":1,"error":{{"code":1,"message":"no","data":{data}}}}}"#);
+            match Incoming::parse(&frame) {
+                Ok(Incoming::Answer { result: Err(error), .. }) => error.message,
+                frame => panic!("{frame:?}"),
+            }
+        };
+        assert_eq!(shown(r#"{"errorKind":"unknown"}"#), "no");
+        assert_eq!(shown(r#"{"errorName":"APIError"}"#), r#"no: {"errorName":"APIError"}"#);
     }
 
     #[test]

@@ -117,7 +117,8 @@ fn rpc_error(error: &Value) -> RpcError {
     let told = [data, &data["details"], &data["message"]].into_iter().find_map(Value::as_str);
     let detail = match told {
         Some(detail) => format!(": {detail}"),
-        None if data.is_null() => String::new(),
+        // What is understood anyway is not shown.
+        None if Facts::are_all_of(data) => String::new(),
         None => format!(": {data}"),
     };
     let code = error["code"].as_i64().unwrap_or(0);
