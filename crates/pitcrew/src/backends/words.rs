@@ -42,8 +42,12 @@ impl Looked {
                 Some((reason, help))
             }
             Program::Missing => {
-                let places = "neither on your PATH nor where npm and others install";
-                Some((format!("`{program}` is {places}"), help))
+                let where_not = if program.contains('/') {
+                    "is no program that you may execute"
+                } else {
+                    "is neither on your PATH nor where npm and others install"
+                };
+                Some((format!("`{program}` {where_not}"), help))
             }
         }
     }

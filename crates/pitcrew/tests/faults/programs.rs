@@ -3,30 +3,39 @@
 use crate::support::*;
 use pitcrew_model::{Failure, TaskStatus};
 use pitcrew_testkit::{PATIENCE, Process, eventually};
+use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
 /// S0-018, S0-026, S2-072: the sibling completes, and the fault is a failed result with a reason.
 #[test]
-fn a_program_that_does_not_exist_fails_its_task_only() {
+fn a_program_that_cannot_be_started_fails_its_task_only() {
     let sandbox = sandbox();
-    backend(&sandbox, "missing", &["/no/such/agent", "--acp"]);
+    let file = sandbox.root().join("without-interpreter");
+    std::fs::write(&file, "#!/no/such/interpreter\n").expect("a file");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("a program");
+    backend(&sandbox, "broken", &[&file.display().to_string(), "--acp"]);
     let failure = failure_beside_a_sibling(
         &sandbox,
-        "agent = \"missing\"\nprompt = \"Do it.\"\nmax_attempts = 3",
+        "agent = \"broken\"\nprompt = \"Do it.\"\nmax_attempts = 3",
     );
     let Failure::AgentMissing { program, message } = &failure else { panic!("{failure:?}") };
-    assert!(program.contains("/no/such/agent"), "{program}: {message}");
+    assert!(program.contains("without-interpreter"), "{program}: {message}");
     // Nothing gets better by trying again.
     assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
 }
 
 #[test]
-fn a_program_that_may_not_be_executed_fails_its_task_only() {
+fn a_program_that_is_not_there_is_refused_before_anything_runs() {
     let sandbox = sandbox();
     let file = sandbox.root().join("not-executable");
     std::fs::write(&file, "#!/bin/sh\n").expect("a file");
+    backend(&sandbox, "missing", &["/no/such/agent", "--acp"]);
     backend(&sandbox, "locked", &[&file.display().to_string()]);
-    let failure = failure_beside_a_sibling(&sandbox, "agent = \"locked\"\nprompt = \"Do it.\"");
-    assert!(matches!(failure, Failure::AgentMissing { .. }), "{failure:?}");
+    for (name, program) in [("missing", "/no/such/agent"), ("locked", "not-executable")] {
+        let task = format!("agent = \"{name}\"\nprompt = \"Do it.\"");
+        let plan = sandbox.plan(&beside_a_sibling(&task));
+        let refused = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2);
+        refused.notes(&format!("needs `{name}`, which is not installed")).notes(program);
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn an_agent_that_refuses_to_open_a_session_fails_its_task_only() {
     let refuse = r#"while read -r line; do id=$(printf '%s' "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"please log in first"}}\n' "$id"; done"#;
     backend(&sandbox, "closed", &["sh", "-c", refuse]);
     let failure = failure_beside_a_sibling(&sandbox, "agent = \"closed\"\nprompt = \"Do it.\"");
-    let Failure::Protocol { message } = &failure else { panic!("{failure:?}") };
+    let Failure::Auth { message } = &failure else { panic!("{failure:?}") };
     assert!(message.contains("please log in first"), "{message}");
 }
 
