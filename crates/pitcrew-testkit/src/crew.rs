@@ -13,7 +13,7 @@ mod memory;
 pub use finding::{Aspect, Findings};
 pub use memory::PeakMemory;
 pub use plan::{Cast, four_tasks};
-pub use start::{Starts, starts};
+pub use start::{Kind, Starts, starts};
 pub use trouble::{Trouble, trouble};
 
 use crate::{RealAgent, Sandbox, model::ModelServer, within};
@@ -38,6 +38,9 @@ impl Crew {
         for agent in agents {
             agent.join(&mut sandbox, &model.url());
         }
+        // The built-in agent is always there.
+        sandbox.set("PITCREW_MODEL", "openai/scripted");
+        sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", model.url()));
         Self { sandbox, model, patience }
     }
 

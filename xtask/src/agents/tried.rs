@@ -8,26 +8,26 @@ const DOCUMENT: &str = "docs/agents-tested.md";
 
 /// Tries these and shows what they can do.
 pub fn some(agents: &[&Agent]) -> Result<(), Failure> {
-    print!("{}", measured(agents)?);
+    let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
+    print!("{}", measured(agents, &names)?);
     Ok(())
 }
 
-/// Tries all and writes the document.
+/// Tries all, the built-in one too, and writes the document.
 pub fn all(agents: &[Agent]) -> Result<(), Failure> {
-    let document = measured(&agents.iter().collect::<Vec<_>>())?;
+    let document = measured(&agents.iter().collect::<Vec<_>>(), &[])?;
     fs::write(root().join(DOCUMENT), document)
         .map_err(|error| Failure(format!("`{DOCUMENT}` cannot be written: {error}")))?;
     println!("{DOCUMENT} is written");
     Ok(())
 }
 
-fn measured(agents: &[&Agent]) -> Result<String, Failure> {
+fn measured(agents: &[&Agent], names: &[&str]) -> Result<String, Failure> {
     // One that cannot be installed is in the table, with the reason.
     if let Err(failure) = install::install(agents) {
         println!("WARNING {failure}");
     }
     run_cargo(&["build", "--quiet", "--package", "pitcrew", "--bin", "pitcrew"], &[])?;
-    let mut words = vec!["run", "--quiet", "--package", "pitcrew", "--example", "try_agents", "--"];
-    words.extend(agents.iter().map(|it| it.name.as_str()));
-    program::read(program::cargo(), &words)
+    let run = ["run", "--quiet", "--package", "pitcrew", "--example", "try_agents", "--"];
+    program::read(program::cargo(), &[&run[..], names].concat())
 }

@@ -53,13 +53,15 @@ fn largest_agent_kib(root: &str) -> u64 {
     shims.map(|shim| below(shim, &all)).max().unwrap_or(0)
 }
 
-/// The memory of all descendants that are not programs of ours.
+/// The memory of all descendants that are not programs of ours, but for the built-in agent.
 fn below(parent: u32, all: &HashMap<u32, Seen>) -> u64 {
     let children = all.iter().filter(|(_, it)| it.parent == parent);
     children
         .map(|(pid, it)| {
-            let ours = it.arguments.split(' ').next().is_some_and(|it| it.ends_with("/pitcrew"));
-            (if ours { 0 } else { it.resident_kib }) + below(*pid, all)
+            let mut words = it.arguments.split(' ');
+            let is_ours = words.next().is_some_and(|it| it.ends_with("/pitcrew"));
+            let is_tool = is_ours && words.next() != Some("agent");
+            (if is_tool { 0 } else { it.resident_kib }) + below(*pid, all)
         })
         .sum()
 }

@@ -24,12 +24,11 @@ name = "four tasks"
 
 [[task]]
 id = "built-in"
+agent = "builtin"
 region = "ui"
-script = '''
-write ui/three.txt <<END
-three
-END
-complete wrote it
+prompt = '''
+@write ui/three.txt three
+@complete wrote it
 '''
 
 [[task]]

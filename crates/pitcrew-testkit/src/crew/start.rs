@@ -11,14 +11,21 @@ pub struct Starts {
     pub new_session: Vec<u64>,
 }
 
-pub fn starts(sandbox: &Sandbox) -> Starts {
+/// Of agents that are programs of their own, or of the built-in one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Program,
+    BuiltIn,
+}
+
+pub fn starts(sandbox: &Sandbox, kind: Kind) -> Starts {
     let mut starts = Starts::default();
     let attempts = sandbox.states().into_iter().map(|it| it.join("attempts"));
     let folders = attempts.filter_map(|it| fs::read_dir(it).ok()).flatten().flatten();
     for folder in folders {
         let spool = fs::read_to_string(folder.path().join("spool.ndjson")).unwrap_or_default();
-        // The built-in agent is ours.
-        if !spool.contains(r#"\"name\":\"pitcrew-agent\""#) {
+        let is_builtin = spool.contains(r#"\"name\":\"pitcrew-agent\""#);
+        if is_builtin == (kind == Kind::BuiltIn) {
             read(&spool, &mut starts);
         }
     }

@@ -153,11 +153,15 @@ impl ModelServer {
         log.answers.iter().filter(|it| it.0.contains(text) && it.1 == 0).count()
     }
 
-    /// How many tokens the answers to prompts with this text said that they took: in, and out.
+    /// How many tokens the answers to prompts with this text said that they took: in, and out. A
+    /// step that is asked for twice counts once: some agents ask again for purposes of their own.
     pub fn tokens_told(&self, text: &str) -> (u64, u64) {
         let log = self.seen.log();
-        let told = log.answers.iter().filter(|it| it.0.contains(text)).map(|it| it.2);
-        told.fold((0, 0), |sum, it| (sum.0 + it.input, sum.1 + it.output))
+        let told = log.answers.iter().filter(|it| it.0.contains(text));
+        let steps: HashMap<(&str, usize), Tokens> = told
+            .map(|(prompt, done_count, tokens)| ((prompt.as_str(), *done_count), *tokens))
+            .collect();
+        steps.values().fold((0, 0), |sum, it| (sum.0 + it.input, sum.1 + it.output))
     }
 
     /// Waits for its end, which never comes by itself.

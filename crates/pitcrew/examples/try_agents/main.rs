@@ -18,7 +18,8 @@ fn main() -> Outcome<()> {
     if let ["--trial", agent, trial] = words[..] {
         return trial::run_here(agent, Trial::named(trial).ok_or("there is no such trial")?);
     }
-    let names = if words.is_empty() { RealAgent::names() } else { words };
+    let all = || [vec![trial::BUILTIN], RealAgent::names()].concat();
+    let names = if words.is_empty() { all() } else { words };
     let tried: Vec<Tried> = names.into_iter().map(trial::try_agent).collect();
     print!("{}", document::write(&tried));
     Ok(())

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use pitcrew_testkit::{
     Process, RealAgent,
-    crew::{Cast, Crew, Findings, PeakMemory, Trouble, four_tasks, starts, trouble},
+    crew::{Cast, Crew, Findings, Kind, PeakMemory, Trouble, four_tasks, starts, trouble},
     offline_command, within,
 };
 use rustix::process::Signal;
@@ -54,16 +54,20 @@ pub struct Tried {
     pub broken: Vec<String>,
 }
 
+/// The agent that is part of Pitcrew.
+pub const BUILTIN: &str = "builtin";
+
 pub fn try_agent(name: &str) -> Tried {
-    let agent = match RealAgent::find(name) {
-        Ok(agent) => agent,
+    let found = RealAgent::find(name).map(|it| it.version);
+    let version = match found {
+        Ok(version) => version.to_owned(),
+        Err(_) if name == BUILTIN => env!("CARGO_PKG_VERSION").to_owned(),
         Err(reason) => {
             eprintln!("MISSING {name}: {reason}");
             let missing = Some(reason);
             return Tried { name: name.to_owned(), missing, ..Tried::default() };
         }
     };
-    let version = agent.version.to_owned();
     let mut tried = Tried { name: name.to_owned(), version, ..Tried::default() };
     for trial in Trial::ALL {
         eprintln!("== {name}: {}", trial.name());
@@ -124,7 +128,10 @@ pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
 }
 
 fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
-    let agent = RealAgent::find(name)?;
+    let (agents, kind) = match name {
+        BUILTIN => (Vec::new(), Kind::BuiltIn),
+        _ => (vec![RealAgent::find(name)?], Kind::Program),
+    };
     let patience = match trial {
         Trial::Plan => STEP_TIME_MAX,
         Trial::Trouble(_) => REFUSAL_TIME_MAX,
@@ -132,13 +139,13 @@ fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
     let this = std::env::current_exe()?;
     let folder = this.ancestors().nth(2).ok_or("examples are in a folder of the profile")?;
     let binary = folder.join("pitcrew").canonicalize()?;
-    let crew = Crew::new(binary.to_str().ok_or("not UTF-8")?, &[agent], patience);
+    let crew = Crew::new(binary.to_str().ok_or("not UTF-8")?, &agents, patience);
     let memory = PeakMemory::watch(&crew.sandbox);
     let findings = match trial {
         Trial::Plan => four_tasks(&crew, Cast { mends: name, asks: name, strays: name }),
         Trial::Trouble(which) => trouble(&crew, name, which),
     };
-    let starts = starts(&crew.sandbox);
+    let starts = starts(&crew.sandbox, kind);
     let range = |of: &[u64]| Some((*of.iter().min()?, *of.iter().max()?));
     Ok(Tried {
         findings,
