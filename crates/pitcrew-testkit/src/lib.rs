@@ -26,7 +26,7 @@ pub use finished::Finished;
 pub use memory::memory_peak;
 pub use offline::{can_be_offline, is_offline, offline, offline_command};
 pub use process::Process;
-pub use python::python;
+pub use python::{BOMBS, python};
 pub use running::Running;
 pub use sandbox::Sandbox;
 pub use terminal::Terminal;

@@ -1,6 +1,9 @@
-//! The interpreter that scripted agents are run with.
+//! The interpreter that scripted agents are run with, and the worst of them.
 
 use std::process::Command;
+
+/// A program that starts processes without end, where the system limits their number.
+pub const BOMBS: &str = include_str!("../bombs.py");
 
 /// The interpreter itself: what is first on the path may be a wrapper that needs a home.
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]

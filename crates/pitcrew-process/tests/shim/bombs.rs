@@ -13,7 +13,7 @@ const END_MAX: Duration = Duration::from_secs(10);
 async fn ends(kind: &str) {
     let mut fixture = Fixture::new("");
     let program = fixture.cwd().join("bombs.py");
-    fs::write(&program, include_str!("bombs.py")).unwrap();
+    fs::write(&program, pitcrew_testkit::BOMBS).unwrap();
     fixture.spec.argv = vec![pitcrew_testkit::python(), program.display().to_string(), kind.into()];
     let lifeline = Lifeline::new(&fixture.cwd().join("lifeline"));
     let (handle, mut events) = fixture.start().await;

@@ -3,7 +3,13 @@
 use crate::support::*;
 use pitcrew_model::{Failure, RefusalKind, TaskStatus};
 use pitcrew_testkit::{Finished, Process, Sandbox, eventually};
-use std::{collections::BTreeMap, fs, path::PathBuf, thread};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// What an orchestrator or a shim may need more because of an agent.
 const GROWTH_KIB_MAX: u64 = 64 * 1_024;
@@ -94,6 +100,40 @@ fn processes_that_never_stay_the_same_end_with_their_agent() {
     let task = "agent = \"rogue\"\nprompt = \"fault:breeds core\"";
     completes_beside_a_sibling(&sandbox, task);
     nothing_is_left(&sandbox, &held);
+}
+
+/// Much more than it takes, with all that a command takes besides: the machine is busy with the bomb.
+const BOMB_END_MAX: Duration = Duration::from_secs(30);
+
+/// S0-018: as many processes as the system allows, which start more at any moment. The sibling works
+/// while they do, commands are answered, and when the agent is stopped they are gone.
+#[test]
+fn a_fork_bomb_costs_its_own_task_only() {
+    let sandbox = sandbox();
+    let held = rogue(&sandbox);
+    fs::write(sandbox.root().join("bombs.py"), pitcrew_testkit::BOMBS).expect("a file");
+    let told = sandbox.root().join("held.bomb/told");
+    let sibling =
+        format!("until [ -s '{}' ]; do sleep 0.05; done; echo done > ui/done.txt", told.display());
+    let bomb = rogue_task("forks_without_end", "core", "max_attempts = 1\n");
+    let plan = sandbox.plan(&format!(
+        "name = \"bomb\"\n{bomb}[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"{sibling}\"\n"
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "sibling", TaskStatus::Completed);
+    let told = fs::read_to_string(told).expect("the bomb says what it met");
+    if told.trim() != "limited" {
+        return skipped("floods::a_fork_bomb_costs_its_own_task_only", told.trim());
+    }
+    assert!(holders(&sandbox.root().join("held.bomb/lifeline")).len() > 10, "it goes on");
+    let began = Instant::now();
+    sandbox.pitcrew(&["cancel", "forks_without_end"]).expect(0);
+    await_task(&sandbox, "forks_without_end", TaskStatus::Cancelled);
+    nothing_is_left(&sandbox, &held);
+    assert_eq!(holders(&sandbox.root().join("held.bomb/lifeline")), Vec::<PathBuf>::new());
+    let took = began.elapsed();
+    eprintln!("the bomb was gone {took:?} after the order");
+    assert!(took < BOMB_END_MAX, "{took:?}");
 }
 
 #[test]

@@ -203,6 +203,16 @@ def breeds(_):
     work()
 
 
+def forks_without_end(_):
+    """In a process of its own, which says beside the held file what came of it."""
+    folder = f"{HELD}.bomb"
+    os.makedirs(folder)
+    program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "bombs.py")
+    with open(os.path.join(folder, "told"), "w") as told:
+        subprocess.Popen([sys.executable, program, "sessions"], cwd=folder, stdout=told)
+    wait_for_ever()
+
+
 def writes_more_than_it_may(_):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     os.makedirs(region(), exist_ok=True)

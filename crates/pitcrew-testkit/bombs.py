@@ -67,7 +67,7 @@ def bomb():
 UNTIL = time.monotonic() + 60
 STARTED = os.open("started", os.O_RDWR | os.O_CREAT | os.O_APPEND)
 REFUSED = os.open("refused", os.O_RDWR | os.O_CREAT | os.O_APPEND)
-os.open("lifeline", os.O_WRONLY)
+os.open("lifeline", os.O_WRONLY | os.O_CREAT)
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 try:
