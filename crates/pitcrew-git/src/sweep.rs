@@ -34,6 +34,10 @@ pub(crate) fn sweep(vault: &Path) {
     collect(&vault.join("refs"), &is_lock, &mut left);
     collect(&vault.join("objects"), &is_half_written, &mut left);
     left.retain(|it| files::is_there(it));
+    // Git closes some of them as soon as it has them.
+    if left.is_empty() || holders::is_git_at_work(vault) {
+        return;
+    }
     for path in left {
         if holders::who_has_open(&path).is_some() {
             continue;
@@ -118,12 +122,14 @@ mod tests {
                 thread::yield_now();
             }
             let (is_locked, is_open) = (lock.exists(), holders::who_has_open(&lock).is_some());
+            sweep(&vault);
+            let is_swept = !lock.exists();
             let is_removed = remove_left_lock(&vault, &lock);
             let stays = lock.exists();
             fs::remove_file(&waiting).expect("it waits");
             assert!(delete.join().expect("it ends").success());
             assert!(is_locked && !is_open);
-            assert!(!is_removed && stays);
+            assert!(!is_swept && !is_removed && stays);
         });
         write(&lock, "");
         assert!(remove_left_lock(&vault, &lock), "nobody is there any more");

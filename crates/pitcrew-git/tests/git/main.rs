@@ -15,6 +15,7 @@ mod verify;
 mod land;
 mod land_busy;
 mod locks;
+mod tidy;
 mod snapshots;
 mod restore;
 mod remove;
