@@ -35,7 +35,7 @@ impl fmt::Display for Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Failure {
-    /// The checkout could not be made.
+    /// The checkout could not be made, or is gone.
     Checkout {
         message: String,
     },
@@ -262,7 +262,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Checkout { message } => write!(f, "the checkout could not be made: {message}"),
+            Self::Checkout { message } => write!(f, "the checkout cannot be used: {message}"),
             Self::Setup { command, code, .. } => {
                 write!(f, "setup `{command}` {}", ended(*code))
             }

@@ -69,6 +69,9 @@ pub struct NotCompleted {
     pub key: String,
     pub status: TaskStatus,
     pub reason: String,
+    /// States of its work that can be restored.
+    #[serde(default)]
+    pub kept_count: u64,
 }
 
 impl Summary {
@@ -139,6 +142,7 @@ impl NotCompleted {
             key: task.key.clone(),
             status: task.status,
             reason: task.reason.clone().unwrap_or_default(),
+            kept_count: task.attempts.iter().map(|it| it.kept_count).fold(0, u64::saturating_add),
         }
     }
 }

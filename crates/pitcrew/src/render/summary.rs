@@ -85,6 +85,9 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
     // Nothing of a cancelled plan is taken up again.
     let is_over = plan == PlanStatus::Cancelled;
     let todo = match task.status {
+        TaskStatus::Failed | TaskStatus::Cancelled if is_over && task.kept_count > 0 => {
+            format!("pitcrew logs {id}; pitcrew restore {id}")
+        }
         TaskStatus::Failed | TaskStatus::Cancelled if is_over => format!("pitcrew logs {id}"),
         TaskStatus::Partial if is_over => format!("pitcrew diff {id}"),
         TaskStatus::Failed | TaskStatus::Cancelled => {

@@ -112,7 +112,9 @@ fn cancelled_and_abandoned_work_can_be_restored() {
     eventually("the agent has written", || {
         (fs::read(format!("{path}/core/bytes")).ok()? == b"a\0b\xff").then_some(())
     });
-    sandbox.pitcrew(&["cancel", "task-1"]).expect(0);
+    sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
+    await_snapshots(&sandbox, 1);
+    sandbox.pitcrew(&["watch", "plan-1"]).says("pitcrew logs task-1; pitcrew restore task-1");
     eventually("the work is saved", || {
         let given_up = sandbox.pitcrew(&["abandon", "task-1"]);
         (given_up.code == Some(0)).then_some(())

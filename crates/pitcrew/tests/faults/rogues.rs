@@ -22,7 +22,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("closes_its_input", "completed"),
     ("closes_its_output", "the agent ended before its turn: signal 15"),
     ("leaves_its_folder", "completed"),
-    ("deletes_its_tree", "is gone"),
+    ("deletes_its_tree", "the checkout cannot be used"),
     ("deletes_its_git_folder", "completed"),
     ("leaves_its_git_locked", "completed"),
     ("leaves_a_daemon", "completed"),
