@@ -33,22 +33,23 @@ fn many_loose_objects_become_a_pack_and_few_stay_as_they_are() {
     for number in 0..MANY {
         let path = folder.join(number.to_string());
         write(&path, format!("{number}\n"));
-        paths += &format!("{}\n", path.display());
+        paths += &path.display().to_string();
+        paths += "\n";
     }
     let place = vault.layout().vault.clone();
     let hashed = lab.try_git(&place, &["hash-object", "-w", "--stdin-paths"], paths);
     assert!(hashed.success(), "{}", String::from_utf8_lossy(&hashed.stderr));
     // Some are needed, and most are nobody's yet: an import that is under way may have made them.
     let blobs = String::from_utf8(hashed.stdout).unwrap();
-    let entries: String =
+    let entries: Vec<String> =
         blobs.lines().take(MANY / 2).map(|it| format!("100644 blob {it}\t{it}\n")).collect();
-    let tree = lab.try_git(&place, &["mktree"], entries);
+    let tree = lab.try_git(&place, &["mktree"], entries.concat());
     let tree = String::from_utf8(tree.stdout).unwrap();
     lab.vault_git(&vault, &["update-ref", "refs/pitcrew/kept/many", tree.trim()]);
     let before = objects(&lab, &vault);
 
     let packed = vault.tidy(&lab.cancel).unwrap();
-    assert!(packed as usize >= MANY / 2, "{packed} went into a pack");
+    assert!(packed >= MANY as u64 / 2, "{packed} went into a pack");
     assert_eq!(objects(&lab, &vault), before, "nothing is forgotten");
     assert!(packs_count(&place) >= 1);
     lab.vault_git(&vault, &["fsck", "--strict", "--no-dangling"]);
