@@ -215,4 +215,55 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "a plan that has to be approved is opened as soon as it is there";
         "    let given = it.approval == Approval::Given && actor == Actor::Person;" =>
         "    let given = it.approval == Approval::Given || it.spec.tasks.len() > 1;"
+
+    "a limit is over early" in "crates/pitcrew-kernel/src/settle.rs":
+        "whoever waits for a provider is woken a minute before the time that was told";
+        "    let is_over = |it: Timestamp| it <= now;" =>
+        "    let is_over = |it: Timestamp| it <= now.plus(60_000);"
+
+    "a limit stops only who met it" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "the other tasks of the backend start, and meet the limit one by one";
+        "runs && self.held_vendor(task).is_none() && !self.is_over_budget(task) =>" =>
+        "runs && !self.is_over_budget(task) =>"
+
+    "who met a limit is forgotten" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "a worker is parked with nothing that it could go on with";
+        "            go_on_after(it, TurnCause::QuotaOver);\n" => ""
+
+    "a limit costs an attempt" in "crates/pitcrew-kernel/src/state.rs":
+        "a task whose agent could not be started for a limit fails after three of them";
+        "        matches!(failure, Failure::Interrupted | Failure::Quota { .. })\n" =>
+        "        matches!(failure, Failure::Interrupted)\n"
+
+    "a task starts over its cap" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "only workers are stopped by a cap, and the next attempt goes on using";
+        "runs && self.held_vendor(task).is_none() && !self.is_over_budget(task) =>" =>
+        "runs && self.held_vendor(task).is_none() =>"
+
+    "a cap stops one worker" in "crates/pitcrew-kernel/src/settle/budget.rs":
+        "the cap of a plan interrupts the worker that reached it, and the others go on";
+        "    for worker in state.workers_in(scope) {" =>
+        "    for worker in state.workers_in(scope).take(1) {"
+
+    "what was told is counted again at the end" in "crates/pitcrew-kernel/src/evolve/budget.rs":
+        "the end of a turn tells the whole, and what was told on the way is in it";
+        "        count(state, worker, told, told.at_least(usage));" =>
+        "        count(state, worker, Usage::NONE, told.at_least(usage));"
+
+    "usage can shrink" in "crates/pitcrew-kernel/src/decide/budget.rs":
+        "an agent that tells less than before gets it back";
+        "    let usage = it.told.at_least(usage);" => ""
+
+    "more is granted than was asked for" in "crates/pitcrew-kernel/src/evolve/budget.rs":
+        "denying raises the cap too";
+        "    if to == RequestStatus::Approved {" => "    if to != RequestStatus::AtUser {"
+
+    "nobody takes a question back" in "crates/pitcrew-kernel/src/settle.rs":
+        "a person is asked for more for the sake of what was cancelled";
+        "        .or_else(|| budget::withdraw(state))\n" => ""
+
+    "who is done waits at its cap" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "a worker that is done and waits for a last answer is never let go on";
+        "!(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))" =>
+        "!self.is_over_budget(&self.tasks[attempt.task])"
 );

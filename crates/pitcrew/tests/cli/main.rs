@@ -7,6 +7,7 @@ mod backends;
 mod plan_file;
 mod run;
 mod model;
+mod caps;
 mod decide;
 mod steer;
 mod finish;

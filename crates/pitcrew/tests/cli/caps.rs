@@ -1,0 +1,113 @@
+//! What plans may use, and the limits of providers, with a model that says what it takes.
+
+use crate::support::*;
+use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
+
+/// The first turn takes 3311 tokens and ends without a word of completion.
+const PLAN: &str = r#"
+name = "caps"
+
+[[task]]
+id = "port"
+agent = "builtin"
+region = "core"
+prompt = """
+Write down the port.
+@usage 10 1
+@write core/port.txt 8080
+@usage 3000 300
+@say that is all
+@when paused in the middle
+@usage 10 1
+@complete wrote the port
+@when only reminder
+@usage 10 1
+@complete forgot to say so
+@when did not succeed
+@usage 10 1
+@complete it was there already
+"""
+"#;
+
+fn with_model(server: &ModelServer) -> Sandbox {
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_MODEL", "anthropic/scripted");
+    sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", server.url()));
+    sandbox.set("ANTHROPIC_API_KEY", "a-key");
+    sandbox
+}
+
+/// S0-009: the worker waits with its work kept, and goes on when a person grants more. The summary
+/// says what each backend took, and that supervision took nothing.
+#[test]
+fn a_plan_that_has_used_its_tokens_waits_for_a_person() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let run = ["run", &sandbox.plan(PLAN), "--yes", "--detach", "--max-tokens", "2000"];
+    sandbox.pitcrew(&run).expect(0);
+    let request = await_request(&sandbox);
+    assert_eq!(text(&request["ask"]["kind"]), "budget", "{request}");
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    assert!(inbox.stdout.contains("plan-1 has used 3311 of 2000 tokens"), "{inbox}");
+    let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
+    assert!(status.stdout.contains("may it use more? request-1"), "{status}");
+    eventually("what it wrote is kept", || {
+        let kept = sandbox.pitcrew(&["restore", "task-1", "--list"]).expect(0);
+        kept.stdout.contains("1 file").then_some(())
+    });
+    sandbox.pitcrew(&["approve", "request-1"]).expect(0);
+    await_task(&sandbox, "port", "completed");
+    let watched = sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
+    for words in ["builtin", "3020", "302", "supervision"] {
+        assert!(watched.stdout.contains(words), "{words}: {watched}");
+    }
+    let board = sandbox.pitcrew(&["status", "plan-1", "--json"]).expect(0).json();
+    assert_eq!(board["plans"][0]["vendors"]["builtin"]["tokens_out"], 302, "{board}");
+    assert_eq!(board["plans"][0]["caps"][0]["cap"], 5_311, "{board}");
+}
+
+#[test]
+fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let plan = PLAN.replace("region = \"core\"", "region = \"core\"\nmax_tokens = 2_000");
+    sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
+    await_request(&sandbox);
+    sandbox.pitcrew(&["deny", "request-1"]).expect(0);
+    await_task(&sandbox, "port", "failed");
+    let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
+    assert!(status.stdout.contains("and no more was granted"), "{status}");
+    eventually("what it left is put away", || {
+        sandbox.pitcrew(&["retry", "task-1"]).code.filter(|it| *it == 0)
+    });
+    assert_eq!(text(&await_request(&sandbox)["id"]), "request-2");
+    sandbox.pitcrew(&["approve", "request-2"]).expect(0);
+    await_task(&sandbox, "port", "completed");
+}
+
+#[test]
+fn little_that_is_left_is_told_while_the_plan_runs() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let run = ["run", &sandbox.plan(PLAN), "--yes", "--max-tokens", "4000"];
+    let ran = sandbox.pitcrew(&run).expect(0);
+    ran.notes("plan-1 has used 3311 of 4000 tokens");
+}
+
+/// The worker waits until then, or until a person does not.
+#[test]
+fn a_limit_of_the_provider_is_waited_for() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let plan = PLAN
+        .replace("@usage 3000 300\n@say that is all", "@fail 429 once reset=30m slow down")
+        .replace("@when only reminder", "@when limit that stopped you is over");
+    sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
+    let waits = eventually("the task waits for the limit", || {
+        let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
+        status.stdout.contains("waits for the limit of builtin until").then_some(status)
+    });
+    assert!(waits.stdout.contains("UTC"), "{waits}");
+    sandbox.pitcrew(&["retry", "task-1"]).expect(0);
+    await_task(&sandbox, "port", "completed");
+}
