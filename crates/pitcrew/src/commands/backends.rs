@@ -12,7 +12,10 @@ use crate::{
     report::Report,
     workspace::settings_here,
 };
-use pitcrew_config::{LoginFound, Origins, Settings, printable, suggestion};
+use pitcrew_config::{
+    BACKEND_BUILTIN, LoginFound, ModelSettings, Origins, Settings, printable, suggestion,
+};
+use pitcrew_model::AgentRef;
 use serde_json::{Value, json};
 
 pub async fn run(args: BackendsArgs, output: Output) -> Done {
@@ -29,16 +32,29 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
     looked.sort_by_key(|it| (!it.is_ready(), it.found().is_none(), it.name.clone()));
     let versions = versions(&looked);
     let version = |it: &Looked| versions.get(&it.name).cloned();
+    let model = settings.model.as_ref().map(ModelSettings::title);
+    let is_builtin = chosen.agent().is_some_and(|it| *it == AgentRef::backend(BACKEND_BUILTIN));
     if args.output.json {
+        let builtin = json!({ "model": model, "default": is_builtin });
         let list = looked.iter().map(|it| as_json(it, versions.get(&it.name), &chosen));
         let list: Vec<Value> = list.collect();
         let agent = chosen.agent().map(ToString::to_string);
-        output.json(&json!({ "default": agent, "backends": list }))?;
+        output.json(&json!({ "default": agent, "builtin": builtin, "backends": list }))?;
         return Ok(Exit::Success);
     }
     let mut table = Table::new(&[Align::Left; 5]);
     let head = ["  backend", "program", "version", "login", ""];
     table.row(head.map(|it| output.out.dim(it)));
+    let mark = if is_builtin { "*" } else { " " };
+    let model =
+        model.map_or_else(|| "no model is set".into(), |it| format!("model {}", printable(&it)));
+    table.row([
+        format!("{mark} builtin"),
+        "part of pitcrew".into(),
+        String::new(),
+        model,
+        String::new(),
+    ]);
     for it in &looked {
         table.row(row(it, version(it), &chosen, output));
     }

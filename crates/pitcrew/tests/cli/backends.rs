@@ -186,6 +186,21 @@ fn with_no_agent_the_message_says_what_to_install_and_what_works_without() {
 }
 
 #[test]
+fn a_model_makes_the_built_in_agent_the_one_that_needs_no_name() {
+    let mut sandbox = machine();
+    stand_in(&sandbox, "scribe");
+    sandbox.pitcrew(&["backends"]).expect(0).says("builtin").says("no model is set");
+    sandbox.set("PITCREW_MODEL", "anthropic/some-model");
+    let shown = sandbox.pitcrew(&["backends"]).expect(0).says("* builtin").says("some-model");
+    assert!(!shown.stdout.contains("* scribe"), "{shown}");
+    let listed = sandbox.pitcrew(&["backends", "--json"]).expect(0).json();
+    assert_eq!(
+        (&listed["default"], &listed["builtin"]["default"]),
+        (&"builtin".into(), &true.into())
+    );
+}
+
+#[test]
 fn a_plan_that_names_a_missing_agent_is_refused_before_it_exists() {
     let sandbox = machine();
     stand_in(&sandbox, "scribe");
