@@ -157,6 +157,12 @@ impl Call<'_> {
         self
     }
 
+    #[must_use]
+    pub(crate) fn stdin_file(mut self, path: &Path, from: u64) -> Self {
+        self.run = self.run.stdin_file(path, from);
+        self
+    }
+
     /// Runs it; every exit code is an answer.
     pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
         let Self { command, trust, options, mut run } = self;

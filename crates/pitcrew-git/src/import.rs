@@ -12,22 +12,6 @@ use crate::{
 use pitcrew_model::{Refusal, RefusalKind};
 use std::path::{Path, PathBuf};
 
-/// Oddities of objects that git only warns of. None of them is made by an honest git.
-const STRICT: [&str; 12] = [
-    "badFilemode",
-    "zeroPaddedFilemode",
-    "hasDot",
-    "hasDotdot",
-    "hasDotgit",
-    "fullPathname",
-    "emptyName",
-    "nullSha1",
-    "largePathname",
-    "gitmodulesSymlink",
-    "gitattributesSymlink",
-    "gitignoreSymlink",
-];
-
 /// Whether objects are checked on their way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checking {
@@ -103,17 +87,13 @@ impl Snapshot<'_> {
     }
 
     fn fetch(&self, bundle: &Path, to: &str, checking: Checking) -> Result<(), GitError> {
-        let mut fetch = self.vault.call("fetch").config("fetch.unpackLimit=1");
-        match checking {
-            Checking::Strict => {
-                fetch = fetch.config("transfer.fsckObjects=true");
-                for name in STRICT {
-                    fetch = fetch.config(&format!("fetch.fsck.{name}=error"));
-                }
-            }
-            Checking::Off => fetch = fetch.config("transfer.fsckObjects=false"),
+        if checking == Checking::Strict {
+            self.vault.take_pack(bundle, self.cancel)?;
         }
-        fetch
+        self.vault
+            .call("fetch")
+            .config("fetch.unpackLimit=1")
+            .config("transfer.fsckObjects=false")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .arg("--no-recurse-submodules")
             .arg(bundle)

@@ -28,6 +28,7 @@ mod prepare_checkout;
 mod snapshot;
 mod add_all;
 mod nested;
+mod take_pack;
 mod import;
 mod changes;
 mod gate;

@@ -129,12 +129,11 @@ impl Vault {
         checking: Checking,
         cancel: &Cancel,
     ) -> Result<(), GitError> {
-        let setting = match checking {
-            Checking::Strict => "transfer.fsckObjects=true",
-            Checking::Off => "transfer.fsckObjects=false",
-        };
+        if checking == Checking::Strict {
+            self.take_pack(bundle, cancel)?;
+        }
         self.call("fetch")
-            .config(setting)
+            .config("transfer.fsckObjects=false")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .arg("--no-recurse-submodules")
             .arg(bundle)

@@ -38,6 +38,7 @@ pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
 pub use policy::{Policy, Tier};
 pub use run::{
-    Finished, Run, RunError, RunErrorKind, Streams, run_confined, run_observed, run_trusted, shell,
+    Finished, Run, RunError, RunErrorKind, Stdin, Streams, run_confined, run_observed, run_trusted,
+    shell,
 };
 pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};

@@ -21,11 +21,19 @@ pub struct Run {
     pub cwd: PathBuf,
     /// Added to what the way of running gives.
     pub env: Vec<(OsString, OsString)>,
-    pub stdin: Vec<u8>,
+    pub stdin: Stdin,
     pub streams: Streams,
     pub timeout: Duration,
     /// How much of the end of each output stream is kept.
     pub output_bytes_max: usize,
+}
+
+/// What a program reads from its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    Bytes(Vec<u8>),
+    /// A file, from this byte on.
+    File(PathBuf, u64),
 }
 
 /// What becomes of a program's two output streams.
@@ -42,7 +50,7 @@ impl Run {
             argv: vec![program.into()],
             cwd: cwd.into(),
             env: Vec::new(),
-            stdin: Vec::new(),
+            stdin: Stdin::Bytes(Vec::new()),
             streams: Streams::Apart,
             timeout: Duration::from_millis(CHECK_TIMEOUT_MS),
             output_bytes_max: OUTPUT_BYTES_MAX,
@@ -85,7 +93,13 @@ impl Run {
 
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.stdin = bytes.into();
+        self.stdin = Stdin::Bytes(bytes.into());
+        self
+    }
+
+    #[must_use]
+    pub fn stdin_file(mut self, path: impl Into<PathBuf>, from: u64) -> Self {
+        self.stdin = Stdin::File(path.into(), from);
         self
     }
 

@@ -30,6 +30,17 @@ fn is_alive(dir: &Path, name: &str) -> bool {
 }
 
 #[test]
+fn a_file_is_read_from_where_it_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, "head\nbody\n").unwrap();
+    let run = Run::new("cat", folder.path()).stdin_file(&path, 5);
+    assert_eq!(run_trusted(run, &Cancel::default()).unwrap().stdout, b"body\n");
+    let run = Run::new("cat", folder.path()).stdin_file(folder.path().join("none"), 0);
+    assert!(run_trusted(run, &Cancel::default()).is_err());
+}
+
+#[test]
 fn both_streams_and_the_exit_code_are_kept() {
     let dir = TempDir::new().unwrap();
     let finished = run(sh("echo out; echo err >&2; exit 3", dir.path()));

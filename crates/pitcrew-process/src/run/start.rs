@@ -1,9 +1,10 @@
 //! Starts the program of a run with its pipes.
 
-use super::{Run, Streams};
+use super::{Run, Stdin, Streams};
 use crate::{Owned, command, poll};
 use std::{
-    io::{self, PipeReader, PipeWriter},
+    fs::File,
+    io::{self, PipeReader, PipeWriter, Seek, SeekFrom},
     os::unix::process::CommandExt,
     time::Instant,
 };
@@ -21,9 +22,20 @@ pub(super) fn start(run: &Run, marker: Option<String>) -> io::Result<Started> {
     let mut command = command::command(&run.argv, &run.cwd, &run.env)?;
     command.process_group(0);
 
-    let (stdin, ours_stdin) = io::pipe()?;
+    let ours_stdin = match &run.stdin {
+        Stdin::Bytes(_) => {
+            let (stdin, ours) = io::pipe()?;
+            command.stdin(stdin);
+            Some(ours)
+        }
+        Stdin::File(path, from) => {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(*from))?;
+            command.stdin(file);
+            None
+        }
+    };
     let (ours_stdout, stdout) = io::pipe()?;
-    command.stdin(stdin);
     let ours_stderr = match run.streams {
         Streams::Apart => {
             let (ours, stderr) = io::pipe()?;
@@ -35,7 +47,9 @@ pub(super) fn start(run: &Run, marker: Option<String>) -> io::Result<Started> {
             None
         }
     };
-    poll::never_block(&ours_stdin)?;
+    if let Some(stdin) = &ours_stdin {
+        poll::never_block(stdin)?;
+    }
     poll::never_block(&ours_stdout)?;
     if let Some(stderr) = &ours_stderr {
         poll::never_block(stderr)?;
@@ -43,11 +57,5 @@ pub(super) fn start(run: &Run, marker: Option<String>) -> io::Result<Started> {
     let at = Instant::now();
     // The command holds the other ends of the pipes and lets them go when it is dropped here.
     let program = Owned::new(command.spawn()?, marker);
-    Ok(Started {
-        program,
-        stdin: Some(ours_stdin),
-        stdout: Some(ours_stdout),
-        stderr: ours_stderr,
-        at,
-    })
+    Ok(Started { program, stdin: ours_stdin, stdout: Some(ours_stdout), stderr: ours_stderr, at })
 }

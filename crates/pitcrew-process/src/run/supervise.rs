@@ -1,6 +1,6 @@
 //! Feeds and drains a started program until it ends or has to be ended.
 
-use super::{Finished, Run, start::Started};
+use super::{Finished, Run, Stdin, start::Started};
 use crate::{Cancel, poll, poll::Step, tail::Tail};
 use rustix::{
     event::PollFlags,
@@ -33,8 +33,12 @@ pub(super) fn supervise(
     observe: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Finished> {
     let program = started.program;
+    let bytes = match run.stdin {
+        Stdin::Bytes(bytes) => bytes,
+        Stdin::File(..) => Vec::new(),
+    };
     let mut flow = Flow {
-        stdin: started.stdin.map(|pipe| (pipe, run.stdin, 0)),
+        stdin: started.stdin.map(|pipe| (pipe, bytes, 0)),
         stdout: (started.stdout, Tail::new(run.output_bytes_max)),
         stderr: (started.stderr, Tail::new(run.output_bytes_max)),
         observe,

@@ -1,0 +1,78 @@
+//! Takes the objects of a bundle into the vault, each of them checked.
+//!
+//! A fetch from a bundle checks nothing before git 2.46, whatever the settings say. So the pack in it
+//! is taken by the program that a fetch would have started, and told to be strict.
+
+use crate::{Vault, error::GitError};
+use pitcrew_process::Cancel;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+/// Oddities of objects that git only warns of. None of them is made by an honest git.
+const STRICT: [&str; 12] = [
+    "badFilemode",
+    "zeroPaddedFilemode",
+    "hasDot",
+    "hasDotdot",
+    "hasDotgit",
+    "fullPathname",
+    "emptyName",
+    "nullSha1",
+    "largePathname",
+    "gitmodulesSymlink",
+    "gitattributesSymlink",
+    "gitignoreSymlink",
+];
+
+/// The names in a bundle are before its pack. More than this is no bundle of ours.
+const HEAD_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
+
+impl Vault {
+    /// Fails where an object is malformed or missing. Where it has no pack at all, the fetch that
+    /// follows says so.
+    pub(crate) fn take_pack(&self, bundle: &Path, cancel: &Cancel) -> Result<(), GitError> {
+        let Ok(Some(place)) = pack_place(bundle) else { return Ok(()) };
+        let strict = STRICT.map(|it| format!("{it}=error")).join(",");
+        self.call("index-pack")
+            .args(["--stdin", "--fix-thin"])
+            .arg(format!("--strict={strict}"))
+            .stdin_file(bundle, place)
+            .done(cancel)
+    }
+}
+
+/// Where the pack begins: after the first empty line.
+fn pack_place(bundle: &Path) -> io::Result<Option<u64>> {
+    let mut head = BufReader::new(File::open(bundle)?.take(HEAD_BYTES_MAX));
+    let (mut place, mut line) = (0, Vec::new());
+    loop {
+        line.clear();
+        place += head.read_until(b'\n', &mut line)? as u64;
+        match line.as_slice() {
+            b"\n" => return Ok(Some(place)),
+            [.., b'\n'] => {}
+            _ => return Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_begins_after_the_first_empty_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bundle = folder.path().join("bundle");
+        let place = |bytes: &[u8]| {
+            std::fs::write(&bundle, bytes).expect("room");
+            pack_place(&bundle).expect("it can be read")
+        };
+        assert_eq!(place(b"# v2 git bundle\n-1 base\n2 HEAD\n\nPACK\n\n"), Some(32));
+        assert_eq!(place(b"# v2 git bundle\n-1 base"), None);
+        assert_eq!(place(b""), None);
+    }
+}
