@@ -30,6 +30,12 @@ enum Bench {
     Flood,
     /// Many agents at the same time.
     Crowd,
+    /// One turn of real agents, with us and without.
+    Agents,
+    /// A message of an agent on its way.
+    Relay,
+    /// Sessions of real agents at the same time.
+    Sessions,
 }
 
 impl Bench {
@@ -42,7 +48,13 @@ impl Bench {
         Self::Restart,
         Self::Flood,
         Self::Crowd,
+        Self::Agents,
+        Self::Relay,
+        Self::Sessions,
     ];
+
+    /// The figures of real agents.
+    const OF_AGENTS: &[Self] = &[Self::Agents, Self::Relay, Self::Sessions];
 
     fn name(self) -> &'static str {
         match self {
@@ -54,6 +66,9 @@ impl Bench {
             Self::Restart => "restart",
             Self::Flood => "flood",
             Self::Crowd => "crowd",
+            Self::Agents => "agents",
+            Self::Relay => "relay",
+            Self::Sessions => "sessions",
         }
     }
 
@@ -74,6 +89,9 @@ impl Bench {
             Self::Restart => with_the_binary("bench_restart"),
             Self::Flood => with_the_binary("bench_flood"),
             Self::Crowd => with_the_binary("bench_crowd"),
+            Self::Agents => with_the_binary("bench_agents"),
+            Self::Relay => example("pitcrew-acp", "bench_relay"),
+            Self::Sessions => with_the_binary("bench_sessions"),
         }
     }
 }
@@ -122,6 +140,7 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
         match argument.as_str() {
             "--json" => options.output = Output::Json,
             "--write" => options.destination = Destination::Document,
+            "agents" => options.benches.extend(Bench::OF_AGENTS),
             name => options.benches.push(Bench::named(name)?),
         }
     }
@@ -168,12 +187,13 @@ mod tests {
         assert_eq!(options.benches, [Bench::Journal, Bench::Kernel]);
         assert_eq!((options.output, options.destination), (Output::Json, Destination::Terminal));
         assert_eq!(parsed("--write").expect("it is right").benches, Bench::ALL);
+        assert_eq!(parsed("agents").expect("it is right").benches, Bench::OF_AGENTS);
     }
 
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd";
+        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions";
         assert_eq!(failure.to_string(), known);
     }
 }

@@ -5,6 +5,7 @@ use pitcrew_api::Health;
 use pitcrew_config::Dirs;
 use rustix::process::Signal;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -63,6 +64,11 @@ impl Sandbox {
     /// Takes a variable away from everything that is started from here on.
     pub fn unset(&mut self, name: &str) {
         self.environment.retain(|it| it.0 != name);
+    }
+
+    /// The variables of everything that is started.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        self.environment.iter().cloned().collect()
     }
 
     /// Lets programs of this folder be found, behind all others.

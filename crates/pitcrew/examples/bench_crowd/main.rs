@@ -2,12 +2,15 @@
 //!
 //! Prints one flat JSON object per row. `cargo xtask bench crowd` builds the binary and runs this.
 
+#[path = "../support/memory.rs"]
+mod memory;
 #[path = "../support/mod.rs"]
 mod support;
 
+use memory::peak_rss_kib;
 use pitcrew_testkit::{Process, Sandbox, eventually};
 use std::{fs, time::Instant};
-use support::{Outcome, binary, peak_rss_kib};
+use support::{Outcome, binary};
 
 fn main() -> Outcome<()> {
     for count in [1, 10, 50] {

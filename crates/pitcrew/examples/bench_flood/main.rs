@@ -3,9 +3,12 @@
 //! An answer takes the whole way: shim, orchestrator, a durable commit, and back. Prints one flat
 //! JSON object. `cargo xtask bench flood` builds the binary and runs this.
 
+#[path = "../support/memory.rs"]
+mod memory;
 #[path = "../support/mod.rs"]
 mod support;
 
+use memory::peak_rss_kib;
 use pitcrew_testkit::{Process, Sandbox};
 use std::{
     collections::BTreeMap,
@@ -14,7 +17,7 @@ use std::{
     process::Command,
     thread,
 };
-use support::{Outcome, binary, peak_rss_kib};
+use support::{Outcome, binary};
 
 const WORKERS: usize = 3;
 const RATE_MB_PER_S: u32 = 100;

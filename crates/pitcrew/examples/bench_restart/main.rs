@@ -4,9 +4,12 @@
 //! Prints one flat JSON object. `cargo xtask bench restart` builds the binary and runs this.
 
 mod journal;
+#[path = "../support/memory.rs"]
+mod memory;
 #[path = "../support/mod.rs"]
 mod support;
 
+use memory::peak_rss_kib;
 use pitcrew_model::Event;
 use pitcrew_testkit::{Process, Sandbox, eventually};
 use rusqlite::Connection;
@@ -15,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use support::{Outcome, binary, peak_rss_kib};
+use support::{Outcome, binary};
 
 const EVENTS: u64 = 100_000;
 const ROUNDS: usize = 5;

@@ -1,0 +1,126 @@
+//! What Pitcrew adds to an agent's own time: one scripted turn, from the start of the agent to a
+//! checked commit, against a bare client that does the same in a plain clone.
+//!
+//! Both sides take turns. Checkouts are made before the clock starts. Prints one flat JSON object
+//! per agent that is installed. `cargo xtask bench agents` builds the binary and runs this.
+
+#[path = "../support/mod.rs"]
+mod support;
+mod bare;
+mod ours;
+
+use pitcrew_config::{BACKEND_BUILTIN, Settings, Sources};
+use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew};
+use std::collections::BTreeMap;
+use support::{Outcome, binary};
+
+const ROUNDS: usize = 5;
+const NAMES: [&str; 3] = [BACKEND_BUILTIN, "goose", "claude"];
+
+fn main() -> Outcome<()> {
+    let chosen: Vec<String> = std::env::args().skip(1).collect();
+    let names: Vec<&str> = match chosen.is_empty() {
+        true => NAMES.to_vec(),
+        false => chosen.iter().map(String::as_str).collect(),
+    };
+    for name in names {
+        match (name, RealAgent::find(name)) {
+            (BACKEND_BUILTIN, _) => measure(&Scene::new(name, &[])?)?,
+            (_, Ok(agent)) => measure(&Scene::new(name, &[agent])?)?,
+            (_, Err(reason)) => eprintln!("{name} is left out: {reason}"),
+        }
+    }
+    Ok(())
+}
+
+/// Who is measured, and where: both sides use the same program, model and home.
+struct Scene {
+    name: String,
+    crew: Crew,
+    argv: Vec<String>,
+    environment: BTreeMap<String, String>,
+}
+
+impl Scene {
+    fn new(name: &str, agents: &[RealAgent]) -> Outcome<Self> {
+        let program = binary()?.display().to_string();
+        let crew = Crew::new(&program, agents, PATIENCE);
+        let mut environment = crew.sandbox.environment();
+        let (settings, _) = Settings::load(&Sources::default())?;
+        let argv = match settings.backends.get(name) {
+            Some(backend) => {
+                let is_root = rustix::process::geteuid().is_root();
+                environment.extend(backend.environment(&environment, is_root));
+                backend.command.clone()
+            }
+            None => vec![program, "agent".into()],
+        };
+        // The orchestrator and the vault are there before.
+        crew.sandbox.pitcrew(&["status"]).expect(0);
+        Ok(Self { name: name.to_owned(), crew, argv, environment })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Bare,
+    Ours,
+}
+
+/// The parts of one turn, in milliseconds.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// Until the agent can be prompted.
+    start: f64,
+    turn: f64,
+    /// Until the work is committed and checked.
+    commit: f64,
+}
+
+impl Parts {
+    fn whole(&self) -> f64 {
+        self.start + self.turn + self.commit
+    }
+}
+
+/// As many calls of the model and of tools for both: only Pitcrew's agent has somebody to tell that
+/// it is done, the other reads what it wrote.
+fn script(file: &str, side: Side) -> String {
+    let last = match side {
+        Side::Bare => format!("@read {file}"),
+        Side::Ours => "@complete wrote it".to_owned(),
+    };
+    format!("@write {file} hello\n{last}\n@say That was all.\n")
+}
+
+fn measure(scene: &Scene) -> Outcome<()> {
+    // The first round warms up and is not counted.
+    let mut rounds = Vec::new();
+    for round in 0..=ROUNDS {
+        let bare = bare::run(scene, round)?;
+        let ours = ours::run(scene, round)?;
+        eprintln!(
+            "{} {round}: bare {:.0} + {:.0} + {:.0} ms, ours {:.0} + {:.0} + {:.0} ms",
+            scene.name, bare.start, bare.turn, bare.commit, ours.start, ours.turn, ours.commit
+        );
+        rounds.push((bare, ours));
+    }
+    let rounds = &rounds[1..];
+    let median = |part: &dyn Fn(&(Parts, Parts)) -> f64| {
+        let mut all: Vec<f64> = rounds.iter().map(part).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    println!(
+        r#"{{"agent":"{}","bare_ms":{:.0},"ours_ms":{:.0},"more_ms":{:.0},"more_percent":{:.1},"more_start_ms":{:.0},"more_turn_ms":{:.0},"more_commit_ms":{:.0}}}"#,
+        scene.name,
+        median(&|it| it.0.whole()),
+        median(&|it| it.1.whole()),
+        median(&|it| it.1.whole() - it.0.whole()),
+        median(&|it| 100.0 * (it.1.whole() / it.0.whole() - 1.0)),
+        median(&|it| it.1.start - it.0.start),
+        median(&|it| it.1.turn - it.0.turn),
+        median(&|it| it.1.commit - it.0.commit),
+    );
+    Ok(())
+}
