@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 /// Set in the process that has such a network.
 const MARKER: &str = "PITCREW_TEST_OFFLINE";
 
-/// Gives up the rights over the network, gets an empty one, and brings its loopback up.
-const ENTER: &[&str] = &["--user", "--map-current-user", "--keep-caps", "--net", "sh", "-c"];
+/// Gives up the rights over the network, gets an empty one, and brings its loopback up. Whoever
+/// enters is root in there, as in most containers: not every agent likes that.
+const ENTER: &[&str] = &["--user", "--map-root-user", "--net", "sh", "-c"];
 const BEGIN: &str = "ip link set lo up && exec \"$@\"";
 
 /// Whether this process is in an empty network.

@@ -2,13 +2,17 @@
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
+use pitcrew_testkit::is_offline;
 use std::fs;
 
+/// It refuses to be started by root unless it is told that nothing can be harmed, and root is who
+/// starts it here.
+///
 /// It defers the tools of MCP servers behind a search when it is let, and its model may not find
 /// ours: then `pitcrew tool` in its shell is the way.
 #[test]
-fn claude_completes_although_its_tools_are_hidden() {
-    let test = "quirks::claude_completes_although_its_tools_are_hidden";
+fn claude_works_as_root_and_completes_although_its_tools_are_hidden() {
+    let test = "quirks::claude_works_as_root_and_completes_although_its_tools_are_hidden";
     with_crew(test, &["claude"], |crew| {
         let settings = crew.sandbox.home().join(".config/pitcrew");
         fs::create_dir_all(&settings).expect("a folder");
@@ -30,6 +34,9 @@ prompt = '''
 checks = "grep -q new core/new.txt"
 "#,
         );
+        if is_offline() {
+            assert!(rustix::process::geteuid().is_root());
+        }
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
         let calls = crew.model.calls();
         let offered = calls.iter().any(|it| {
