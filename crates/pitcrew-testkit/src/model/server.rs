@@ -158,9 +158,10 @@ impl ModelServer {
     pub fn tokens_told(&self, text: &str) -> (u64, u64) {
         let log = self.seen.log();
         let told = log.answers.iter().filter(|it| it.0.contains(text));
-        let steps: HashMap<(&str, usize), Tokens> = told
-            .map(|(prompt, done_count, tokens)| ((prompt.as_str(), *done_count), *tokens))
-            .collect();
+        let mut steps: HashMap<(&str, usize), Tokens> = HashMap::new();
+        for (prompt, done_count, tokens) in told {
+            steps.entry((prompt, *done_count)).or_insert(*tokens);
+        }
         steps.values().fold((0, 0), |sum, it| (sum.0 + it.input, sum.1 + it.output))
     }
 
