@@ -40,6 +40,8 @@ impl Crew {
         }
         // The built-in agent is always there.
         sandbox.set("PITCREW_MODEL", "openai/scripted");
+        sandbox.set("PITCREW_MODEL_PRICE_IN", "3");
+        sandbox.set("PITCREW_MODEL_PRICE_OUT", "15");
         sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", model.url()));
         Self { sandbox, model, patience }
     }
@@ -71,7 +73,7 @@ impl Crew {
             requests.approve(&self.sandbox);
             look()
         });
-        found.ok_or_else(|| format!("nothing happened for {} s", self.patience.as_secs()))
+        found.ok_or_else(|| format!("not a word for {} s", self.patience.as_secs()))
     }
 
     fn await_end_of(&self, key: &str, requests: &mut Requests) -> Result<TaskView, String> {

@@ -89,7 +89,12 @@ fn opencode(url: &str) -> Scripted {
 }
 
 fn opencode_settings(url: &str) -> Value {
-    let limits = json!({ "context": 100_000, "output": 8_000 });
+    let scripted = json!({
+        "name": "Scripted",
+        "tool_call": true,
+        "limit": { "context": 100_000, "output": 8_000 },
+        "cost": { "input": 3, "output": 15 },
+    });
     json!({
         "model": "scripted/scripted",
         "small_model": "scripted/scripted",
@@ -97,7 +102,7 @@ fn opencode_settings(url: &str) -> Value {
             "npm": "@ai-sdk/openai-compatible",
             "name": "Scripted",
             "options": { "baseURL": format!("{url}/v1"), "apiKey": "none" },
-            "models": { "scripted": { "name": "Scripted", "tool_call": true, "limit": limits } },
+            "models": { "scripted": scripted },
         } },
     })
 }

@@ -163,8 +163,10 @@ fn completes(crew: &Crew, task: &TaskView) -> Result<String, String> {
         (Some(other), _) => return Err(format!("it said `{other}`")),
         (None, _) => return Err("it never said so".into()),
     }
+    // Others work on the same plan.
     let offered = |it: &(String, serde_json::Value)| {
-        it.1["tools"].to_string().contains("orchestrator_complete_task")
+        it.1.to_string().contains("# Task mends (")
+            && it.1["tools"].to_string().contains("orchestrator_complete_task")
     };
     let by_tool = crew.model.calls().iter().any(offered);
     Ok(if by_tool { "MCP".into() } else { "`pitcrew tool`".into() })
@@ -185,7 +187,9 @@ fn asks_first(task: &TaskView, requests: &Requests) -> Result<String, String> {
             Err(format!("asked {} times: {}", asked.len(), asked.join("; ")))
         }
         (Some(_), _) => Err(format!("allowed, and then: {}", ended_early(task))),
-        (None, TaskStatus::Completed) => Err("nobody was asked".into()),
+        (None, TaskStatus::Completed) => {
+            Err("nobody was asked: it ran the command by itself".into())
+        }
         (None, _) => Err(ended_early(task)),
     }
 }
