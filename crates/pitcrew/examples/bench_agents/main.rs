@@ -19,10 +19,10 @@ const NAMES: [&str; 3] = [BACKEND_BUILTIN, "goose", "claude"];
 
 fn main() -> Outcome<()> {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
-    let names: Vec<&str> = match chosen.is_empty() {
-        true => NAMES.to_vec(),
-        false => chosen.iter().map(String::as_str).collect(),
-    };
+    let mut names: Vec<&str> = chosen.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        names = NAMES.to_vec();
+    }
     for name in names {
         match (name, RealAgent::find(name)) {
             (BACKEND_BUILTIN, _) => measure(&Scene::new(name, &[])?)?,
