@@ -3,7 +3,7 @@
 //! Strict: nobody is asked about these. What may hide something else is not one of them.
 
 use super::named::Named;
-use crate::schema::{ToolCall, ToolCallContent, ToolKind};
+use crate::schema::{ContentBlock, ToolCall, ToolCallContent, ToolKind};
 use pitcrew_model::ORCHESTRATOR_TOOLS;
 use serde_json::{Map, Value};
 
@@ -12,9 +12,12 @@ const SERVER: &str = "pitcrew";
 /// The arguments of our tools. A call with any other is not one of them.
 const ARGUMENTS: &[&str] = &["summary", "outcome", "kind", "message"];
 
-/// A call without input may be anything, whatever its title says: a person decides.
+/// A call that does not show its input may be anything, whatever its title says: a person decides.
 pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
-    let Some(Value::Object(input)) = &call.raw_input else { return false };
+    let shown = shown_input(call);
+    let ((Some(Value::Object(input)), _) | (None, Some(input))) = (&call.raw_input, &shown) else {
+        return false;
+    };
     let is_text = |it: &ToolCallContent| matches!(it, ToolCallContent::Content(_));
     if named.is_command_cut || !named.paths.is_empty() || !call.content.iter().all(is_text) {
         return false;
@@ -28,6 +31,14 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
         return are_our_commands(input);
     }
     is_our_server(title, input) || is_other && is_title(title) && are_our_arguments(input)
+}
+
+/// The input of a call of a server's tool as gemini shows it: the only text of the call, as JSON.
+fn shown_input(call: &ToolCall) -> Option<Map<String, Value>> {
+    let [ToolCallContent::Content(shown)] = &call.content[..] else { return None };
+    let ContentBlock::Text(shown) = &shown.content else { return None };
+    let is_other = call.kind == ToolKind::Other;
+    is_other.then(|| serde_json::from_str(&shown.text).ok()).flatten()
 }
 
 /// At least one command, each one ours, and nothing beside them that could change what they do.
@@ -117,6 +128,17 @@ mod tests {
         ] {
             let call = json!({"title": title, "kind": "other", "rawInput": input});
             assert_eq!(kind_of(&call), "orchestrator", "{title}");
+        }
+        // As gemini asks: the input is the text of the call.
+        let shown = |text: &str| {
+            let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+            let title = "orchestrator_complete_task (pitcrew MCP Server)";
+            kind_of(&json!({"title": title, "kind": "other", "content": content}))
+        };
+        assert_eq!(shown(r#"{"summary": "did it"}"#), "orchestrator");
+        for text in ["", "{}", "did it", r#"{"summary": "x", "url": "y"}"#, r#"[{"summary": "x"}]"#]
+        {
+            assert_ne!(shown(text), "orchestrator", "{text}");
         }
         let named = json!({"title": "mcp.pitcrew.orchestrator_complete_task", "kind": "execute",
             "rawInput": {"server": "pitcrew", "tool": "orchestrator_complete_task", "arguments": input}});
