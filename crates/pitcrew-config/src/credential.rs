@@ -17,8 +17,9 @@ pub struct Credential {
     pub expires_at_ms: Option<u64>,
     /// Whether it was understood, and not only taken for what it is.
     pub is_understood: bool,
-    /// The places of whole logins in it. A login without its tokens is none.
-    logins: BTreeSet<String>,
+    /// The places of whole logins in it, and of all secrets beside them. A login without its tokens
+    /// is none.
+    holds: BTreeSet<String>,
 }
 
 impl Credential {
@@ -26,7 +27,7 @@ impl Credential {
     /// at which tokens expire, such as `claudeAiOauth.expiresAt`, where `*` is any name.
     ///
     /// Such a place holds a number (seconds or milliseconds since the epoch) or a token that says
-    /// itself when it expires; what stands beside it is the login. Where nothing expires, every
+    /// itself when it expires; what stands beside it is the login. Every other
     /// secret counts by itself; a text that is not JSON is one secret.
     pub fn read(bytes: &[u8], expires: &[String]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().map(str::trim).filter(|it| !it.is_empty())?;
@@ -37,7 +38,7 @@ impl Credential {
             Err(_) if text.starts_with('{') => return None,
             Err(_) => Value::String(text.to_owned()),
         };
-        Self::of(root, expires).filter(|it| expires.is_empty() || !it.logins.is_empty())
+        Self::of(root, expires).filter(|it| expires.is_empty() || !it.holds.is_empty())
     }
 
     fn of(mut root: Value, expires: &[String]) -> Option<Self> {
@@ -53,21 +54,23 @@ impl Credential {
                 login.remove(name);
             }
         });
-        if logins.is_empty() {
-            secrets(&root, "", root.is_string(), &mut logins);
-        }
+        let mut holds = BTreeSet::new();
+        secrets(&root, "", root.is_string(), &mut holds);
+        // The tokens of a login are one matter: which of them it has is up to its vendor.
+        holds.retain(|it| it.rsplit_once('/').is_none_or(|(login, _)| !logins.contains(login)));
+        holds.append(&mut logins);
         // How it is written does not matter, nor the order of its names.
         root.sort_all_objects();
         let digest = Sha256::digest(serde_json::to_vec(&root).ok()?);
         let digits: Vec<String> = digest.iter().map(|it| format!("{it:02x}")).collect();
-        let is_understood = root.is_object() && !logins.is_empty();
+        let is_understood = root.is_object() && !holds.is_empty();
         let expires_at_ms = times.into_iter().max();
-        Some(Self { digest: digits.concat(), expires_at_ms, is_understood, logins })
+        Some(Self { digest: digits.concat(), expires_at_ms, is_understood, holds })
     }
 
-    /// Whether it has every login that the other one has.
+    /// Whether it has every login and every other secret that the other one has.
     pub fn keeps(&self, other: &Self) -> bool {
-        self.logins.is_superset(&other.logins)
+        self.holds.is_superset(&other.holds)
     }
 }
 

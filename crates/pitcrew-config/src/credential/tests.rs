@@ -70,6 +70,28 @@ fn a_credential_that_has_lost_a_login_does_not_keep_it() {
 }
 
 #[test]
+fn a_key_beside_a_login_is_kept_as_well() {
+    let login = r#""anthropic":{"type":"oauth","access":"a","refresh":"r","expires":5}"#;
+    let second = r#""other":{"type":"oauth","access":"b","refresh":"s","expires":9}"#;
+    let key = r#""openrouter":{"type":"api","key":"k"}"#;
+    let read = |parts: &[&str]| read_with(&format!("{{{}}}", parts.join(",")), &["*.expires"]);
+    let alone = read(&[login]).unwrap();
+    for more in [second, key] {
+        let both = read(&[login, more]).unwrap();
+        assert!(both.keeps(&alone) && !alone.keeps(&both), "{more}");
+    }
+    let codex = |key: &str, id: &str| {
+        let token = "e30.eyJleHAiOjE4MDAwMDAwMDB9.x";
+        let text = format!(
+            r#"{{"OPENAI_API_KEY":{key},"tokens":{{{id}"access_token":"{token}","refresh_token":"r"}}}}"#
+        );
+        read_with(&text, &["tokens.access_token"]).unwrap()
+    };
+    assert!(!codex("null", "").keeps(&codex(r#""k""#, "")));
+    assert!(codex("null", "").keeps(&codex("null", r#""id_token":"i","#)), "that is one login");
+}
+
+#[test]
 fn a_credential_is_the_same_however_it_is_written() {
     let one = read_with(r#"{"b":{"token":"t","expires":7},"a":1}"#, &["b.expires"]).unwrap();
     let same = "{ \"a\": 1,\n \"b\": {\"expires\": 9, \"token\": \"t\"} }";

@@ -66,6 +66,20 @@ fn of_two_that_have_changed_the_later_one_counts() {
 }
 
 #[test]
+fn a_key_that_the_user_adds_is_not_lost_to_an_agent_that_refreshes() {
+    let expires = ["*.expires".to_owned()];
+    let known = |text: &str| Known {
+        credential: Credential::read(text.as_bytes(), &expires).unwrap(),
+        written_ms: 5,
+    };
+    let from = known(r#"{"one":{"access":"a","expires":5}}"#);
+    let user = known(r#"{"one":{"access":"a","expires":5},"two":{"key":"k"}}"#);
+    let copy = known(r#"{"one":{"access":"b","expires":9}}"#);
+    let from = &from.credential.digest;
+    assert_eq!(judge(Some(&user), Some(&copy), from), Verdict::Give(Why::Later));
+}
+
+#[test]
 fn a_text_that_nobody_can_check_is_never_taken() {
     let text = |it: &str, written_ms| Known {
         credential: Credential::read(it.as_bytes(), &[]).unwrap(),
