@@ -46,6 +46,8 @@ struct Watched {
     /// How its files looked when they were last in step.
     seen: Vec<Stamps>,
     not_before: Option<Instant>,
+    /// What was wrong in the last round: it is said once.
+    complaints: BTreeSet<String>,
 }
 
 /// The user's file, and the copy.
@@ -92,7 +94,13 @@ impl Logins {
 
     /// Looks after the copies of an attempt from now on.
     pub(super) fn watch(self: &Arc<Self>, attempt: AttemptId, record: Record) {
-        let watched = Watched { record, has_ended: false, seen: Vec::new(), not_before: None };
+        let watched = Watched {
+            record,
+            has_ended: false,
+            seen: Vec::new(),
+            not_before: None,
+            complaints: BTreeSet::new(),
+        };
         self.watched().insert(attempt, watched);
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         keeper.get_or_insert_with(|| tokio::spawn(keep(Arc::downgrade(self), self.wake.clone())));
@@ -162,7 +170,7 @@ impl Logins {
         let logins = self.dirs.logins();
         let round = tokio::task::spawn_blocking(move || settle(entries, &logins, lock));
         let settled = round.await.map_err(io::Error::other)?;
-        for note in &settled.notes {
+        for note in &settled.done.notes {
             self.log.line("Logins", note);
         }
         for (entry, seen) in settled.entries.into_iter().zip(seen) {
@@ -170,10 +178,16 @@ impl Logins {
                 self.watched().remove(&entry.attempt);
             } else if let Some(it) = self.watched().get_mut(&entry.attempt) {
                 (it.record, it.seen, it.not_before) = (entry.record, seen, None);
+                let of_entry = settled.done.complaints.iter().filter(|it| it.0 == entry.attempt);
+                let complaints: BTreeSet<String> = of_entry.map(|it| it.1.clone()).collect();
+                for complaint in complaints.difference(&it.complaints) {
+                    self.log.line("Logins", complaint);
+                }
+                it.complaints = complaints;
             }
         }
         self.put_off(|attempt, it| {
-            let is_undone = settled.undone.contains(&attempt);
+            let is_undone = settled.done.undone.contains(&attempt);
             if is_undone {
                 it.seen.clear();
             }
@@ -227,26 +241,31 @@ fn record_path(logins: &Path, attempt: AttemptId) -> PathBuf {
 struct Settled {
     entries: Vec<Entry>,
     removed: Vec<AttemptId>,
-    undone: Vec<AttemptId>,
-    notes: Vec<String>,
+    done: sync::Done,
 }
 
 fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
     let before = entries.clone();
-    let sync::Done { notes, undone } = sync::in_step(&mut entries, clock::wall_ms());
+    let mut done = sync::in_step(&mut entries, clock::wall_ms());
     let mut removed = Vec::new();
     for (entry, before) in entries.iter().zip(&before) {
         let path = record_path(logins, entry.attempt);
-        if entry.has_ended && !undone.contains(&entry.attempt) {
-            fs::remove_dir_all(&entry.record.home).ok();
-            // Last: it leads whoever comes after a crash to the home.
-            fs::remove_file(path).ok();
-            removed.push(entry.attempt);
+        if entry.has_ended && !done.undone.contains(&entry.attempt) {
+            // The record last: it leads whoever comes later to what is left of the home.
+            let home = &entry.record.home;
+            match files::remove_folder(home).and_then(|()| fs::remove_file(path)) {
+                Ok(()) => removed.push(entry.attempt),
+                Err(error) => {
+                    let what = format!("{} cannot be removed: {error}", home.display());
+                    done.complaints.push((entry.attempt, what));
+                    done.undone.push(entry.attempt);
+                }
+            }
         } else if entry.record != before.record {
             // Where it stays as it was, the files are compared once more.
             entry.record.save(&path).ok();
         }
     }
     drop(lock);
-    Settled { entries, removed, undone, notes }
+    Settled { entries, removed, done }
 }

@@ -26,6 +26,8 @@ pub struct Entry {
 pub struct Done {
     /// For the log.
     pub notes: Vec<String>,
+    /// What is not as it should be, and may still be so after the next round.
+    pub complaints: Vec<(AttemptId, String)>,
     /// The attempts for which something could not be done yet.
     pub undone: Vec<AttemptId>,
 }
@@ -38,6 +40,7 @@ pub fn in_step(entries: &mut [Entry], now_ms: u64) -> Done {
     for _ in 0..=entries.len() {
         let mut is_taken = false;
         done.undone.clear();
+        done.complaints.clear();
         for entry in &mut *entries {
             for index in 0..entry.record.copies.len() {
                 is_taken |= settle(entry, index, now_ms, &mut done);
@@ -68,10 +71,10 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
         Verdict::Take(why) => {
             let bytes = of_copy.map(|it| it.0).unwrap_or_default();
             if let Err(error) = files::replace(user, &bytes) {
-                done.notes.push(format!(
-                    "{who} was refreshed and cannot be taken back to {}: {error}",
-                    user.display()
-                ));
+                let place = user.display();
+                let what =
+                    format!("{who} was refreshed and cannot be taken back to {place}: {error}");
+                done.complaints.push((*attempt, what));
                 done.undone.push(*attempt);
                 return false;
             }
@@ -93,7 +96,10 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
                     *from = digest(&users).unwrap_or_default();
                     done.notes.push(format!("{who} is what the user's has become{}", words(why)));
                 }
-                Err(error) => done.notes.push(format!("{who} cannot be renewed: {error}")),
+                Err(error) => {
+                    done.complaints.push((*attempt, format!("{who} cannot be renewed: {error}")));
+                    done.undone.push(*attempt);
+                }
             }
         }
         // One moment later it may be a login, and the copy be worth something.
@@ -101,7 +107,8 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
             done.undone.push(*attempt);
         }
         Verdict::Leave(fault) => {
-            done.notes.extend(complaint(fault).map(|it| format!("{who} {it}")));
+            let what = complaint(fault).map(|it| (*attempt, format!("{who} {it}")));
+            done.complaints.extend(what);
         }
     }
     false

@@ -162,6 +162,22 @@ fn an_agent_that_is_writing_is_not_disturbed() {
     assert_eq!(Stage::says(&stage.copy(0)).0, "r5");
 }
 
+#[test]
+fn a_copy_that_cannot_be_renewed_is_tried_again() {
+    let mut stage = Stage::new(1);
+    fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
+    let copy = stage.copy(0);
+    fs::remove_file(&copy).unwrap();
+    fs::create_dir_all(copy.join("in the way")).unwrap();
+    let done = stage.round();
+    assert_eq!(done.undone, [stage.entries[0].attempt]);
+    assert!(done.complaints[0].1.contains("cannot be renewed"), "{:?}", done.complaints);
+    fs::remove_dir_all(&copy).unwrap();
+    let done = stage.round();
+    assert!(done.undone.is_empty() && done.complaints.is_empty());
+    assert_eq!(Stage::says(&copy).0, "r5");
+}
+
 /// It holds the only valid token, and the user's agent is about to write its own.
 #[test]
 fn what_an_agent_leaves_is_kept_while_the_user_writes() {
