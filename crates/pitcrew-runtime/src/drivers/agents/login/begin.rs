@@ -1,7 +1,7 @@
 //! What an agent needs before it can be started.
 
 use super::{
-    Logins,
+    Logins, files,
     home::{self, Plan, TOOL_SETTINGS},
     record::{Copied, Record},
     turn::{Lock, Shared},
@@ -9,7 +9,7 @@ use super::{
 use crate::clock;
 use pitcrew_config::{BackendSettings, LoginFound};
 use pitcrew_model::AttemptId;
-use std::{io, path::PathBuf, sync::Arc};
+use std::{fs, io, path::PathBuf, sync::Arc};
 
 /// An agent's turn to begin has come. Nobody else begins before its home is made.
 pub struct Turn {
@@ -64,10 +64,17 @@ impl Logins {
         let Some(Turn { plan, lock }) = turn else { return Ok(()) };
         let path = self.record_path(attempt);
         let make = move || {
-            let record = home::make(plan, clock::wall_ms())?;
-            record.save(&path)?;
+            let home = plan.record.home.clone();
+            // First: whoever comes after a crash must find the credentials that are copied now.
+            let record = plan.record.save(&path).and_then(|()| {
+                let record = home::make(plan, clock::wall_ms())?;
+                record.save(&path).map(|()| record)
+            });
+            if record.is_err() && files::remove_folder(&home).is_ok() {
+                fs::remove_file(&path).ok();
+            }
             drop(lock);
-            Ok::<_, io::Error>(record)
+            record
         };
         let record = tokio::task::spawn_blocking(make).await.map_err(io::Error::other)??;
         self.watch(attempt, record);
