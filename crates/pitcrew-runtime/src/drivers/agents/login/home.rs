@@ -14,8 +14,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders and files of an agent's settings that are copied at most, and the size of one.
+/// Folders and files of an agent's settings that are copied at most, and their size.
 const SETTINGS_COUNT_MAX: usize = 2_000;
+const SETTINGS_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+/// The size of one.
 const SETTING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 /// How deep the folders of settings go.
 const DEPTH_MAX: usize = 8;
@@ -65,14 +67,12 @@ pub struct Plan {
 /// Makes the home. One that was begun and not finished is made again.
 pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     let Plan { mut record, settings, folders } = plan;
-    if record.home.exists() {
-        fs::remove_dir_all(&record.home)?;
-    }
+    files::remove_folder(&record.home)?;
     files::private_folder(&record.home)?;
     for folder in &folders {
         files::private_folder(folder)?;
     }
-    let mut left = SETTINGS_COUNT_MAX;
+    let mut left = Left::default();
     for (user, own) in &settings {
         copy_settings(user, own, DEPTH_MAX, &mut left)?;
     }
@@ -83,21 +83,34 @@ pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     Ok(record)
 }
 
+/// How much may still be copied.
+struct Left {
+    count: usize,
+    bytes: u64,
+}
+
+impl Default for Left {
+    fn default() -> Self {
+        Self { count: SETTINGS_COUNT_MAX, bytes: SETTINGS_BYTES_MAX }
+    }
+}
+
 /// Copies a file or a folder, if it is there. What is no setting by its size, its depth or its kind
 /// is left out.
-fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut usize) -> io::Result<()> {
+fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut Left) -> io::Result<()> {
     // Follows links: settings are often kept elsewhere.
     let Ok(found) = fs::metadata(user) else { return Ok(()) };
-    if *left == 0 || depth == 0 {
+    if left.count == 0 || depth == 0 {
         return Ok(());
     }
-    *left -= 1;
+    left.count -= 1;
     if found.is_dir() {
         files::private_folder(own)?;
         for entry in fs::read_dir(user).into_iter().flatten().flatten() {
             copy_settings(&entry.path(), &own.join(entry.file_name()), depth - 1, left)?;
         }
-    } else if found.is_file() && found.len() <= SETTING_BYTES_MAX {
+    } else if found.is_file() && found.len() <= SETTING_BYTES_MAX.min(left.bytes) {
+        left.bytes -= found.len();
         own.parent().map_or(Ok(()), files::private_folder)?;
         // One that cannot be read is as if it were not there, for the agent as for us.
         if fs::copy(user, own).is_ok() {
@@ -131,13 +144,19 @@ mod tests {
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(user.join("hooks/deep/run.sh"), executable).unwrap();
         std::os::unix::fs::symlink("..", user.join("hooks/loop")).unwrap();
-        let mut left = SETTINGS_COUNT_MAX;
+        let mut left = Left::default();
         copy_settings(&user, &own, DEPTH_MAX, &mut left).unwrap();
         copy_settings(&user.join("none"), &own.join("none"), DEPTH_MAX, &mut left).unwrap();
         assert_eq!(fs::read(own.join("settings.json")).unwrap(), b"{}");
         let mode = |path: &str| own.join(path).metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode("settings.json"), mode("hooks/deep/run.sh")), (0o600, 0o700));
-        assert!(!own.join("none").exists() && left > 0);
+        assert!(!own.join("none").exists() && left.count > 0);
+        let (none, mut left) = (dir.path().join("small"), Left { count: 9, bytes: 5 });
+        copy_settings(&user, &none, DEPTH_MAX, &mut left).unwrap();
+        assert!(left.bytes < 5, "what fits is copied");
+        let mut left = Left { count: 9, bytes: 1 };
+        copy_settings(&user.join("settings.json"), &none.join("more"), 1, &mut left).unwrap();
+        assert!(!none.join("more").exists() && left.bytes == 1);
     }
 
     #[test]
