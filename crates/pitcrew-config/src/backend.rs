@@ -15,7 +15,7 @@ mod shown;
 pub use keys::BACKEND_KEYS;
 pub use places::{LoginFile, LoginFound};
 pub use value::{
-    BackendSettings, ErrorKind, ErrorRule, ErrorSays, McpServers, Resume, UsageScope,
+    BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFirst, McpServers, Resume, UsageScope,
     user_environment,
 };
 

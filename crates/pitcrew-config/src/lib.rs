@@ -15,8 +15,8 @@ mod dirs;
 mod credential;
 
 pub use backend::{
-    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFound,
-    McpServers, Resume, UsageScope, user_environment,
+    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFirst,
+    LoginFound, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, told_to_expire_at};
 pub use diagnostic::{Diagnostic, Severity, printable};

@@ -328,6 +328,26 @@ fn a_login_is_found_where_the_user_keeps_it() {
 }
 
 #[test]
+fn a_credential_is_copied_for_whom_it_counts() {
+    let backends = Settings::default().backends;
+    let keys = ["HOME", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COPILOT_GITHUB_TOKEN"];
+    let user = map(&keys.map(|it| (it, "/some")));
+    let home = map(&[("HOME", "/some")]);
+    let copied = |name: &str, user: &BTreeMap<String, String>| {
+        let places = backends[name].credential_places(user).into_iter();
+        places.map(|it| it.below.display().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(copied("claude", &user), [""; 0]);
+    assert_eq!(copied("claude", &home), [".claude/.credentials.json"]);
+    // A login in their folder comes first with these.
+    assert_eq!(copied("codex", &user), [".codex/auth.json"]);
+    assert_eq!(copied("opencode", &user), [".local/share/opencode/auth.json"]);
+    assert_eq!(copied("copilot", &user), [""; 0], "it is a file with settings");
+    let settings = backends["copilot"].state_places(&user);
+    assert!(settings.iter().any(|it| it.below == Path::new(".copilot/config.json")));
+}
+
+#[test]
 fn a_private_state_is_laid_out_like_a_home() {
     let backends = Settings::default().backends;
     let state = |it: &BackendSettings| it.private_state(Path::new("/private"));

@@ -3,9 +3,9 @@
 use super::{
     BACKEND_KEYS, BackendSettings,
     checks::{anything, below_home, host, moved, variable, variable_name},
-    keys::{BACKEND_ALIASES, RESUMES, SERVERS, USAGES},
+    keys::{BACKEND_ALIASES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
-    value::{ErrorRule, McpServers, Resume, UsageScope},
+    value::{ErrorRule, LoginFirst, McpServers, Resume, UsageScope},
 };
 use crate::{
     diagnostic::Problems,
@@ -31,6 +31,7 @@ pub(crate) struct BackendDraft {
     login_env: Option<Found<Vec<String>>>,
     login_files: Option<Found<Vec<String>>>,
     login_expires: Option<Found<Vec<String>>>,
+    login_first: Option<Found<LoginFirst>>,
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
     egress_hosts: Option<Found<Vec<String>>>,
@@ -63,6 +64,7 @@ impl BackendDraft {
             login_env: keys.strings("login_env", variable_name),
             login_files: keys.strings("login_files", below_home),
             login_expires: keys.strings("login_expires", anything),
+            login_first: keys.choice("login_first", LOGINS),
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
             egress_hosts: keys.strings("egress_hosts", host),
@@ -94,6 +96,7 @@ impl BackendDraft {
         put("login_env", self.login_env, &mut to.login_env, &mut notes);
         put("login_files", self.login_files, &mut to.login_files, &mut notes);
         put("login_expires", self.login_expires, &mut to.login_expires, &mut notes);
+        put("login_first", self.login_first, &mut to.login_first, &mut notes);
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);
         put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);

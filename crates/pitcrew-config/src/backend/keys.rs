@@ -1,6 +1,6 @@
 //! The keys of a backend, and the words that people use for them.
 
-use super::value::{ErrorKind, McpServers, Resume, UsageScope};
+use super::value::{ErrorKind, LoginFirst, McpServers, Resume, UsageScope};
 
 /// The keys of a backend, in the order of the reference.
 pub const BACKEND_KEYS: &[&str] = &[
@@ -16,6 +16,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "login_env",
     "login_files",
     "login_expires",
+    "login_first",
     "state_env",
     "state_files",
     "egress_hosts",
@@ -44,6 +45,9 @@ pub(super) const BACKEND_ALIASES: &[(&str, &str)] = &[
 ];
 
 pub(super) const ERROR_KEYS: &[&str] = &["says", "kind"];
+
+pub(super) const LOGINS: &[(&str, LoginFirst)] =
+    &[("file", LoginFirst::File), ("variable", LoginFirst::Variable)];
 
 pub(super) const RESUMES: &[(&str, Resume)] =
     &[("load", Resume::Load), ("resume", Resume::Resume), ("none", Resume::None)];

@@ -1,6 +1,6 @@
 //! Where the files of a backend are in a user's home.
 
-use super::BackendSettings;
+use super::{BackendSettings, LoginFirst};
 use crate::Credential;
 use std::{
     collections::BTreeMap,
@@ -29,6 +29,19 @@ impl BackendSettings {
     /// The files of which each means that somebody is logged in.
     pub fn login_places(&self, user: &BTreeMap<String, String>) -> Vec<LoginFile> {
         self.places(&self.login_files, user)
+    }
+
+    /// The files with credentials that a private state should have: none where a key is used anyway.
+    /// One that is a file with settings as well is treated as such.
+    pub fn credential_places(&self, user: &BTreeMap<String, String>) -> Vec<LoginFile> {
+        let has_key = matches!(self.login_found(user), Some(LoginFound::Variable(_)));
+        match self.login_first {
+            LoginFirst::Variable if has_key => Vec::new(),
+            LoginFirst::Variable | LoginFirst::File => {
+                let files = self.login_files.iter().filter(|it| !self.state_files.contains(it));
+                self.places(&files.cloned().collect::<Vec<_>>(), user)
+            }
+        }
     }
 
     /// The files with settings that a private state should have.

@@ -29,6 +29,7 @@ pub struct BackendSettings {
     pub login_files: Vec<String>,
     /// Where in these files it is written when an access token expires, such as `oauth.expires_at`.
     pub login_expires: Vec<String>,
+    pub login_first: LoginFirst,
     /// Variables that move its state, and the place below HOME that each stands for.
     pub state_env: BTreeMap<String, String>,
     /// Files below HOME with settings that it should find in a state of its own.
@@ -52,6 +53,14 @@ pub struct BackendSettings {
     pub errors: Vec<ErrorRule>,
     /// What people should know about it.
     pub quirks: Vec<String>,
+}
+
+/// What it uses where both a variable and a file hold a login.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoginFirst {
+    #[default]
+    File,
+    Variable,
 }
 
 /// How a session of an earlier process is taken up again.

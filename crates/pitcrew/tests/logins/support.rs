@@ -30,6 +30,7 @@ command = {command:?}
 login_env = ["FAKE_KEY"]
 login_files = [".fake/login.json"]
 login_expires = ["oauth.expiresAt"]
+login_first = "variable"
 state_env = {{ FAKE_HOME = ".fake" }}
 state_files = [".fake/settings.json", ".fake/hooks"]
 "#

@@ -7,7 +7,7 @@ use super::{
     turn::{Lock, Shared},
 };
 use crate::clock;
-use pitcrew_config::{BackendSettings, LoginFound};
+use pitcrew_config::BackendSettings;
 use pitcrew_model::AttemptId;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
@@ -30,9 +30,7 @@ impl Logins {
             return Ok(None);
         }
         let home = self.dirs.home(attempt);
-        // With agents, a key in the environment wins: then there is nothing to refresh.
-        let has_key = matches!(backend.login_found(&self.user), Some(LoginFound::Variable(_)));
-        let places = if has_key { Vec::new() } else { backend.login_places(&self.user) };
+        let places = backend.credential_places(&self.user);
         let sources: Vec<PathBuf> = places.iter().map(|it| it.source.clone()).collect();
         let shared = Shared::new(&self.dirs.user_logins(), name);
         let lock = shared.turn(&sources, &backend.login_expires, &home).await?;
