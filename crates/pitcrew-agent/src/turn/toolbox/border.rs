@@ -2,13 +2,14 @@
 
 use pitcrew_model::RepoPath;
 use std::{
+    ffi::OsStr,
     io,
     path::{Path, PathBuf},
 };
 
 /// The path of a file beneath `root`, relative to it; why it is none.
 ///
-/// It need not exist, but what exists of it must not lead out, nor into `.git`.
+/// It need not exist, but what exists of it must not lead out, nor into a `.git`, at whatever depth.
 pub(super) fn inside(root: &Path, path: &str) -> Result<String, String> {
     let outside = |reason: &str| {
         let root = root.display();
@@ -48,9 +49,14 @@ pub(super) fn inside(root: &Path, path: &str) -> Result<String, String> {
     };
     match real.strip_prefix(&real_root) {
         Err(_) => outside("it leads outside"),
-        Ok(below) if below.starts_with(".git") => outside("it leads into `.git`"),
+        Ok(below) if below.iter().any(is_git) => outside("it leads into `.git`"),
         Ok(_) => Ok(relative.as_str().to_owned()),
     }
+}
+
+/// In any case of its letters: there are file systems to which it is the same.
+fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
 }
 
 #[cfg(test)]
@@ -71,6 +77,9 @@ mod tests {
         symlink("../nowhere", root.join("hanging")).expect("a link");
         symlink(".git", root.join("git")).expect("a link");
         symlink("src", root.join("in")).expect("a link");
+        fs::create_dir_all(root.join("sub/.git/hooks")).expect("a folder");
+        symlink("sub/.git", root.join("deep")).expect("a link");
+        symlink("../sub/.git/hooks", root.join("src/hooks")).expect("a link");
         let absolute = |path: &str| root.join(path).display().to_string();
         for (path, expected) in [
             ("src/a.rs", "src/a.rs"),
@@ -95,6 +104,9 @@ mod tests {
             "hanging/x",
             "git/config",
             ".git/config",
+            "deep",
+            "deep/config",
+            "src/hooks/pre-commit",
             "src/.git/hooks/x",
             "a\0b",
             &absolute("../secret"),
