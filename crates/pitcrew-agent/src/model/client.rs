@@ -7,7 +7,7 @@ mod errors;
 pub(crate) use answer::{Answer, Call, Stop};
 pub(crate) use conversation::Conversation;
 
-use super::{Failure, Key, ModelSetup, ToolSpec};
+use super::{Failure, Key, ModelSetup, ToolSpec, failure::Secret};
 use answer::answer_of;
 use errors::of_error;
 use futures::StreamExt;
@@ -27,8 +27,6 @@ const FIRST_WORD_TIMEOUT: Duration = Duration::from_mins(10);
 const NEXT_WORD_TIMEOUT: Duration = Duration::from_mins(5);
 /// What one answer may have. A frame of the protocol has room for it, however it is written there.
 const ANSWER_BYTES_MAX: usize = 512 * 1_024;
-/// What is shorter is no secret, and part of many words.
-const SECRET_BYTES_MIN: usize = 8;
 
 /// A part of an answer that is still coming.
 pub(crate) enum Piece<'a> {
@@ -42,8 +40,7 @@ pub(crate) struct Client {
     target: ServiceTarget,
     options: ChatOptions,
     provider: ModelProvider,
-    /// Never shown, whatever a service repeats.
-    secret: Option<String>,
+    secret: Secret,
 }
 
 impl Client {
@@ -60,8 +57,8 @@ impl Client {
         let library = genai::Client::builder().with_reqwest(web).build();
         let library = library.map_err(|error| failed(error.to_string()))?;
         let (auth, secret) = match &setup.key {
-            Key::NotNeeded => (AuthData::from_single("none"), None),
-            Key::Given(key) => (AuthData::from_single(key.clone()), Some(key.clone())),
+            Key::NotNeeded => (AuthData::from_single("none"), Secret::default()),
+            Key::Given(key) => (AuthData::from_single(key.clone()), Secret::new(key)),
             Key::Missing(what) => return Err(Failure::Auth { reason: what.clone() }),
         };
         let (kind, endpoint) = match setup.provider {
@@ -93,26 +90,15 @@ impl Client {
         system: &str,
         tools: &[ToolSpec],
         conversation: &Conversation,
-        tell: impl FnMut(Piece<'_>) + Send,
-    ) -> Result<Answer, Failure> {
-        let answer = self.stream(system, tools, conversation, tell).await;
-        answer.map_err(|failure| self.hidden(failure))
-    }
-
-    async fn stream(
-        &self,
-        system: &str,
-        tools: &[ToolSpec],
-        conversation: &Conversation,
         mut tell: impl FnMut(Piece<'_>) + Send,
     ) -> Result<Answer, Failure> {
         let request = self.request(system, tools, conversation);
         let answer =
             self.library.exec_chat_stream(self.target.clone(), request, Some(&self.options)).await;
-        let mut stream = answer.map_err(|error| of_error(&error))?.stream;
+        let mut stream = answer.map_err(|error| of_error(&error, &self.secret))?.stream;
         let mut bytes_count = 0;
         while let Some(event) = stream.next().await {
-            bytes_count += match event.map_err(|error| of_error(&error))? {
+            bytes_count += match event.map_err(|error| of_error(&error, &self.secret))? {
                 ChatStreamEvent::Chunk(it) => {
                     tell(Piece::Said(&it.content));
                     it.content.len()
@@ -157,17 +143,6 @@ impl Client {
                 .with_schema(it.schema.clone())
         });
         ChatRequest::new(messages).with_system(system).with_tools(tools)
-    }
-
-    fn hidden(&self, mut failure: Failure) -> Failure {
-        if let Some(secret) = self.secret.as_deref().filter(|it| it.len() >= SECRET_BYTES_MIN) {
-            let (Failure::Passing { reason }
-            | Failure::Quota { reason, .. }
-            | Failure::Auth { reason }
-            | Failure::Lasting { reason }) = &mut failure;
-            *reason = reason.replace(secret, "[key]");
-        }
-        failure
     }
 }
 

@@ -37,11 +37,32 @@ pub(super) struct Refusal<'a> {
     pub now_s: u64,
 }
 
+/// What is shorter is no secret, and part of many words.
+const SECRET_BYTES_MIN: usize = 8;
+
+/// The key, which is never shown, whatever a service repeats.
+#[derive(Clone, Default)]
+pub(super) struct Secret(Option<String>);
+
+impl Secret {
+    pub fn new(key: &str) -> Self {
+        Self((key.len() >= SECRET_BYTES_MIN).then(|| key.to_owned()))
+    }
+
+    /// The text without the key. It comes before any cut, which could leave a part of the key.
+    pub fn hidden(&self, text: &str) -> String {
+        match &self.0 {
+            Some(key) => text.replace(key, "[key]"),
+            None => text.to_owned(),
+        }
+    }
+}
+
 impl Failure {
-    pub(super) fn of_refusal(refusal: &Refusal<'_>) -> Self {
+    pub(super) fn of_refusal(refusal: &Refusal<'_>, secret: &Secret) -> Self {
         let body: Value = serde_json::from_str(refusal.body).unwrap_or_default();
         let said = said(&body).unwrap_or_else(|| refusal.body.trim().to_owned());
-        let reason = match text::cut(&said, REASON_BYTES_MAX) {
+        let reason = match text::cut(&secret.hidden(&said), REASON_BYTES_MAX) {
             "" => format!("the model service answered {}", refusal.status),
             said => format!("the model service answered {}: {said}", refusal.status),
         };
@@ -55,9 +76,10 @@ impl Failure {
     }
 
     /// An error that came in the middle of an answer.
-    pub(super) fn of_event(body: &Value) -> Self {
+    pub(super) fn of_event(body: &Value, secret: &Secret) -> Self {
         let error = body.get("error").unwrap_or(body);
         let said = said(body).unwrap_or_else(|| body.to_string());
+        let said = secret.hidden(&said);
         let reason = format!("the answer broke off: {}", text::cut(&said, REASON_BYTES_MAX));
         let word = ["type", "code", "status"].iter().find_map(|it| error[*it].as_str());
         match word.unwrap_or_default() {
@@ -147,10 +169,17 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const KEY: &str = "the-secret-key";
+
     fn of(status: u16, headers: &[(&str, &str)], body: &Value) -> Failure {
         let header = |name: &str| headers.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
         let body = body.to_string();
-        Failure::of_refusal(&Refusal { status, header: &header, body: &body, now_s: 1_000 })
+        let refusal = Refusal { status, header: &header, body: &body, now_s: 1_000 };
+        Failure::of_refusal(&refusal, &Secret::new(KEY))
+    }
+
+    fn of_event(body: &Value) -> Failure {
+        Failure::of_event(body, &Secret::new(KEY))
     }
 
     fn wait_of(headers: &[(&str, &str)], body: &Value) -> Wait {
@@ -210,10 +239,21 @@ mod tests {
     fn an_answer_that_breaks_off_says_why() {
         let overloaded = json!({ "error": { "type": "overloaded_error", "message": "busy" } });
         let reason = "the answer broke off: busy".to_owned();
-        assert_eq!(Failure::of_event(&overloaded), Failure::Passing { reason });
+        assert_eq!(of_event(&overloaded), Failure::Passing { reason });
         let openai = json!({ "message": "no", "type": "invalid_request_error" });
-        assert!(matches!(Failure::of_event(&openai), Failure::Lasting { .. }));
+        assert!(matches!(of_event(&openai), Failure::Lasting { .. }));
         let limit = json!({ "error": { "type": "rate_limit_error" } });
-        assert!(matches!(Failure::of_event(&limit), Failure::Quota { wait: Wait::Unknown, .. }));
+        assert!(matches!(of_event(&limit), Failure::Quota { wait: Wait::Unknown, .. }));
+    }
+
+    #[test]
+    fn no_cut_leaves_a_part_of_the_key() {
+        for before in REASON_BYTES_MAX - KEY.len()..=REASON_BYTES_MAX {
+            let said = format!("{}{KEY} is wrong", "x".repeat(before));
+            let body = json!({ "error": { "message": said } });
+            for failure in [of(401, &[], &body), of_event(&body)] {
+                assert!(!failure.reason().contains("the-"), "{before}: {}", failure.reason());
+            }
+        }
     }
 }

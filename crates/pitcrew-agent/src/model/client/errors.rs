@@ -1,6 +1,9 @@
 //! What the errors of the library mean.
 
-use crate::model::{Failure, failure::Refusal};
+use crate::model::{
+    Failure,
+    failure::{Refusal, Secret},
+};
 use genai::Error;
 use pitcrew_model::text;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
     clippy::wildcard_enum_match_arm,
     reason = "the enum is not ours, and most of it cannot happen"
 )]
-pub(super) fn of_error(error: &Error) -> Failure {
+pub(super) fn of_error(error: &Error, secret: &Secret) -> Failure {
     // A refusal comes wrapped in an error of the stream.
     let error = match error {
         Error::WebStream { error: inner, .. } => inner.downcast_ref().unwrap_or(error),
@@ -20,17 +23,17 @@ pub(super) fn of_error(error: &Error) -> Failure {
             let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
             let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
             let status = status.as_u16();
-            Failure::of_refusal(&Refusal { status, header: &header, body, now_s })
+            Failure::of_refusal(&Refusal { status, header: &header, body, now_s }, secret)
         }
-        Error::ChatResponse { body, .. } => Failure::of_event(body),
+        Error::ChatResponse { body, .. } => Failure::of_event(body, secret),
         Error::WebStream { error, .. } => {
             let reason = format!("the model service cannot be reached: {}", text::chain(&**error));
-            Failure::Passing { reason }
+            Failure::Passing { reason: secret.hidden(&reason) }
         }
         Error::StreamParse { serde_error, .. } => {
             let reason = format!("the model service sent what is no answer: {serde_error}");
-            Failure::Passing { reason }
+            Failure::Passing { reason: secret.hidden(&reason) }
         }
-        other => Failure::Lasting { reason: other.to_string() },
+        other => Failure::Lasting { reason: secret.hidden(&other.to_string()) },
     }
 }
