@@ -78,6 +78,11 @@ fn a_variable_names_a_model_and_the_rest_is_usual() {
     assert_eq!((found.provider, found.name.as_str()), (ModelProvider::Anthropic, "claude-x"));
     assert_eq!(found.key_variable(), Some("ANTHROPIC_API_KEY"));
     assert_eq!((found.endpoint, found.prices, found.context_tokens), (None, None, 100_000));
+    let elsewhere = model(&environment(&[
+        ("PITCREW_MODEL", "anthropic/claude-x"),
+        ("PITCREW_MODEL_ENDPOINT", "https://models.example/v1"),
+    ]));
+    assert_eq!(elsewhere.expect("a model").key_variable(), None, "its usual key is not for others");
     let local = model(&environment(&[
         ("PITCREW_MODEL", "ollama/library/llama3:8b"),
         ("PITCREW_MODEL_ENDPOINT", "http://localhost:9999"),

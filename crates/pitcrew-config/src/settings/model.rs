@@ -77,9 +77,19 @@ impl ModelSettings {
     }
 
     /// The variable that has the key: the one that was named, or the provider's usual one.
+    ///
+    /// The usual one is for the provider's own endpoint: nobody else gets a key that was not meant
+    /// for them.
     pub fn key_variable(&self) -> Option<&str> {
-        let usual = if self.key_file.is_some() { None } else { self.provider.key_env() };
+        let is_usual = self.key_file.is_none() && self.endpoint.is_none();
+        let usual = self.provider.key_env().filter(|_| is_usual);
         self.key_env.as_deref().or(usual)
+    }
+
+    /// The variables that have a key or lead to one, whether they are used or not.
+    pub fn secret_variables(&self) -> Vec<String> {
+        let keys = self.key_env.as_deref().into_iter().chain(self.provider.key_env());
+        keys.map(str::to_owned).chain([variable("key_file")]).collect()
     }
 
     /// The same settings as variables, for a process that reads no file.
