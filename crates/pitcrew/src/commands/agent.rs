@@ -38,7 +38,7 @@ fn setup(model: ModelSettings, environment: &BTreeMap<String, String>) -> ModelS
     ModelSetup {
         provider: model.provider,
         key: key(&model, environment),
-        withheld: model.key_variable().map(str::to_owned).into_iter().collect(),
+        withheld: model.secret_variables(),
         max_output_tokens: model.max_output_tokens,
         context_tokens: model.context_tokens,
         prices: model.prices.map(|it| Prices {
@@ -65,11 +65,55 @@ fn key(model: &ModelSettings, environment: &BTreeMap<String, String>) -> Key {
                 Key::Missing(format!("failed to read the key file `{file}`: {error}"))
             }
         },
-        // What runs at an endpoint of one's own seldom wants a key.
-        (None, Some(_)) if model.key_env.is_none() && model.endpoint.is_some() => Key::NotNeeded,
         (None, Some(name)) => {
             Key::Missing(format!("`{name}` is not set, which has the key to {}", model.title()))
         }
+        // What runs at an endpoint of one's own seldom wants a key.
         (None, None) => Key::NotNeeded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup_of(variables: &[(&str, &str)]) -> ModelSetup {
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let environment: BTreeMap<String, String> = variables.collect();
+        let sources = Sources { environment: environment.clone(), ..Sources::default() };
+        let (settings, _) = Settings::load(&sources).expect("settings");
+        setup(settings.model.expect("a model"), &environment)
+    }
+
+    #[test]
+    fn the_usual_key_goes_to_nobody_but_its_provider() {
+        let model = ("PITCREW_MODEL", "openai/gpt-x");
+        let usual = ("OPENAI_API_KEY", "the-usual-key");
+        let elsewhere = ("PITCREW_MODEL_ENDPOINT", "https://models.example/v1");
+        let named = ("PITCREW_MODEL_KEY_ENV", "OPENAI_API_KEY");
+        let given = |it: &ModelSetup| matches!(&it.key, Key::Given(key) if key == usual.1);
+        assert!(given(&setup_of(&[model, usual])));
+        let foreign = setup_of(&[model, usual, elsewhere]);
+        assert!(matches!(foreign.key, Key::NotNeeded), "{foreign:?}");
+        assert!(given(&setup_of(&[model, usual, elsewhere, named])));
+        let unset = setup_of(&[model, elsewhere, named]);
+        assert!(matches!(unset.key, Key::Missing(_)), "{unset:?}");
+        for name in ["OPENAI_API_KEY", "PITCREW_MODEL_KEY_FILE"] {
+            assert!(foreign.withheld.iter().any(|it| it == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_key_file_is_for_any_endpoint() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("key");
+        std::fs::write(&file, "from-a-file\n").expect("a file");
+        let setup = setup_of(&[
+            ("PITCREW_MODEL", "openai/gpt-x"),
+            ("PITCREW_MODEL_ENDPOINT", "https://models.example/v1"),
+            ("PITCREW_MODEL_KEY_FILE", file.to_str().expect("UTF-8")),
+            ("OPENAI_API_KEY", "the-usual-key"),
+        ]);
+        assert!(matches!(&setup.key, Key::Given(key) if key == "from-a-file"), "{setup:?}");
     }
 }

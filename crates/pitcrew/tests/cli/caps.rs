@@ -33,6 +33,7 @@ fn with_model(server: &ModelServer) -> Sandbox {
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_MODEL", "anthropic/scripted");
     sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", server.url()));
+    sandbox.set("PITCREW_MODEL_KEY_ENV", "ANTHROPIC_API_KEY");
     sandbox.set("ANTHROPIC_API_KEY", "a-key");
     sandbox
 }
