@@ -1,4 +1,4 @@
-//! Gives tasks that ended one more attempt.
+//! Gives tasks that ended one more attempt, and lets those go on that a limit of their provider holds.
 
 use super::{Done, say};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_model::{Command, Freshness, PlanId, TaskId, TaskStatus};
+use pitcrew_model::{Command, Freshness, PlanId, TaskId, TaskStatus, WorkerStatus};
 use pitcrew_views::BoardView;
 
 pub async fn run(args: RetryArgs, output: Output) -> Done {
@@ -22,7 +22,7 @@ pub async fn run(args: RetryArgs, output: Output) -> Done {
             Target::Task(task) => tasks.push(task),
             Target::Plan(plan) => {
                 let query = BoardQuery { all: false, plan: Some(plan) };
-                tasks.extend(retryable(&client.board(query).await?, plan)?);
+                tasks.extend(of_plan(&client.board(query).await?, plan)?);
             }
         }
     }
@@ -30,12 +30,39 @@ pub async fn run(args: RetryArgs, output: Output) -> Done {
     tasks.dedup();
     let freshness = if args.fresh { Freshness::Fresh } else { Freshness::Continue };
     let command = Command::RetryTasks { tasks: tasks.clone(), freshness };
+    let board = client.board(BoardQuery::default()).await?;
     let accepted = client.command(&command).await?;
-    let words = match tasks[..] {
-        [task] => format!("{task} gets one more attempt"),
-        _ => format!("{} get one more attempt each", joined(&tasks)),
+    say::accepted(output, args.output, &accepted, &words(&board, &tasks))
+}
+
+/// What becomes of tasks that may be retried. One that has not ended is held by a limit.
+fn words(board: &BoardView, tasks: &[TaskId]) -> String {
+    let is_held = |it: &TaskId| board.task(*it).is_some_and(|it| !it.status.has_ended());
+    let (held, ended): (Vec<TaskId>, Vec<TaskId>) = tasks.iter().partition(|it| is_held(it));
+    let held_words = match held[..] {
+        [] => None,
+        [task] => Some(format!("{task} waits for the limit of its provider no longer")),
+        _ => Some(format!("{} wait for the limit of their provider no longer", joined(&held))),
     };
-    say::accepted(output, args.output, &accepted, &words)
+    let ended_words = match ended[..] {
+        [] => None,
+        [task] => Some(format!("{task} gets one more attempt")),
+        _ => Some(format!("{} get one more attempt each", joined(&ended))),
+    };
+    let parts: Vec<String> = ended_words.into_iter().chain(held_words).collect();
+    parts.join("; ")
+}
+
+/// The tasks of a plan that ended without being completed, or that a limit holds.
+fn of_plan(board: &BoardView, plan: PlanId) -> Result<Vec<TaskId>, Report> {
+    let waiting = board.sessions.iter().filter(|it| it.status == WorkerStatus::WaitingQuota);
+    let is_of_plan = |it: &TaskId| board.task(*it).is_some_and(|it| it.plan == plan);
+    let held: Vec<TaskId> = waiting.map(|it| it.task).filter(is_of_plan).collect();
+    match retryable(board, plan) {
+        Ok(ended) => Ok([ended, held].concat()),
+        Err(_) if !held.is_empty() => Ok(held),
+        Err(report) => Err(report),
+    }
 }
 
 /// The tasks of a plan that ended without being completed.

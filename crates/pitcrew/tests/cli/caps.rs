@@ -109,6 +109,7 @@ fn a_limit_of_the_provider_is_waited_for() {
         status.stdout.contains("waits for the limit of builtin until").then_some(status)
     });
     assert!(waits.stdout.contains("UTC"), "{waits}");
-    sandbox.pitcrew(&["retry", "task-1"]).expect(0);
+    let retried = sandbox.pitcrew(&["retry", "plan-1"]).expect(0);
+    retried.says("task-1 waits for the limit of its provider no longer");
     await_task(&sandbox, "port", "completed");
 }
