@@ -1,6 +1,9 @@
 //! When a limit of a provider is lifted, from whatever an agent says about it.
 
-use jiff::{SignedDuration, Zoned, civil, tz::TimeZone};
+use jiff::{
+    SignedDuration, Zoned, civil,
+    tz::{Offset, TimeZone},
+};
 use pitcrew_model::Timestamp;
 use serde_json::Value;
 
@@ -47,22 +50,23 @@ pub(super) fn reset_in(text: &str, now: Timestamp) -> Option<Reset> {
 
 /// `here` is the zone of times that are told without one.
 fn reset_where(text: &str, now: Timestamp, here: &TimeZone) -> Option<Reset> {
-    let text = text.to_ascii_lowercase();
-    let possible = |it: &Reset| it.after(now).is_some();
-    let words: Vec<&str> =
+    let said: Vec<&str> =
         text.split([' ', '\n', '\t', '|', ',', '"']).filter(|it| !it.is_empty()).collect();
-    if let Some(exact) = words.iter().filter_map(|it| exact(it)).find(possible) {
-        return Some(exact);
-    }
+    let lower: Vec<String> = said.iter().map(|it| it.to_ascii_lowercase()).collect();
+    let words: Vec<&str> = lower.iter().map(String::as_str).collect();
+    let possible = |it: &Reset| it.after(now).is_some();
     // What follows one of these is a time.
     let opens = ["after", "in", "at", "on", "resets", "reset", "retry-after:"];
-    let starts = (0..words.len()).filter(|it| opens.contains(&words[*it]));
-    let told = starts.filter_map(|start| {
-        let rest = &words[start + 1..];
-        lasting(rest).map(Reset::In).or_else(|| clock(rest, now, here))
-    });
-    // `resets Nov 18 at 5pm` holds two: the later one is safe.
-    told.filter(possible).max_by_key(|it| it.after(now))
+    // The first one counts: what is told later is about something else.
+    (0..words.len()).find_map(|place| {
+        let rest = place + 1;
+        let told = exact(words[place]).or_else(|| {
+            let opened = opens.contains(&words[place]);
+            let lasts = || lasting(&words[rest..]).map(Reset::In);
+            opened.then(|| lasts().or_else(|| clock(&words[rest..], &said[rest..], now, here)))?
+        });
+        told.filter(possible)
+    })
 }
 
 /// A time that needs nothing else: RFC 3339, or seconds or milliseconds since the epoch.
@@ -80,30 +84,50 @@ fn unix(number: u64) -> Timestamp {
     Timestamp(if is_seconds { number * 1_000 } else { number })
 }
 
-/// `1200s`, `20 minutes`, `1h30m`, `2 days 3 hours`, in milliseconds; seconds where no unit is said.
+/// `1200s`, `1.5s`, `20 minutes`, `1h30m`, `2 days 3 hours`, in milliseconds; seconds where no unit
+/// is said.
 fn lasting(words: &[&str]) -> Option<u64> {
     let mut total = None;
     let mut number = None;
     for word in words.iter().take(6) {
         let mut rest = word.trim_end_matches(['.', ')', ';']);
         while !rest.is_empty() {
-            let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+            let digits = length(rest, |it| it.is_ascii_digit() || it == '.');
             if digits > 0 {
-                number = Some(rest[..digits].parse::<u64>().ok()?);
+                number = Some(thousandths(&rest[..digits])?);
                 rest = &rest[digits..];
                 continue;
             }
-            let letters =
-                rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_alphabetic()).len();
+            let letters = length(rest, |it| it.is_ascii_alphabetic());
             let (Some(count), Some(unit)) = (number, unit_ms(&rest[..letters])) else {
                 return total;
             };
-            total = Some(total.unwrap_or(0_u64).saturating_add(count.saturating_mul(unit)));
+            let part = count.saturating_mul(unit).div_ceil(1_000);
+            total = Some(total.unwrap_or(0_u64).saturating_add(part));
             number = None;
             rest = &rest[letters..];
         }
     }
-    total.or_else(|| (words.len() == 1).then(|| number.map(|it| it.saturating_mul(1_000)))?)
+    // Thousandths of seconds are milliseconds.
+    total.or_else(|| (words.len() == 1).then_some(number)?)
+}
+
+/// How many bytes at the start of a text are such.
+fn length(text: &str, is_such: impl Fn(char) -> bool) -> usize {
+    text.find(|it| !is_such(it)).unwrap_or(text.len())
+}
+
+/// `1.898`, `37.5`, `20`, rounded up.
+fn thousandths(number: &str) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if !fraction.bytes().all(|it| it.is_ascii_digit()) {
+        return None;
+    }
+    let (near, rest) = fraction.split_at(fraction.len().min(3));
+    let near: u64 = format!("{near:0<3}").parse().ok()?;
+    let more = u64::from(rest.bytes().any(|it| it != b'0'));
+    let whole: u64 = whole.parse().ok()?;
+    Some(whole.saturating_mul(1_000).saturating_add(near + more))
 }
 
 fn unit_ms(word: &str) -> Option<u64> {
@@ -118,19 +142,30 @@ fn unit_ms(word: &str) -> Option<u64> {
 }
 
 /// `3pm`, `15:30`, `3:05 pm (europe/berlin)`, `nov 20th 2026 3:05 pm`: the next time that it is so.
-fn clock(words: &[&str], now: Timestamp, here: &TimeZone) -> Option<Reset> {
-    let mut words = words.iter().copied().filter(|it| !["at", "on"].contains(it)).peekable();
-    let month = words.next_if(|it| month(it).is_some()).and_then(month);
-    let day = month.and_then(|_| number(words.next()?));
-    let year = words.next_if(|it| it.len() == 4 && it.parse::<i16>().is_ok());
-    let first = words.next()?.trim_end_matches(['.', ')']);
-    let half = words.next_if(|it| ["am", "pm"].contains(&it.trim_end_matches('.')));
+///
+/// `said` are the same words as they were written. Nothing where the zone is not known.
+fn clock(words: &[&str], said: &[&str], now: Timestamp, here: &TimeZone) -> Option<Reset> {
+    let words = words.iter().copied().zip(said.iter().copied());
+    let mut words = words.filter(|it| !["at", "on"].contains(&it.0)).peekable();
+    let month = words.next_if(|it| month(it.0).is_some()).and_then(|it| month(it.0));
+    let day = month.and_then(|_| number(words.next()?.0));
+    let year = words.next_if(|it| it.0.len() == 4 && it.0.parse::<i16>().is_ok());
+    let first = words.next()?.0;
+    let half = words.next_if(|it| ["am", "pm"].contains(&it.0.trim_end_matches('.')));
+    let half = half.map(|it| it.0);
+    let is_end_of_sentence = half.unwrap_or(first).ends_with('.');
+    let first = first.trim_end_matches(['.', ')']);
+    let (first, suffix) = first.split_at(first.find(['+', '-', 'z']).unwrap_or(first.len()));
     let time = time_of_day(first, half.map(|it| it.trim_end_matches('.')))?;
-    let zone = words.next().and_then(zone).unwrap_or_else(|| here.clone());
+    let zone = match words.next() {
+        _ if !suffix.is_empty() => zone(suffix)?,
+        Some((word, said)) if !is_end_of_sentence && is_zone(said) => zone(word)?,
+        Some(_) | None => here.clone(),
+    };
     let from = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?.to_zoned(zone);
     let zoned = match (month, day) {
         (Some(month), Some(day)) => {
-            let year = year.and_then(|it| it.parse().ok()).unwrap_or(from.year());
+            let year = year.and_then(|it| it.0.parse().ok()).unwrap_or(from.year());
             let date = civil::Date::new(year, month, i8::try_from(day).ok()?).ok()?;
             date.to_datetime(time).to_zoned(from.time_zone().clone()).ok()?
         }
@@ -175,14 +210,35 @@ fn number(word: &str) -> Option<u64> {
     word.trim_end_matches(|it: char| !it.is_ascii_digit()).parse().ok()
 }
 
-/// `utc`, `(europe/berlin)`.
+/// Whether the word behind a time is about its zone: `(PST)`, `EDT`, `Europe/Berlin`, `+02:00`.
+fn is_zone(said: &str) -> bool {
+    let name = said.trim_matches(|it: char| !it.is_ascii_alphanumeric());
+    let is_short = (1..=5).contains(&name.len()) && name.bytes().all(|it| it.is_ascii_uppercase());
+    said.starts_with(['(', '+', '-'])
+        || name.contains(['/', '+'])
+        || is_short
+        || zone(name).is_some()
+}
+
+/// `utc`, `(europe/berlin)`, `+02:00`, `utc+2`. The short names of others mean several zones each.
 fn zone(word: &str) -> Option<TimeZone> {
-    let name = word.trim_matches(|it: char| !it.is_ascii_alphanumeric());
-    match name {
-        "utc" | "gmt" | "z" => Some(TimeZone::UTC),
-        name if name.contains('/') => TimeZone::get(name).ok(),
-        _ => None,
+    let name = word.trim_matches(['(', ')', '.', ';', '·']);
+    let offset = ["utc", "gmt", "z"].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(name);
+    if offset.is_empty() {
+        return Some(TimeZone::UTC);
     }
+    if name.contains('/') {
+        return TimeZone::get(name).ok();
+    }
+    let (sign, offset) = match offset.split_at_checked(1)? {
+        ("+", offset) => (1, offset),
+        ("-", offset) => (-1, offset),
+        _ => return None,
+    };
+    let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
+    let (hours, minutes): (u8, u8) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let seconds = (i32::from(hours) * 60 + i32::from(minutes)) * 60;
+    Some(TimeZone::fixed(Offset::from_seconds(sign * seconds).ok()?))
 }
 
 #[cfg(test)]
@@ -225,6 +281,18 @@ mod tests {
             ),
             ("hit your usage limit. Try again at Nov 20th, 2026 3:05 PM.", "2026-11-20T14:05:00Z"),
             ("the limit resets at 18:30", "2026-11-15T17:30:00Z"),
+            ("the limit resets at 18:30+02:00", "2026-11-15T16:30:00Z"),
+            ("the limit resets at 18:30 +02:00", "2026-11-15T16:30:00Z"),
+            ("the limit resets at 18:30Z", "2026-11-15T18:30:00Z"),
+            ("resets 7pm (UTC+1)", "2026-11-15T18:00:00Z"),
+            ("resets at 7pm. EDT is another matter", "2026-11-15T18:00:00Z"),
+            ("resets at 7pm or later", "2026-11-15T18:00:00Z"),
+            ("Please try again in 1.898s.", "2026-11-15T16:26:41.898Z"),
+            ("Please try again in 37.5s", "2026-11-15T16:27:17.5Z"),
+            ("try again in 0.0001s", "2026-11-15T16:26:40.001Z"),
+            // The first one counts.
+            ("try again in 20s. Plans renew in 3 days", "2026-11-15T16:27:00Z"),
+            ("try again in 20s (request 1794763600)", "2026-11-15T16:27:00Z"),
         ] {
             assert_eq!(until(text).as_deref(), Some(wanted), "{text}");
         }
@@ -240,6 +308,11 @@ mod tests {
             "resets at 2020-01-01T00:00:00Z",
             "retry after 0s",
             "resets at 25:99",
+            "resets 7pm (PST)",
+            "try again at 7:05 PM EDT",
+            "resets at 18:30 (Nowhere/Atall)",
+            "request 1694763600",
+            "try again in 1.2.3s",
             "in 18446744073709551615 hours",
             "resets",
         ] {
