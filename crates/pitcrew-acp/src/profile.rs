@@ -31,15 +31,16 @@ pub enum UsageScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorRule {
     /// A number is the code of an error that the agent answers with, a text a part of its message,
-    /// in any case. Where the agent says that the turn ended well, a text is what a line of its last
-    /// message begins with, letter by letter; a single word is a mark that the agent sets.
+    /// in any case. Where the agent says that the turn ended well, a text is what its last message,
+    /// or a line of the last paragraph of it, begins with, letter by letter; a single word is a mark
+    /// that the agent sets.
     pub says: String,
     pub kind: ErrorKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Nobody is logged in, or the key is refused.
+    /// Nobody is logged in, the key is refused, or it is not paid for: waiting does not help.
     Auth,
     /// A limit of the provider.
     Quota,
