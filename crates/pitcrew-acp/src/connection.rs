@@ -68,6 +68,8 @@ struct State {
     asks: BTreeMap<String, Ask>,
     calls: ToolCalls,
     usage: UsageMeter,
+    /// What a turn that was cut off has used, where nobody was told yet.
+    usage_left: Option<Usage>,
     note: Option<String>,
     /// When it last said something, or was prompted.
     heard_at: Option<Instant>,
@@ -286,10 +288,12 @@ impl Connection {
         }
     }
 
-    /// What the open turn has used so far, where that is news.
+    /// What the open turn has used so far, where that is news; also that of one that was cut off.
     pub fn take_usage(&self) -> Option<Usage> {
         let mut state = self.state();
-        state.turn.as_ref()?;
+        if state.turn.is_none() {
+            return state.usage_left.take();
+        }
         state.usage.take_news()
     }
 
@@ -341,7 +345,9 @@ impl State {
     /// Nothing more comes of what is open. What has come is kept for whoever asks for it.
     fn forget_open(&mut self) {
         self.requests.retain(|_, it| matches!(it, Request::Answered(_)));
-        self.turn = None;
+        if self.turn.take().is_some() {
+            self.usage_left = self.usage.take_news();
+        }
         self.asks.clear();
     }
 }

@@ -101,6 +101,9 @@ impl SessionEvents {
                     if let Some(note) = connection.take_note() {
                         return Some(Event::Activity { note });
                     }
+                    if let Some(usage) = connection.take_usage() {
+                        return Some(Event::Usage(usage));
+                    }
                     self.over = true;
                     return Some(Event::Exited(connection.exited().await));
                 }

@@ -33,11 +33,11 @@ impl UsageMeter {
         let growth = update.used.saturating_sub(self.context_tokens);
         self.context_growth = self.context_growth.saturating_add(growth);
         self.context_tokens = update.used;
-        self.has_news = true;
         if let Some(cost) = &update.cost
             && cost.currency.eq_ignore_ascii_case("usd")
             && let Some(micros) = micros(cost.amount)
         {
+            self.has_news |= micros > self.cost_micros;
             self.cost_micros = self.cost_micros.max(micros);
         }
     }
@@ -59,17 +59,21 @@ impl UsageMeter {
         std::mem::take(&mut self.has_news).then(|| self.so_far())
     }
 
-    /// The usage of the turn that is going on, as much of it as is known.
+    /// The usage of the turn that is going on, as much of it as is reported.
     pub fn so_far(&self) -> Usage {
         let cost_micros = self.cost_micros - self.cost_micros_told;
-        // The growth of the context is the least that the turn can have read.
-        let least = Usage { tokens_in: self.context_growth, ..Usage::default() };
-        Usage { cost_micros, ..self.called.unwrap_or(least) }
+        Usage { cost_micros, ..self.called.unwrap_or_default() }
     }
 
     /// The usage of the turn that ends with `answer`.
     pub fn end_turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
         let so_far = self.so_far();
+        // Where no tokens are reported, the growth of the context is the least that the turn can have
+        // read. Not so before its end: some of it may turn out to come from a cache.
+        let least = match self.called {
+            Some(_) => so_far,
+            None => Usage { tokens_in: self.context_growth, ..so_far },
+        };
         self.cost_micros_told = self.cost_micros;
         self.context_growth = 0;
         self.called = None;
@@ -78,7 +82,7 @@ impl UsageMeter {
             [&answer["usage"], &answer["_meta"]["usage"], &answer["_meta"]["quota"]["token_count"]]
                 .into_iter()
                 .find_map(tokens);
-        let Some(reported) = reported else { return so_far };
+        let Some(reported) = reported else { return least };
         let before = self.answered.replace(reported);
         let usage = match (self.scope, before) {
             (UsageScope::Session, Some(before)) => beyond(reported, before),
@@ -179,7 +183,7 @@ mod tests {
     fn running_totals_become_turns() {
         let mut meter = UsageMeter::default();
         told(&mut meter, update(100, 0.25));
-        assert_eq!(meter.so_far(), Usage { cost_micros: 250_000, ..usage(100, 0, 0) });
+        assert_eq!(meter.so_far(), Usage { cost_micros: 250_000, ..usage(0, 0, 0) });
         assert_eq!(
             meter.end_turn(&json!({"usage": {"totalTokens": 10, "inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 1}}), Done),
             Usage { cost_micros: 250_000, ..usage(7, 2, 1) }
@@ -189,8 +193,9 @@ mod tests {
         told(&mut meter, update(40, 0.250_001));
         told(&mut meter, update(45, 0.250_001));
         let wanted = Usage { cost_micros: 1, ..usage(35, 0, 0) };
-        assert_eq!(meter.so_far(), wanted, "a context may shrink in between");
-        assert_eq!(meter.end_turn(&json!({"stopReason": "end_turn"}), Done), wanted);
+        assert_eq!(meter.take_news(), Some(Usage { cost_micros: 1, ..Usage::default() }));
+        let end = meter.end_turn(&json!({"stopReason": "end_turn"}), Done);
+        assert_eq!(end, wanted, "a context may shrink in between");
         assert_eq!(
             meter.end_turn(&Value::Null, Done),
             Usage::default(),

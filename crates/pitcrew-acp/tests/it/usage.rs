@@ -68,7 +68,7 @@ read forever
     assert_eq!(first, Usage { cost_micros: 500_000, ..tokens(100, 10) });
     let session = stage.session.clone();
     let turn = tokio::spawn(async move { session.prompt(EffectId(3), "go").await });
-    assert_eq!(next_usage(&mut stage).await, Usage { cost_micros: 250_000, ..tokens(10, 0) });
+    assert_eq!(next_usage(&mut stage).await, Usage { cost_micros: 250_000, ..tokens(0, 0) });
     turn.abort();
     turn.await.expect_err("it was given up");
     let Stage { session, events, home } = stage;
@@ -80,6 +80,24 @@ read forever
     let second = end.expect("a turn").usage;
     assert_eq!(second, Usage { cost_micros: 250_000, ..tokens(30, 4) });
     back.session.stop(Duration::from_millis(100)).await;
+}
+
+/// What came too soon after the last report to be one of its own is not lost.
+#[tokio::test]
+async fn the_last_usage_is_told_before_the_end() {
+    let script = r#"
+cost() { update "{\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":9000,\"cost\":{\"amount\":$1,\"currency\":\"USD\"}}"; }
+cost 0.5
+until [ -e go ]; do sleep 0.01; done
+cost 0.75
+"#;
+    let mut stage = Stage::of(script, Profile::default()).await;
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
+    assert_eq!(next_usage(&mut stage).await.cost_micros, 500_000);
+    std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
+    assert_eq!(next_usage(&mut stage).await.cost_micros, 750_000);
+    turn.await.expect("a task").expect_err("the agent is gone");
 }
 
 /// The time is moved on; nothing else here waits for it.
