@@ -89,7 +89,7 @@ pub fn try_agent(name: &str) -> Tried {
 /// Runs a trial in a process of its own; what it printed.
 fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     let this = std::env::current_exe()?;
-    // Codex takes no home below the folder for temporary files.
+    // Not below the folder for temporary files, which the sandbox of codex may hide from it.
     let beside = this.ancestors().nth(3).ok_or("examples are in the folder of the build")?;
     let folder = tempfile::Builder::new().prefix("t").tempdir_in(beside)?;
     let words = [this.to_str().ok_or("a path that is not UTF-8")?, "--trial", agent, trial.name()];
