@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["shim", dir] => pitcrew_process::shim_main(Path::new(dir)),
-        ["agent"] => block_on(agent_main(Options::default())),
+        ["agent", "--orders"] => block_on(agent_main(Options::default())),
         ["mcp"] => block_on(bridge::run()),
         ["serve", lab, idle_ms] => orchestrator::run(Path::new(lab), idle_ms.parse().ok()),
         ["late", go] => {
