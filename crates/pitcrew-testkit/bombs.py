@@ -1,8 +1,8 @@
 """An agent that starts processes without end, in a number that the system limits.
 
-Its argument names how they hide: `group` in the agent's group, `sessions` each in a session of its
-own, `chains` the same, and none lives longer than it takes to start two more. It says `limited` as
-soon as the system refused one, or why it could not be limited.
+Its arguments are how they hide and how many there may be: `group` in the agent's group, `sessions`
+each in a session of its own, `chains` the same, and none lives longer than it takes to start two
+more. It says `limited` as soon as the system refused one, or why it could not be limited.
 """
 
 import errno
@@ -13,7 +13,7 @@ import sys
 import time
 
 KIND = sys.argv[1]
-PROCESSES = 200
+PROCESSES = int(sys.argv[2])
 NOBODY = 65534
 STARTS_MAX = 3000
 
@@ -64,7 +64,7 @@ def bomb():
             os._exit(0)
 
 
-UNTIL = time.monotonic() + 60
+UNTIL = time.monotonic() + 180
 STARTED = os.open("started", os.O_RDWR | os.O_CREAT | os.O_APPEND)
 REFUSED = os.open("refused", os.O_RDWR | os.O_CREAT | os.O_APPEND)
 os.open("lifeline", os.O_WRONLY | os.O_CREAT)

@@ -209,7 +209,9 @@ def forks_without_end(_):
     os.makedirs(folder)
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "bombs.py")
     with open(os.path.join(folder, "told"), "w") as told:
-        subprocess.Popen([sys.executable, program, "sessions"], cwd=folder, stdout=told)
+        # Few enough that the others get on beside them on a small machine.
+        bomb = [sys.executable, program, "sessions", "40"]
+        subprocess.Popen(bomb, cwd=folder, stdout=told)
     wait_for_ever()
 
 
