@@ -84,10 +84,10 @@ impl Parts {
 }
 
 /// As many calls of the model and of tools for both: only Pitcrew's agent has somebody to tell that
-/// it is done, the other reads what it wrote.
+/// it is done, the other writes the same once more.
 fn script(file: &str, side: Side) -> String {
     let last = match side {
-        Side::Bare => format!("@read {file}"),
+        Side::Bare => format!("@write {file} hello"),
         Side::Ours => "@complete wrote it".to_owned(),
     };
     format!("@write {file} hello\n{last}\n@say That was all.\n")
