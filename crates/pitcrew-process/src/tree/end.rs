@@ -1,7 +1,7 @@
 //! The end of a family that does not want to end: it may start others faster than we look.
 
 use super::{Entry, ProcessId, See};
-use rustix::process::{Pid, Signal, getsid, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::{collections::BTreeSet, time::Instant};
 
 /// Looks in a row that find nobody new before it is believed that there is nobody: who is just
@@ -72,7 +72,8 @@ impl Stopped {
     /// Whether nobody else is in its group. One can join any group of one's session, but a session
     /// has only those whom its leader started.
     fn is_within(&self, entry: Entry) -> bool {
-        let own_session = getsid(None).map_or(0, Pid::as_raw_pid);
-        entry.session != own_session || self.numbers.contains(&entry.group)
+        let own = i32::try_from(std::process::id()).ok().and_then(Entry::read);
+        let is_of_own_session = own.is_none_or(|own| own.session == entry.session);
+        !is_of_own_session || self.numbers.contains(&entry.group)
     }
 }

@@ -27,7 +27,7 @@ impl Stream {
     pub async fn open(lab: &Lab, path: &str) -> Self {
         let person = lab.person();
         let sent = http::send(&lab.socket(), Method::GET, path, Some(&person), Vec::new()).await;
-        let response = sent.unwrap();
+        let response = sent.unwrap_or_else(|error| panic!("{path}: {error}: {}", lab.log()));
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "application/x-ndjson");
         Self { body: response.into_body(), begun: Vec::new() }
