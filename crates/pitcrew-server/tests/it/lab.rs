@@ -297,6 +297,10 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let ended = self.orchestrator.as_mut().map(Detached::ended);
+            eprintln!("the orchestrator: {ended:?}, its log: {}", self.log());
+        }
         if let Some(orchestrator) = &mut self.orchestrator
             && orchestrator.ended().is_ok_and(|it| it.is_none())
         {

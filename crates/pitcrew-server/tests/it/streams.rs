@@ -40,7 +40,8 @@ async fn the_journal_is_told_from_any_place() {
 
     let part = events(Stream::open(&lab, "/v1/events?after=500").await.rest().await);
     assert_eq!(part[0].seq, Seq(501));
-    assert_eq!(part.len() + 500, all.len());
+    // What the plan had begun in the vault may come to its end meanwhile.
+    assert_eq!(part[..all.len() - 500], all[500..]);
     let none = events(Stream::open(&lab, "/v1/events?after=100000").await.rest().await);
     assert_eq!(none, []);
 
