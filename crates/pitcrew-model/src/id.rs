@@ -13,7 +13,7 @@ pub struct ParseIdError {
 }
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal $(, or $other:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
@@ -28,6 +28,7 @@ macro_rules! id {
             type Err = ParseIdError;
             fn from_str(text: &str) -> Result<Self, ParseIdError> {
                 text.strip_prefix(concat!($prefix, "-"))
+                    $(.or_else(|| text.strip_prefix(concat!($other, "-"))))?
                     .filter(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit()))
                     .and_then(|it| it.parse().ok())
                     .map(Self)
@@ -67,8 +68,9 @@ id!(
     PlanId, "plan"
 );
 id!(
-    /// One unit of work. Stable across attempts.
-    TaskId, "task"
+    /// One unit of work. Stable across attempts. What a worker hands out is called a sub-task by
+    /// people, and counted among the tasks.
+    TaskId, "task", or "subtask"
 );
 id!(
     /// One try at one task. Also the idempotency key of the try's effects.

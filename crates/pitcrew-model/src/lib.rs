@@ -21,6 +21,7 @@ mod permission;
 mod work;
 mod budget;
 mod kept;
+mod subtask;
 mod command;
 mod signal;
 mod effect;
@@ -49,5 +50,9 @@ pub use provider::ModelProvider;
 pub use rejection::Rejection;
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+pub use subtask::{
+    AwaitEnd, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
+    TaskOutput, Workspace,
+};
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

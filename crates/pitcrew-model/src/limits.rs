@@ -10,6 +10,8 @@ pub const AGENTS_LIVE_MAX_DEFAULT: u32 = 20;
 /// Attempts before a task fails and waits for a person.
 pub const ATTEMPTS_PER_TASK_DEFAULT: u32 = 3;
 pub const ATTEMPTS_PER_TASK_MAX: u32 = 20;
+/// A parent that hears of a failure knows best what to do about it.
+pub const ATTEMPTS_PER_SUBTASK_DEFAULT: u32 = 1;
 /// Starts in a row that the orchestrator's own restarts may cost a task before they count.
 pub const INTERRUPTIONS_FREE_MAX: u32 = 20;
 pub const BACKOFF_MS_FIRST: u64 = 100;
@@ -42,6 +44,16 @@ pub const LEASE_MS_DEFAULT: u64 = 2 * 60 * 1_000;
 pub const LEASE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// An orchestrator that has no worker, no client and nothing due ends after this long.
 pub const ORCHESTRATOR_IDLE_MS: u64 = 60 * 1_000;
+
+/// How far below a worker of a plan sub-tasks may be: 1 is its own.
+pub const SUBTASK_DEPTH_MAX: u32 = 2;
+/// Sub-tasks of one worker: in all, at the same time, and in a minute. More than fit at the same
+/// time wait for each other.
+pub const SUBTASKS_PER_WORKER_MAX: u32 = 10;
+pub const SUBTASKS_PARALLEL_MAX: u32 = 5;
+pub const SUBTASKS_PER_MINUTE_MAX: u32 = 20;
+/// A backend that could not be used at all is not tried for a sub-task so soon again.
+pub const BACKEND_BROKEN_MS: u64 = 5 * 60 * 1_000;
 
 pub const TASKS_PER_PLAN_MAX: usize = 10_000;
 pub const DEPENDENCIES_PER_TASK_MAX: usize = 1_000;
@@ -85,6 +97,8 @@ pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
 
 const _: () = assert!(AGENTS_MAX_DEFAULT <= AGENTS_LIVE_MAX_DEFAULT);
 const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
+const _: () = assert!(ATTEMPTS_PER_SUBTASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
+const _: () = assert!(SUBTASKS_PARALLEL_MAX <= SUBTASKS_PER_WORKER_MAX);
 const _: () = assert!(QUOTA_WAIT_MS_FIRST <= QUOTA_WAIT_MS_MAX);
 const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);

@@ -11,6 +11,7 @@ mod effects;
 mod results;
 mod failures;
 mod commands;
+mod subtasks;
 mod words;
 mod seal;
 

@@ -6,10 +6,11 @@ use crate::{
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Actor, Approval, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause, Freshness, LandedAt,
-    LandingStatus, Measure, NoteKind, Origin, Outcome, Overlap, PermissionOption,
+    Actor, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause, Freshness,
+    LandedAt, LandingStatus, Measure, NoteKind, Origin, Outcome, Overlap, PermissionOption,
     PermissionOptionKind, PlanStatus, RefusalKind, RequestKind, RequestStatus, Spending,
-    StopReason, TaskStatus, TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus,
+    StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus,
+    Workspace,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -46,6 +47,9 @@ fn words_are_stored_as_ever() {
         words!(Effort: Low, Medium, High),
         words!(Measure: Tokens, Cost),
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
+        words!(SubtaskKind: Delegate, Advisor, Route, Handoff, TeamMember, Review),
+        words!(Workspace: ReadOnly, Isolated, Shared),
+        words!(AwaitEnd: AllEnded, TimedOut, TurnOver),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
         line("WorkerStatus", WorkerStatus::ALL),
@@ -66,6 +70,9 @@ fn words_are_stored_as_ever() {
         Effort ["low","medium","high"]
         Measure ["tokens","cost"]
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
+        SubtaskKind ["delegate","advisor","route","handoff","team_member","review"]
+        Workspace ["read_only","isolated","shared"]
+        AwaitEnd ["all_ended","timed_out","turn_over"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
         WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","paused","completed","failed","killed"]

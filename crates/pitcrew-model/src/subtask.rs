@@ -1,0 +1,254 @@
+//! What a worker hands to others: sub-tasks, what they may do, and what comes back.
+//!
+//! A sub-task is a task with a parent. Its machine, attempts, workers, usage and failures are those
+//! of every task; what is different is here.
+
+use crate::{AgentRef, AttemptId, Claim, Failure, Outcome, RepoPath, TaskId, TaskWork, limits};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// What makes a task a sub-task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegation {
+    /// The attempt that wants the result. When it ends, so does the sub-task.
+    pub parent: AttemptId,
+    pub kind: SubtaskKind,
+    /// 1 below a worker of a plan, 2 below that.
+    pub depth: u32,
+    pub workspace: Workspace,
+    /// What it may change. Empty: what its parent may change.
+    pub target_files: Vec<RepoPath>,
+    /// Whether the parent asked to wait for it when it handed it out.
+    pub blocking: bool,
+    pub expected_output: String,
+    pub model: Option<String>,
+    /// The first of those that were handed out together.
+    pub group: Option<u64>,
+    /// Marks its result in the parent's prompt, so that nobody who does not know it can forge one.
+    pub nonce: String,
+    /// The worker's own name for the call that handed it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubtaskKind {
+    #[default]
+    Delegate,
+    Advisor,
+    Route,
+    Handoff,
+    TeamMember,
+    Review,
+}
+
+impl fmt::Display for SubtaskKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Delegate => "delegate",
+            Self::Advisor => "advisor",
+            Self::Route => "route",
+            Self::Handoff => "handoff",
+            Self::TeamMember => "team_member",
+            Self::Review => "review",
+        })
+    }
+}
+
+/// Where a sub-task works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workspace {
+    /// In a state of its parent's work that it shares with others. What it writes there is lost.
+    #[default]
+    ReadOnly,
+    /// In a checkout of its own that begins as its parent's. The parent pulls what it wants of it.
+    Isolated,
+    /// In its parent's checkout, on files that nobody else works on meanwhile.
+    Shared,
+}
+
+impl Workspace {
+    /// Whether it works in a checkout that is not its own: nothing is taken from there, and nobody
+    /// removes it.
+    pub fn is_borrowed(self) -> bool {
+        match self {
+            Self::ReadOnly | Self::Shared => true,
+            Self::Isolated => false,
+        }
+    }
+}
+
+impl fmt::Display for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::ReadOnly => "read_only",
+            Self::Isolated => "isolated",
+            Self::Shared => "shared",
+        })
+    }
+}
+
+/// What a worker asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubtaskSpec {
+    #[serde(default)]
+    pub kind: SubtaskKind,
+    pub agent: AgentRef,
+    pub work: TaskWork,
+    #[serde(default)]
+    pub expected_output: String,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub workspace: Workspace,
+    #[serde(default)]
+    pub target_files: Vec<RepoPath>,
+    #[serde(default = "attempts_default")]
+    pub attempts_max: u32,
+    #[serde(default = "timeout_default")]
+    pub timeout_ms: u64,
+}
+
+fn attempts_default() -> u32 {
+    limits::ATTEMPTS_PER_SUBTASK_DEFAULT
+}
+
+fn timeout_default() -> u64 {
+    limits::TASK_TIMEOUT_MS_DEFAULT
+}
+
+/// What a worker hands in besides its summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskOutput {
+    /// A file that holds the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<RepoPath>,
+    /// JSON text, for whoever asked for a structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<String>,
+    /// What it could not do for want of permission.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions_requested: Vec<String>,
+}
+
+impl TaskOutput {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a parent gets of a sub-task that has ended, whichever way it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubtaskResult {
+    pub task: TaskId,
+    pub status: Outcome,
+    pub output: String,
+    pub output_file: Option<RepoPath>,
+    pub metadata: Option<String>,
+    pub permissions_requested: Vec<String>,
+    pub error: Option<String>,
+}
+
+impl SubtaskResult {
+    /// Of what its last attempt said and came to. One that never began was cancelled or failed before.
+    pub fn new(
+        task: TaskId,
+        status: Outcome,
+        claim: Option<&(Claim, String)>,
+        output: Option<&TaskOutput>,
+        failure: Option<&Failure>,
+    ) -> Self {
+        let said = claim.map(|it| it.1.clone()).unwrap_or_default();
+        let output = output.cloned().unwrap_or_default();
+        Self {
+            task,
+            status,
+            output: said,
+            output_file: output.file,
+            metadata: output.metadata,
+            permissions_requested: output.permissions_requested,
+            error: failure.map(ToString::to_string),
+        }
+    }
+}
+
+/// How a wait for sub-tasks came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AwaitEnd {
+    AllEnded,
+    /// What there is is told; the others go on.
+    TimedOut,
+    /// The turn in which it was asked is over, so nobody waits for the answer.
+    TurnOver,
+}
+
+/// A sub-task as people and agents name it: `subtask-41`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubtaskName(pub TaskId);
+
+impl fmt::Display for SubtaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "subtask-{}", self.0.0)
+    }
+}
+
+/// Several of them, as a list in words.
+#[derive(Clone, Copy, Debug)]
+pub struct SubtaskNames<'a>(pub &'a [TaskId]);
+
+impl fmt::Display for SubtaskNames<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, task) in self.0.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", SubtaskName(*task))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S1-036: people and agents know a sub-task by a name of its own.
+    #[test]
+    fn a_subtask_is_found_by_both_of_its_names() {
+        assert_eq!(SubtaskName(TaskId(41)).to_string(), "subtask-41");
+        for name in ["subtask-41", "task-41"] {
+            assert_eq!(name.parse(), Ok(TaskId(41)), "{name}");
+        }
+        for wrong in ["subtask-", "subtask-x", "sub-41", "subtask-+1", "subtasks-41"] {
+            assert!(wrong.parse::<TaskId>().is_err(), "{wrong}");
+        }
+    }
+
+    /// S4-036, S4-085: text, a file, structured data, and why it did not work out.
+    #[test]
+    fn a_result_says_all_there_is() {
+        let claim = (Claim::Partial, String::from("half of it"));
+        let output = TaskOutput {
+            file: RepoPath::parse("docs/plan.md").ok(),
+            metadata: Some("{\"n\":1}".into()),
+            permissions_requested: alloc::vec!["network".into()],
+        };
+        let result = SubtaskResult::new(
+            TaskId(4),
+            Outcome::Timeout,
+            Some(&claim),
+            Some(&output),
+            Some(&Failure::Timeout { after_ms: 5_000 }),
+        );
+        assert_eq!(result.output, "half of it");
+        assert_eq!(result.output_file.expect("a file").as_str(), "docs/plan.md");
+        assert_eq!(result.metadata.as_deref(), Some("{\"n\":1}"));
+        assert_eq!(result.permissions_requested, ["network"]);
+        assert!(result.error.expect("a reason").contains('5'), "it names the time");
+    }
+}

@@ -1,0 +1,100 @@
+//! What workers hand to others and get back.
+
+use crate::values::{ATTEMPT, TASK, path};
+use pitcrew_model::{
+    AgentRef, Delegation, Outcome, SubtaskKind, SubtaskResult, SubtaskSpec, TaskOutput, TaskWork,
+    Workspace,
+};
+
+pub fn delegation() -> Delegation {
+    Delegation {
+        parent: ATTEMPT,
+        kind: SubtaskKind::Review,
+        depth: 1,
+        workspace: Workspace::Isolated,
+        target_files: vec![path("src/api/mod.rs")],
+        blocking: true,
+        expected_output: "a list of findings".into(),
+        model: Some("small".into()),
+        group: Some(392),
+        nonce: "5f3a".into(),
+        call: Some("a1".into()),
+    }
+}
+
+fn plain_delegation() -> Delegation {
+    Delegation {
+        kind: SubtaskKind::Delegate,
+        workspace: Workspace::ReadOnly,
+        target_files: Vec::new(),
+        blocking: false,
+        model: None,
+        group: None,
+        call: None,
+        ..delegation()
+    }
+}
+
+pub fn subtask_spec() -> SubtaskSpec {
+    SubtaskSpec {
+        kind: SubtaskKind::Advisor,
+        agent: AgentRef { backend: Some("claude".into()), agent: None },
+        work: TaskWork::Prompt { prompt: "Look at the API".into() },
+        expected_output: "an opinion".into(),
+        model: Some("small".into()),
+        workspace: Workspace::Shared,
+        target_files: vec![path("src/api/mod.rs")],
+        attempts_max: 1,
+        timeout_ms: 60_000,
+    }
+}
+
+pub fn output() -> TaskOutput {
+    TaskOutput {
+        file: Some(path("docs/api.md")),
+        metadata: Some("{\"n\":1}".into()),
+        permissions_requested: vec!["network".into()],
+    }
+}
+
+fn result() -> SubtaskResult {
+    SubtaskResult {
+        task: TASK,
+        status: Outcome::Partial,
+        output: "half".into(),
+        output_file: Some(path("docs/api.md")),
+        metadata: Some("{\"n\":1}".into()),
+        permissions_requested: vec!["network".into()],
+        error: None,
+    }
+}
+
+#[test]
+fn delegations_are_stored_as_ever() {
+    crate::check("delegation.ndjson", &[delegation(), plain_delegation()]);
+}
+
+#[test]
+fn outputs_are_stored_as_ever() {
+    crate::check("task_output.ndjson", &[output(), TaskOutput::default()]);
+}
+
+#[test]
+fn specs_of_subtasks_are_sent_as_ever() {
+    crate::check("subtask_spec.ndjson", &[subtask_spec()]);
+}
+
+/// What a caller leaves out has a meaning.
+#[test]
+fn a_spec_of_a_subtask_may_be_short() {
+    let short =
+        r#"{"agent":{"backend":"claude","agent":null},"work":{"kind":"prompt","prompt":"Look"}}"#;
+    let spec: SubtaskSpec = serde_json::from_str(short).expect("a short one");
+    assert_eq!((spec.workspace, spec.kind), (Workspace::ReadOnly, SubtaskKind::Delegate));
+    assert_eq!((spec.attempts_max, spec.timeout_ms), (1, 3_600_000));
+}
+
+#[test]
+fn results_of_subtasks_are_sent_as_ever() {
+    crate::check("subtask_result.ndjson", &[result()]);
+}
