@@ -4,7 +4,11 @@
 //! describes the language for people.
 
 mod parse;
+mod memory;
 
+pub(crate) use memory::{Answer, Memory};
+
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// A script that can be run.
@@ -31,20 +35,78 @@ pub enum Condition {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    Read { path: String },
-    Write { path: String, text: String },
-    Append { path: String, text: String },
-    Edit { path: String, old: String, new: String },
-    Delete { path: String },
-    Run { command: String },
-    Ask { question: String },
-    Permit { title: String },
-    Sleep { duration: Duration },
-    Say { text: String },
-    Complete { summary: String },
-    Partial { summary: String },
-    Fail { reason: String },
-    Exit { code: i32 },
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        text: String,
+    },
+    Append {
+        path: String,
+        text: String,
+    },
+    Edit {
+        path: String,
+        old: String,
+        new: String,
+    },
+    Delete {
+        path: String,
+    },
+    Run {
+        command: String,
+    },
+    Ask {
+        question: String,
+    },
+    Permit {
+        title: String,
+    },
+    /// Calls a tool of the session; its answer is remembered.
+    Tool {
+        name: String,
+        arguments: Map<String, Value>,
+        wanted: Wanted,
+    },
+    /// The remembered answer must have this text.
+    Expect {
+        text: String,
+    },
+    /// Gives a part of the remembered answer a name.
+    Keep {
+        name: String,
+        pointer: String,
+    },
+    /// Writes the remembered answer to a file.
+    Save {
+        path: String,
+    },
+    Sleep {
+        duration: Duration,
+    },
+    Say {
+        text: String,
+    },
+    Complete {
+        summary: String,
+    },
+    Partial {
+        summary: String,
+    },
+    Fail {
+        reason: String,
+    },
+    Exit {
+        code: i32,
+    },
+}
+
+/// What a call of a tool has to lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Answer,
+    Refusal,
 }
 
 /// A script that cannot be run.

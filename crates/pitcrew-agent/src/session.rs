@@ -2,7 +2,7 @@
 
 use crate::{
     model::Conversation,
-    script::{Script, ScriptError, Step},
+    script::{Answer, Memory, Script, ScriptError, Step},
     tools::Server,
     wire::Teller,
 };
@@ -41,6 +41,7 @@ struct Running {
     source: String,
     script: Script,
     next: usize,
+    memory: Memory,
 }
 
 impl Session {
@@ -72,12 +73,16 @@ impl Session {
     }
 
     /// Calls a tool of the session's MCP servers.
-    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<String, String> {
+    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Answer, Answer> {
         match self.servers.iter().find(|it| it.has(tool)) {
             Some(server) => server.call(tool, arguments).await,
-            None => Err(format!(
-                "the session has no tool `{tool}`: its client injected no MCP server that offers it"
-            )),
+            None => {
+                let text = format!(
+                    "the session has no tool `{tool}`: its client injected no MCP server that \
+                     offers it"
+                );
+                Err(Answer { text, structured: None })
+            }
         }
     }
 }
@@ -89,7 +94,12 @@ impl Progress {
         if self.script.as_ref().is_none_or(|it| it.source != source) {
             self.script = None;
             let script = Script::parse(source)?;
-            self.script = Some(Running { source: source.to_owned(), script, next: 0 });
+            self.script = Some(Running {
+                source: source.to_owned(),
+                script,
+                next: 0,
+                memory: Memory::default(),
+            });
         }
         Ok(())
     }
@@ -98,9 +108,16 @@ impl Progress {
         self.script.is_some()
     }
 
-    pub fn step(&self) -> Option<&Step> {
-        let running = self.script.as_ref()?;
-        running.script.steps.get(running.next)
+    /// The next step that is to be done, after those whose condition does not hold, and what the
+    /// steps before it have left for it.
+    pub fn step(&mut self) -> Option<(&Step, &mut Memory)> {
+        let running = self.script.as_mut()?;
+        let steps = &running.script.steps;
+        let is_skipped = |it: &Step| !it.condition.holds(&self.words);
+        while steps.get(running.next).is_some_and(is_skipped) {
+            running.next += 1;
+        }
+        Some((steps.get(running.next)?, &mut running.memory))
     }
 
     pub fn advance(&mut self) {

@@ -1,7 +1,7 @@
 //! The MCP servers that a session brings: the only way to report, and the only place that names
 //! the MCP library.
 
-use crate::{model::ToolSpec, policy};
+use crate::{model::ToolSpec, policy, script::Answer};
 use pitcrew_process::{Owned, Piped, spawn_piped};
 use rmcp::{
     RoleClient, ServiceExt,
@@ -71,14 +71,16 @@ impl Server {
         self.tools.iter().any(|it| it.name == tool)
     }
 
-    /// Calls a tool: what it says, or why it refused.
-    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<String, String> {
+    /// Calls a tool: what it says, or how it refused.
+    pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Answer, Answer> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let result = self.service.call_tool(params).await.map_err(|it| it.to_string())?;
+        let result = self.service.call_tool(params).await;
+        let result = result.map_err(|it| Answer { text: it.to_string(), structured: None })?;
         let texts = result.content.iter().filter_map(|it| {
             if let ContentBlock::Text(text) = it { Some(text.text.as_str()) } else { None }
         });
         let text = texts.collect::<Vec<_>>().join("\n");
-        if result.is_error == Some(true) { Err(text) } else { Ok(text) }
+        let answer = Answer { text, structured: result.structured_content };
+        if result.is_error == Some(true) { Err(answer) } else { Ok(answer) }
     }
 }

@@ -5,6 +5,7 @@ mod files;
 mod output;
 mod report;
 mod step;
+mod call;
 mod toolbox;
 mod talk;
 
@@ -78,15 +79,12 @@ async fn go_on(
     progress: &mut Progress,
     cancel: &CancellationToken,
 ) -> StopReason {
-    while let Some(step) = progress.step() {
+    while let Some((step, memory)) = progress.step() {
         if cancel.is_cancelled() {
             return StopReason::Cancelled;
         }
-        if !step.condition.holds(&progress.words) {
-            progress.advance();
-            continue;
-        }
-        match step::perform(session, &step.action, cancel).await {
+        let line = step.line;
+        match step::perform(session, &step.action, memory, cancel).await {
             Ok(After::NextStep) => progress.advance(),
             Ok(After::NextPrompt) => {
                 progress.advance();
@@ -99,7 +97,7 @@ async fn go_on(
             }
             Err(Stop::Cancelled) => return StopReason::Cancelled,
             Err(Stop::Failed(reason)) => {
-                let reason = format!("line {}: {reason}", step.line);
+                let reason = format!("line {line}: {reason}");
                 progress.finish();
                 report::fail(session, &reason).await;
                 return StopReason::EndTurn;

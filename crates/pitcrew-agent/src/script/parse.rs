@@ -1,10 +1,11 @@
 //! Reads a script, line by line.
 
-use super::{Action, Condition, Script, ScriptError, Step};
+use super::{Action, Condition, Script, ScriptError, Step, Wanted};
 use pitcrew_model::RepoPath;
+use serde_json::{Map, Value};
 use std::{iter::Enumerate, str::Lines, time::Duration};
 
-const STEPS: &str = "read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit";
+const STEPS: &str = "read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit";
 
 pub(super) fn parse(text: &str) -> Result<Script, ScriptError> {
     let mut reader = Reader { lines: text.lines().enumerate() };
@@ -73,6 +74,11 @@ impl<'a> Reader<'a> {
             "edit" => self.edit(line, rest)?,
             "run" => Action::Run { command: self.text(line, word, rest)? },
             "ask" => Action::Ask { question: self.text(line, word, rest)? },
+            "tool" => self.tool(line, word, rest, Wanted::Answer)?,
+            "refused" => self.tool(line, word, rest, Wanted::Refusal)?,
+            "expect" => Action::Expect { text: self.text(line, word, rest)? },
+            "keep" => keep(line, rest)?,
+            "save" => Action::Save { path: only_path(line, word, rest)? },
             "permit" => Action::Permit { title: self.text(line, word, rest)? },
             "say" => Action::Say { text: self.text(line, word, rest)? },
             "complete" => Action::Complete { summary: self.text(line, word, rest)? },
@@ -98,6 +104,25 @@ impl<'a> Reader<'a> {
             return Err(mistake(line, reason, format!("write `{word} TEXT` or `{word} <<END`")));
         }
         Ok(text)
+    }
+
+    fn tool(
+        &mut self,
+        line: usize,
+        word: &str,
+        rest: &str,
+        wanted: Wanted,
+    ) -> Result<Action, ScriptError> {
+        let remedy = format!("write `{word} NAME {{...}}`, such as `{word} a2a_list_agents {{}}`");
+        let (name, rest) = split_word(rest);
+        if name.is_empty() || name.starts_with(['{', '<']) {
+            return Err(mistake(line, format!("`{word}` needs the name of a tool"), remedy));
+        }
+        let text = if rest.is_empty() { "{}".to_owned() } else { self.text(line, word, rest)? };
+        let arguments: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
+            mistake(line, format!("the arguments of `{name}` are no JSON object: {error}"), remedy)
+        })?;
+        Ok(Action::Tool { name: name.to_owned(), arguments, wanted })
     }
 
     fn path_and_body(
@@ -236,6 +261,19 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     Some((inside, rest.trim()))
 }
 
+fn keep(line: usize, rest: &str) -> Result<Action, ScriptError> {
+    let remedy = "write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`";
+    let (name, pointer) = split_word(rest);
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    if name.is_empty() || !name.chars().all(is_word) {
+        return Err(mistake(line, "`keep` needs a name of letters, digits and `_`", remedy));
+    }
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return Err(mistake(line, format!("`{pointer}` is no JSON pointer"), remedy));
+    }
+    Ok(Action::Keep { name: name.to_owned(), pointer: pointer.to_owned() })
+}
+
 fn duration(line: usize, text: &str) -> Result<Duration, ScriptError> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -265,7 +303,7 @@ mod tests {
     #[test]
     fn every_step_is_read() {
         let script = Script::parse(
-            "# a comment\n\n  read src/a.rs\nwrite \"b c.txt\" <<END\none\n  two\nEND\nappend d <<X\nX\nedit e <<OLD\na\nOLD\n<<NEW\nb\nNEW\nedit f <<OLD <<NEW\na\nOLD\nb\nNEW\nedit h <<OLD\na\nOLD <<NEW\nb\nNEW\ndelete g\nrun make test\nrun <<END\ncd x\nmake\nEND\nask which port?\npermit deploy it\nsleep 200ms\nsay hello there\nwhen \"the check\" fail no\nunless \"x y\" partial some\ncomplete all of it\nexit 3",
+            "# a comment\n\n  read src/a.rs\nwrite \"b c.txt\" <<END\none\n  two\nEND\nappend d <<X\nX\nedit e <<OLD\na\nOLD\n<<NEW\nb\nNEW\nedit f <<OLD <<NEW\na\nOLD\nb\nNEW\nedit h <<OLD\na\nOLD <<NEW\nb\nNEW\ndelete g\nrun make test\nrun <<END\ncd x\nmake\nEND\nask which port?\npermit deploy it\ntool a2a_list_agents\nrefused t {\"a\": 1}\ntool t <<END\n{\"b\":\n2}\nEND\nexpect two words\nkeep id /a/0\nkeep all\nsave out.txt\nsleep 200ms\nsay hello there\nwhen \"the check\" fail no\nunless \"x y\" partial some\ncomplete all of it\nexit 3",
         );
         let steps = script.expect("a script").steps;
         let told: Vec<String> = steps
@@ -273,24 +311,31 @@ mod tests {
             .map(|it| format!("{} {:?} {:?}\n", it.line, it.condition, it.action))
             .collect();
         expect![[r#"
-                3 Always Read { path: "src/a.rs" }
-                4 Always Write { path: "b c.txt", text: "one\n  two\n" }
-                8 Always Append { path: "d", text: "" }
-                10 Always Edit { path: "e", old: "a\n", new: "b\n" }
-                16 Always Edit { path: "f", old: "a\n", new: "b\n" }
-                21 Always Edit { path: "h", old: "a\n", new: "b\n" }
-                26 Always Delete { path: "g" }
-                27 Always Run { command: "make test" }
-                28 Always Run { command: "cd x\nmake" }
-                32 Always Ask { question: "which port?" }
-                33 Always Permit { title: "deploy it" }
-                34 Always Sleep { duration: 200ms }
-                35 Always Say { text: "hello there" }
-                36 When("the check") Fail { reason: "no" }
-                37 Unless("x y") Partial { summary: "some" }
-                38 Always Complete { summary: "all of it" }
-                39 Always Exit { code: 3 }
-            "#]]
+            3 Always Read { path: "src/a.rs" }
+            4 Always Write { path: "b c.txt", text: "one\n  two\n" }
+            8 Always Append { path: "d", text: "" }
+            10 Always Edit { path: "e", old: "a\n", new: "b\n" }
+            16 Always Edit { path: "f", old: "a\n", new: "b\n" }
+            21 Always Edit { path: "h", old: "a\n", new: "b\n" }
+            26 Always Delete { path: "g" }
+            27 Always Run { command: "make test" }
+            28 Always Run { command: "cd x\nmake" }
+            32 Always Ask { question: "which port?" }
+            33 Always Permit { title: "deploy it" }
+            34 Always Tool { name: "a2a_list_agents", arguments: {}, wanted: Answer }
+            35 Always Tool { name: "t", arguments: {"a": Number(1)}, wanted: Refusal }
+            36 Always Tool { name: "t", arguments: {"b": Number(2)}, wanted: Answer }
+            40 Always Expect { text: "two words" }
+            41 Always Keep { name: "id", pointer: "/a/0" }
+            42 Always Keep { name: "all", pointer: "" }
+            43 Always Save { path: "out.txt" }
+            44 Always Sleep { duration: 200ms }
+            45 Always Say { text: "hello there" }
+            46 When("the check") Fail { reason: "no" }
+            47 Unless("x y") Partial { summary: "some" }
+            48 Always Complete { summary: "all of it" }
+            49 Always Exit { code: 3 }
+        "#]]
         .assert_eq(&told.concat());
     }
 
@@ -312,13 +357,22 @@ mod tests {
             "say",
             "sleep long",
             "exit 300",
+            "tool",
+            "tool {}",
+            "tool t [1]",
+            "tool t {",
+            "keep",
+            "keep a-b",
+            "keep a b",
+            "save ../x",
+            "expect",
             "when x say y",
             "when \"x\"",
         ];
         let mistakes = scripts.map(|it| format!("{}\n", Script::parse(it).expect_err(it)));
         expect![[r#"
             line 1: the script has no steps; write at least `complete SUMMARY`
-            line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit
+            line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit
             line 1: `write` needs a body; write `write PATH <<END`, the lines, and then `END` on a line of its own
             line 1: the body that begins with `<<END` has no end; write `END` on a line of its own after it
             line 1: `../a` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else
@@ -332,6 +386,15 @@ mod tests {
             line 1: `say` needs a text; write `say TEXT` or `say <<END`
             line 1: `long` is no duration; write it like `200ms`, `2s` or `1m`
             line 1: `300` is no exit code; write a number from 0 to 255
+            line 1: `tool` needs the name of a tool; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: `tool` needs the name of a tool; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: the arguments of `t` are no JSON object: invalid type: sequence, expected a map at line 1 column 0; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: the arguments of `t` are no JSON object: EOF while parsing an object at line 1 column 1; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: `keep` needs a name of letters, digits and `_`; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
+            line 1: `keep` needs a name of letters, digits and `_`; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
+            line 1: `b` is no JSON pointer; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
+            line 1: `../x` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else
+            line 1: `expect` needs a text; write `expect TEXT` or `expect <<END`
             line 1: `when` needs a text in quotes; write `when "TEXT" STEP`
             line 1: `when` needs a step after its text; write `when "TEXT" STEP`
         "#]].assert_eq(&mistakes.concat());

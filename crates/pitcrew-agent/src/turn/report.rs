@@ -44,11 +44,12 @@ async fn call(
     };
     match session.call(tool, arguments).await {
         Ok(answer) => {
-            session.teller.done(&doing, &answer);
+            session.teller.done(&doing, &answer.text);
             session.teller.say(words);
             true
         }
-        Err(reason) => {
+        Err(refusal) => {
+            let reason = refusal.text;
             session.teller.failed(&doing, &reason);
             session.teller.say(&format!("`{tool}` was refused: {reason}\n\n{words}"));
             false

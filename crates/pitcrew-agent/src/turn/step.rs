@@ -1,8 +1,8 @@
 //! Does one step of a script.
 
-use super::{command, files, report};
+use super::{call, command, files, report};
 use crate::{
-    script::Action,
+    script::{Action, Memory},
     session::Session,
     wire::{ToolKind, Verdict},
 };
@@ -31,16 +31,17 @@ pub(super) enum Stop {
 pub(super) async fn perform(
     session: &Session,
     action: &Action,
+    memory: &mut Memory,
     cancel: &CancellationToken,
 ) -> Result<After, Stop> {
     let next = |()| After::NextStep;
     match action {
         Action::Read { path } => files::read(session, path).map(next).map_err(Stop::Failed),
         Action::Write { path, text } => {
-            files::write(session, path, text).map(next).map_err(Stop::Failed)
+            files::write(session, path, &memory.fill(text)).map(next).map_err(Stop::Failed)
         }
         Action::Append { path, text } => {
-            files::append(session, path, text).map(next).map_err(Stop::Failed)
+            files::append(session, path, &memory.fill(text)).map(next).map_err(Stop::Failed)
         }
         Action::Edit { path, old, new } => {
             files::edit(session, path, old, new).map(next).map_err(Stop::Failed)
@@ -50,18 +51,30 @@ pub(super) async fn perform(
             command::run(session, command, cancel).await.map(|_| After::NextStep)
         }
         Action::Ask { question } => {
-            let taken = report::ask(session, question).await;
+            let taken = report::ask(session, &memory.fill(question)).await;
             Ok(if taken { After::NextPrompt } else { After::NotReported })
         }
+        Action::Tool { name, arguments, wanted } => {
+            call::tool(session, name, arguments, *wanted, memory, cancel).await.map(next)
+        }
+        Action::Expect { text } => call::expect(memory, text).map(next).map_err(Stop::Failed),
+        Action::Keep { name, pointer } => {
+            call::keep(memory, name, pointer).map(next).map_err(Stop::Failed)
+        }
+        Action::Save { path } => call::save(session, memory, path).map(next).map_err(Stop::Failed),
         Action::Permit { title } => permit(session, title, cancel).await,
         Action::Sleep { duration } => sleep(session, *duration, cancel).await,
         Action::Say { text } => {
-            session.teller.say(text);
+            session.teller.say(&memory.fill(text));
             Ok(After::NextStep)
         }
-        Action::Complete { summary } => complete(session, Claim::Success, summary).await,
-        Action::Partial { summary } => complete(session, Claim::Partial, summary).await,
-        Action::Fail { reason } => complete(session, Claim::Failed, reason).await,
+        Action::Complete { summary } => {
+            complete(session, Claim::Success, &memory.fill(summary)).await
+        }
+        Action::Partial { summary } => {
+            complete(session, Claim::Partial, &memory.fill(summary)).await
+        }
+        Action::Fail { reason } => complete(session, Claim::Failed, &memory.fill(reason)).await,
         Action::Exit { code } => std::process::exit(*code),
     }
 }

@@ -167,15 +167,15 @@ async fn served(
     };
     match answer {
         Ok(answer) => {
-            session.teller.done(&doing, text::cut(&answer, limits::OUTPUT_TAIL_BYTES));
+            session.teller.done(&doing, text::cut(&answer.text, limits::OUTPUT_TAIL_BYTES));
             let asks = tool == NOTIFY && arguments.get("kind").is_some_and(|it| it == "question");
             let ends = tool == COMPLETE_TASK || asks;
             let after = if ends { After::EndTurn } else { After::GoOn };
-            Outcome { text: shortened(&answer), after }
+            Outcome { text: shortened(&answer.text), after }
         }
-        Err(reason) => {
-            session.teller.failed(&doing, text::cut(&reason, limits::OUTPUT_TAIL_BYTES));
-            Outcome::failed(&shortened(&reason))
+        Err(refusal) => {
+            session.teller.failed(&doing, text::cut(&refusal.text, limits::OUTPUT_TAIL_BYTES));
+            Outcome::failed(&shortened(&refusal.text))
         }
     }
 }

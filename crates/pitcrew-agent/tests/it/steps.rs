@@ -77,9 +77,14 @@ async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
         ),
         (
             "fly",
-            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, sleep, say, complete, partial, fail, exit",
+            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit",
         ),
         ("fail cannot be done", "cannot be done"),
+        ("save it", "line 1: no tool was called yet; write `tool NAME {...}` before it"),
+        (
+            "tool fly_away",
+            "line 1: `fly_away` was refused: the session has no tool `fly_away`: its client injected no MCP server that offers it",
+        ),
     ] {
         let stage = Stage::new().await;
         let end = stage.script(script).await;
@@ -114,6 +119,52 @@ async fn conditions_look_at_the_latest_prompt() {
     assert!(second.file("first").is_none() && second.file("fixed").is_some());
     stage.stop().await;
     second.stop().await;
+}
+
+/// Scripts play agents that call any of our tools and go by what they say.
+#[tokio::test]
+async fn a_tool_is_called_and_its_answer_used() {
+    let stage = Stage::new().await;
+    let script = "tool a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"half\"}\n\
+        expect Go on working\nkeep next /next\nkeep all\nsave answers/first.txt\n\
+        tool a2a_notify_orchestrator <<END\n{\"kind\": \"status\",\n\"message\": \"${next} ${no}\"}\nEND\n\
+        refused a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"refuse me\"}\n\
+        expect attempt-1 is over\nwrite said.txt <<END\n${all}\nEND\nrun echo '${next}' > shell.txt\n\
+        complete it said ${next}";
+    assert_ended(&stage.script(script).await);
+    assert_eq!(
+        stage.calls(),
+        [
+            r#"a2a_notify_orchestrator {"kind":"status","message":"half"}"#,
+            r#"a2a_notify_orchestrator {"kind":"status","message":"continue ${no}"}"#,
+            r#"a2a_notify_orchestrator {"kind":"status","message":"refuse me"}"#,
+            r#"orchestrator_complete_task {"outcome":"success","summary":"it said continue"}"#,
+        ]
+    );
+    assert_eq!(stage.file("said.txt").as_deref(), Some("Noted. Go on working.\n"));
+    let saved = stage.file("answers/first.txt").expect("a file");
+    assert!(saved.contains("Noted. Go on working.") && saved.contains("\"next\": \"continue\""));
+    let shell = stage.file("shell.txt");
+    assert_eq!(shell.as_deref(), Some("${next}\n"), "an answer is no part of a command");
+    stage.stop().await;
+}
+
+/// Otherwise a test that plays an agent would pass whatever the tool says.
+#[tokio::test]
+async fn an_answer_that_was_not_expected_fails_the_script() {
+    let call = "a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"half\"}";
+    for (script, reason) in [
+        (format!("tool {call}\nexpect refused"), "line 2: the answer does not have `refused`"),
+        (format!("tool {call}\nkeep id /id"), "line 2: the answer has nothing at `/id`"),
+        (format!("refused {call}"), "line 1: `a2a_notify_orchestrator` was to be refused and said"),
+    ] {
+        let stage = Stage::new().await;
+        assert_ended(&stage.script(&script).await);
+        let calls = stage.calls();
+        let report = calls.last().expect("a report");
+        assert!(report.contains(reason) && report.contains("failed"), "{report}");
+        stage.stop().await;
+    }
 }
 
 #[tokio::test]
