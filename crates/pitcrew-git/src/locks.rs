@@ -6,7 +6,7 @@
 
 use crate::{
     Vault,
-    error::{FileError, GitError, GitErrorKind},
+    error::{FileError, GitError},
     files,
     holders::{self, Holder},
     records::{self, Durability},
@@ -59,11 +59,8 @@ impl Vault {
         let note = self.note_underway(touched, locks);
         let result = change();
         if let Ok((path, underway)) = note {
-            if let Err(GitErrorKind::Cancelled | GitErrorKind::TimedOut { .. }) =
-                result.as_ref().map_err(|it| &it.kind)
-            {
-                underway.remove_locks();
-            }
+            // Our git is gone, and if it was killed its locks are not.
+            underway.remove_locks();
             // A note that stays is looked at when the vault is opened the next time.
             fs::remove_file(path).ok();
         }
@@ -189,6 +186,20 @@ fn holder(lock: &Path) -> Option<Holder> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::{Lab, write};
+
+    #[test]
+    fn a_git_that_is_killed_alone_leaves_no_lock_in_the_users_repository() {
+        let lab = Lab::new();
+        let vault = lab.vault();
+        let lock = vault.user.common_dir().join("refs/heads/topic.lock");
+        let left = vault.change_user_refs(&["refs/heads/topic"], || {
+            write(&lock, "");
+            Ok(files::is_there(&lock))
+        });
+        assert!(left.expect("it is changed"), "the lock was there");
+        assert!(!files::is_there(&lock), "it is removed");
+    }
 
     #[test]
     fn the_lock_in_the_way_is_read_from_gits_words() {
