@@ -57,7 +57,7 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AttemptEnded { attempt, outcome, failure } => {
             attempt::ended(state, *attempt, *outcome, failure.as_ref());
         }
-        Event::BackendHeld { backend, until, .. } => quota::held(state, backend, *until),
+        Event::BackendHeld { backend, until, .. } => quota::held(state, backend, *until, at),
         Event::BackendReleased { backend, .. } => quota::released(state, backend),
         Event::WorkerMoved { worker, from, to, .. } => {
             worker::moved(state, *worker, *from, *to, at);

@@ -164,7 +164,7 @@ pub struct Worker {
     /// The prompt that has not come to its end.
     pub turn: Option<EffectId>,
     pub turns_count: u32,
-    /// What the turn that is going on has used so far, as far as it was told.
+    /// What its turn has used, or its last one, as far as it was told.
     pub told: Usage,
     pub deadline: Option<Timestamp>,
     /// What is left of the time-out while it is parked.
@@ -174,6 +174,8 @@ pub struct Worker {
     pub requests_count: u32,
     /// When it last told something.
     pub noted_at: Timestamp,
+    /// Since when and how often it has waited for a limit without an answer of its model.
+    pub limited: Option<(Timestamp, u32)>,
     /// What it gets when it has a slot again.
     pub comebacks: VecDeque<Comeback>,
     /// The calls whose answers are on their way to the agent.
@@ -320,6 +322,11 @@ impl Task {
 }
 
 impl Worker {
+    /// Whether the model has said something in the turn that ends with this usage.
+    pub fn is_answered(&self, usage: Usage) -> bool {
+        self.told.at_least(usage).tokens_out > 0
+    }
+
     /// What it can go on with now: a call in the middle of a turn before a turn of its own.
     pub fn next_comeback(&self) -> Option<&Comeback> {
         let is_call = |it: &&Comeback| matches!(it, Comeback::Permission { .. });

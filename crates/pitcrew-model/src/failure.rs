@@ -68,6 +68,13 @@ pub enum Failure {
         until: Option<Timestamp>,
         message: String,
     },
+    /// A limit of the agent's provider that was waited for long enough. A person has to see to it.
+    LimitStays {
+        backend: String,
+        waits_count: u32,
+        waited_ms: u64,
+        message: String,
+    },
     /// The agent's model could not or would not answer.
     Model {
         message: String,
@@ -172,6 +179,7 @@ impl Failure {
         match self {
             Self::AgentMissing { .. }
             | Self::Auth { .. }
+            | Self::LimitStays { .. }
             | Self::Budget(_)
             | Self::Cancelled { .. }
             | Self::DiskLow { .. } => false,
@@ -209,6 +217,7 @@ impl Failure {
             | Self::Protocol { .. }
             | Self::Auth { .. }
             | Self::Quota { .. }
+            | Self::LimitStays { .. }
             | Self::Model { .. }
             | Self::Budget(_)
             | Self::NoCompletion
@@ -244,6 +253,7 @@ impl Failure {
             | Self::Protocol { .. }
             | Self::Auth { .. }
             | Self::Quota { .. }
+            | Self::LimitStays { .. }
             | Self::Model { .. }
             | Self::Budget(_)
             | Self::NoCompletion
@@ -281,6 +291,14 @@ impl fmt::Display for Failure {
                 write!(f, "the agent is not logged in: {message}; log in, then `pitcrew retry`")
             }
             Self::Quota { message, .. } => write!(f, "a limit of the provider: {message}"),
+            Self::LimitStays { backend, waits_count, waited_ms, message } => {
+                let hours = waited_ms / (60 * 60 * 1_000);
+                write!(f, "a limit of {backend} does not end: {message}; ")?;
+                write!(
+                    f,
+                    "waited {waits_count} times in {hours} hours, `pitcrew retry` tries again"
+                )
+            }
             Self::Model { message } => write!(f, "the model failed: {message}"),
             Self::Budget(spending) => write!(f, "{spending}, and no more was granted"),
             Self::NoCompletion => f.write_str("no completion: two turns ended without it"),

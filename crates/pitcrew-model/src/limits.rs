@@ -23,6 +23,12 @@ pub const BACKOFF_MODEL_MS_MAX: u64 = 60 * 1_000;
 /// How long a limit of a provider is waited for where it does not say: doubled each time.
 pub const QUOTA_WAIT_MS_FIRST: u64 = 5 * 60 * 1_000;
 pub const QUOTA_WAIT_MS_MAX: u64 = 60 * 60 * 1_000;
+/// The shortest wait where the provider says so: doubled each time, up to the first of our own.
+pub const QUOTA_TOLD_MS_MIN: u64 = 1_000;
+/// A worker that met nothing but the limit this often, and for this long, fails: a person has to
+/// see to it.
+pub const QUOTA_WAITS_MIN: u32 = 10;
+pub const QUOTA_WAITED_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// The longest that a provider is believed; the limits of a week are the longest there are.
 pub const QUOTA_TOLD_MS_MAX: u64 = 8 * 24 * 60 * 60 * 1_000;
 
@@ -100,6 +106,7 @@ const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(ATTEMPTS_PER_SUBTASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(SUBTASKS_PARALLEL_MAX <= SUBTASKS_PER_WORKER_MAX);
 const _: () = assert!(QUOTA_WAIT_MS_FIRST <= QUOTA_WAIT_MS_MAX);
+const _: () = assert!(QUOTA_TOLD_MS_MIN <= QUOTA_WAIT_MS_FIRST);
 const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);

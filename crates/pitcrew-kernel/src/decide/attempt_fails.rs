@@ -1,6 +1,9 @@
 //! An attempt ends without success: what becomes of its worker, its work and its task.
 
-use super::{fleet, quota};
+use super::{
+    fleet,
+    quota::{self, Limit},
+};
 use crate::{
     State,
     state::{Attempt, Checkout, Process, Task},
@@ -25,7 +28,7 @@ pub fn decide(
     events.extend(end_worker(state, it, &failure));
     let task = &state.tasks[it.task];
     let hold = if let Failure::Quota { until, message } = &failure {
-        quota::hold(state, at, task, *until, message)
+        quota::hold(state, at, task, &Limit { told: *until, message, is_new: false })
     } else {
         None
     };

@@ -1,6 +1,9 @@
 //! A driver has done what it was told, or could not.
 
-use super::{attempt_fails, cancel, complete_task, quota};
+use super::{
+    attempt_fails, cancel, complete_task,
+    quota::{self, Limit},
+};
 use crate::{
     State, removable,
     state::{Attempt, Comeback, Process, Worker},
@@ -13,7 +16,7 @@ use alloc::{
 use pitcrew_model::{
     Actor, AttemptId, Claim, EffectId, EffectResult, ErrorCause, Event, Failure, Input,
     LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, StopReason, TaskStatus,
-    TurnCause, WorkerId, WorkerStatus,
+    TurnCause, Usage, WorkerId, WorkerStatus,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -37,8 +40,8 @@ pub fn decide(
             events.extend(checkout_prepared(state, *attempt));
         }
         EffectResult::AgentReady { worker, .. } => events.extend(agent_ready(state, *worker)),
-        EffectResult::TurnEnded { worker, stop, .. } => {
-            events.extend(turn_ended(state, input, *worker, stop));
+        EffectResult::TurnEnded { worker, stop, usage, .. } => {
+            events.extend(turn_ended(state, input, *worker, stop, *usage));
         }
         EffectResult::AgentStopped { worker, .. } => events.extend(agent_gone(state, *worker)),
         EffectResult::WorkCollected { attempt, .. } => {
@@ -195,7 +198,13 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
     events
 }
 
-fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason) -> Vec<Event> {
+fn turn_ended(
+    state: &State,
+    input: &Input,
+    worker: WorkerId,
+    stop: &StopReason,
+    usage: Usage,
+) -> Vec<Event> {
     let it = &state.workers[worker];
     let attempt = &state.attempts[it.attempt];
     if !attempt.is_open() || it.process != Process::Alive {
@@ -207,10 +216,13 @@ fn turn_ended(state: &State, input: &Input, worker: WorkerId, stop: &StopReason)
     let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
     let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
     if let StopReason::Error { cause, message } = stop {
-        let failure = failure_of(*cause, message.clone());
-        if let Some(events) = quota_used_up(state, input, it, &failure) {
-            return events;
+        if let ErrorCause::Quota { until } = cause {
+            let limit = Limit { told: *until, message, is_new: it.is_answered(usage) };
+            if let Some(events) = quota_used_up(state, input, it, &limit) {
+                return events;
+            }
         }
+        let failure = failure_of(*cause, message.clone());
         if !state.is_stopped(it) {
             return fails(failure);
         }
@@ -234,14 +246,16 @@ fn quota_used_up(
     state: &State,
     input: &Input,
     worker: &Worker,
-    failure: &Failure,
+    limit: &Limit<'_>,
 ) -> Option<Vec<Event>> {
-    let Failure::Quota { until, message } = failure else { return None };
     let task = &state.tasks[state.attempts[worker.attempt].task];
     let vendor = task.spec.vendor()?;
-    let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
-    events.extend(quota::hold(state, input.at, task, *until, message));
     let asks = state.has_question(worker) || has_turn(worker);
+    if let Some(failure) = quota::given_up(input.at, worker, vendor, limit).filter(|_| !asks) {
+        return Some(attempt_fails::decide(state, input.at, ACTOR, worker.attempt, failure));
+    }
+    let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
+    events.extend(quota::hold(state, input.at, task, limit));
     match worker.status {
         WorkerStatus::Running if asks => events.push(waits(worker)),
         WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {

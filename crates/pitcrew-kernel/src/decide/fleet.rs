@@ -5,7 +5,10 @@ use pitcrew_model::{Actor, Event, Failure, PlanStatus, Reason, TaskStatus};
 
 /// The tasks of the same backend that wait fail with it, for the same reason, and cost no attempt.
 pub fn fails_too(state: &State, first: &Task, failure: &Failure) -> impl Iterator<Item = Event> {
-    let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. });
+    let stops = matches!(
+        failure,
+        Failure::Auth { .. } | Failure::AgentMissing { .. } | Failure::LimitStays { .. }
+    );
     let vendor = first.spec.vendor().filter(|_| stops);
     let runs =
         |it: &Task| matches!(state.plans[it.plan].status, PlanStatus::Active | PlanStatus::Paused);

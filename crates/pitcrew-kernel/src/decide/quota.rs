@@ -1,43 +1,57 @@
 //! A limit of a provider is used up: the whole backend waits until it is over.
 
-use crate::{State, state::Task};
-use pitcrew_model::{Event, Timestamp, limits, text};
+use crate::{
+    State,
+    state::{Task, Worker},
+};
+use pitcrew_model::{Event, Failure, Timestamp, limits, text};
 
 const REASON_BYTES_MAX: usize = 300;
 
+/// What a worker has met.
+pub struct Limit<'a> {
+    /// When it is over, as far as the provider says.
+    pub told: Option<Timestamp>,
+    pub message: &'a str,
+    /// Its model has answered in between.
+    pub is_new: bool,
+}
+
 /// The backend is held, unless it is so already for at least as long.
-pub fn hold(
-    state: &State,
-    at: Timestamp,
-    task: &Task,
-    told: Option<Timestamp>,
-    message: &str,
-) -> Option<Event> {
+pub fn hold(state: &State, at: Timestamp, task: &Task, limit: &Limit<'_>) -> Option<Event> {
     let backend = task.spec.vendor()?;
-    let until = wakes_at(state, at, backend, told)?;
-    let reason = text::cut(message, REASON_BYTES_MAX).into();
+    let until = wakes_at(state, at, backend, limit)?;
+    let reason = text::cut(limit.message, REASON_BYTES_MAX).into();
     Some(Event::BackendHeld { backend: backend.into(), until, reason })
 }
 
-/// When the limit is over: what the provider says, where that can be; else longer each time.
-fn wakes_at(
-    state: &State,
+/// Nobody waits for ever: a limit that was all that the worker met, often and for long, ends it.
+pub fn given_up(
     at: Timestamp,
+    worker: &Worker,
     backend: &str,
-    told: Option<Timestamp>,
-) -> Option<Timestamp> {
+    limit: &Limit<'_>,
+) -> Option<Failure> {
+    let (since, waits_count) = worker.limited.filter(|_| !limit.is_new)?;
+    let waited_ms = at.since(since);
+    let enough = waits_count >= limits::QUOTA_WAITS_MIN && waited_ms >= limits::QUOTA_WAITED_MS_MAX;
+    let message = text::cut(limit.message, REASON_BYTES_MAX).into();
+    enough.then(|| Failure::LimitStays { backend: backend.into(), waits_count, waited_ms, message })
+}
+
+/// When the limit is over: what the provider says, where that can be; else longer each time.
+fn wakes_at(state: &State, at: Timestamp, backend: &str, limit: &Limit<'_>) -> Option<Timestamp> {
+    let known = state.quotas.get(backend).filter(|_| !limit.is_new);
+    let holds_count = known.map_or(0, |it| it.holds_count).min(16);
+    let after = |first: u64, max: u64| at.plus((first << holds_count).min(max));
+    let least = after(limits::QUOTA_TOLD_MS_MIN, limits::QUOTA_WAIT_MS_FIRST);
+    let most = at.plus(limits::QUOTA_TOLD_MS_MAX);
     let held = state.held_until(backend).filter(|it| *it > at);
-    let told = told.filter(|it| *it > at).map(|it| it.min(at.plus(limits::QUOTA_TOLD_MS_MAX)));
+    let told = limit.told.filter(|it| *it > at).map(|it| it.clamp(least, most));
     match (told, held) {
         (Some(told), Some(held)) => (told > held).then_some(told),
         (Some(told), None) => Some(told),
         (None, Some(_)) => None,
-        (None, None) => Some(at.plus(wait_ms(state, backend))),
+        (None, None) => Some(after(limits::QUOTA_WAIT_MS_FIRST, limits::QUOTA_WAIT_MS_MAX)),
     }
-}
-
-fn wait_ms(state: &State, backend: &str) -> u64 {
-    let holds_count = state.quotas.get(backend).map_or(0, |it| it.holds_count);
-    let doubled = limits::QUOTA_WAIT_MS_FIRST << holds_count.min(16);
-    doubled.min(limits::QUOTA_WAIT_MS_MAX)
 }

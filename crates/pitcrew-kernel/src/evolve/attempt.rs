@@ -59,11 +59,13 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         noted_at: Timestamp(0),
         answering: alloc::collections::BTreeMap::new(),
         calls: VecDeque::new(),
+        limited: None,
         comebacks: VecDeque::new(),
     };
     state.workers.push(opened.worker, row);
     state.agenda.slots_used += 1;
     state.agenda.processes_count += 1;
+    state.refresh_task(opened.task);
 }
 
 pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: Option<&Failure>) {
@@ -94,8 +96,9 @@ pub fn put_away(state: &mut State, attempt: AttemptId) {
 pub fn claimed(state: &mut State, attempt: AttemptId, claim: Claim, summary: &str) {
     let row = state.attempts.row(attempt);
     row.claim = Some((claim, summary.into()));
-    let worker = row.worker;
+    let (task, worker) = (row.task, row.worker);
     super::worker::change(state, worker, |_| {});
+    state.refresh_task(task);
 }
 
 pub fn snapshot_asked(state: &mut State, attempt: AttemptId, effect: EffectId) {

@@ -1,12 +1,15 @@
 //! The limits of providers.
 
 use crate::State;
-use pitcrew_model::{StopReason, Timestamp, WorkerId};
+use pitcrew_model::{StopReason, Timestamp, Usage, WorkerId};
 
-pub fn held(state: &mut State, backend: &str, until: Timestamp) {
+pub fn held(state: &mut State, backend: &str, until: Timestamp, at: Timestamp) {
     let row = state.quotas.entry(backend.into()).or_default();
-    row.until = Some(until);
-    row.holds_count += 1;
+    // Whoever meets the limit meanwhile may know better when it is over: that is the same hold.
+    let goes_on = row.until.replace(until).is_some_and(|it| it > at);
+    if !goes_on {
+        row.holds_count += 1;
+    }
     state.refresh_backend();
 }
 
@@ -16,11 +19,14 @@ pub fn released(state: &mut State, backend: &str) {
     state.refresh_backend();
 }
 
-/// Whoever comes to the end of a turn was not stopped by a limit: the next one is the first again.
-pub fn turn_ended(state: &mut State, worker: WorkerId, stop: &StopReason) {
-    if matches!(stop, StopReason::Error { .. }) {
+/// Whoever comes to the end of a turn, or has got an answer in it, met no limit that stays: the
+/// next one is the first again.
+pub fn turn_ended(state: &mut State, worker: WorkerId, stop: &StopReason, usage: Usage) {
+    let row = state.workers.row(worker);
+    if matches!(stop, StopReason::Error { .. }) && !row.is_answered(usage) {
         return;
     }
+    row.limited = None;
     let task = state.attempts[state.workers[worker].attempt].task;
     let spec = &state.tasks[task].spec;
     if let Some(row) = spec.vendor().and_then(|it| state.quotas.get_mut(it)) {

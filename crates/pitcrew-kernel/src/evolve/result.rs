@@ -21,7 +21,7 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
             checkout_there(state, *attempt, path);
         }
         EffectResult::TurnEnded { worker, stop, usage, .. } => {
-            quota::turn_ended(state, *worker, stop);
+            quota::turn_ended(state, *worker, stop, *usage);
             turn_ended(state, *worker, effect, *usage);
         }
         EffectResult::AgentStopped { worker, .. } => worker::gone(state, *worker),

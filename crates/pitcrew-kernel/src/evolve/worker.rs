@@ -12,7 +12,7 @@ use alloc::{
 };
 use pitcrew_model::{
     EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
-    RequestStatus, Timestamp, TurnCause, WorkerId, WorkerStatus, limits,
+    RequestStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus, limits,
 };
 
 /// Changes a worker and keeps the agenda in step.
@@ -46,6 +46,8 @@ pub fn moved(
             it.left_ms = deadline.since(at);
         }
         if to == WorkerStatus::WaitingQuota {
+            let (since, waits_count) = it.limited.unwrap_or((at, 0));
+            it.limited = Some((since, waits_count + 1));
             go_on_after(it, TurnCause::QuotaOver);
         }
         // It asked for nothing itself: a cap has stopped it.
@@ -114,6 +116,7 @@ pub fn turn_opened(
     }
     change(state, worker, |it| {
         it.turn = Some(effect);
+        it.told = Usage::NONE;
         it.turns_count += 1;
         let used = |it: &Comeback| matches!(it, Comeback::Turn(turn) if turn == cause);
         if it.comebacks.front().is_some_and(used) {

@@ -8,6 +8,7 @@ mod plans;
 mod approval;
 mod retries;
 mod quotas;
+mod long_limits;
 mod backends;
 mod budgets;
 mod timeouts;

@@ -52,6 +52,12 @@ fn failures() -> Vec<Failure> {
             used: 2_000_000,
             cap: 1_500_000,
         }),
+        Failure::LimitStays {
+            backend: "claude".into(),
+            waits_count: 26,
+            waited_ms: 86_400_000,
+            message: "usage limit reached".into(),
+        },
     ]
 }
 
@@ -81,5 +87,6 @@ golden!(
         Quota,
         Model,
         Budget,
+        LimitStays,
     ]
 );

@@ -1,0 +1,126 @@
+//! Limits of providers that come again and again.
+
+use crate::script::check;
+use expect_test::expect;
+
+fn ten_waits() -> String {
+    let wait = |it| format!("~ turn worker-1 quota {}\n~ tick +9000s\n", it * 9_000_000);
+    (1..=10).map(wait).collect()
+}
+
+/// Ten times, and for more than a day: who has a second task of that backend is spared the same.
+#[test]
+fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
+    let waits = ten_waits();
+    check(
+        &format!(
+            "
+            ~ slots 1
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            {waits}
+            turn worker-1 quota
+            stopped worker-1
+            saved attempt-1
+            retry task-1
+            ~ start task-1
+            turn worker-2 quota
+            "
+        ),
+        &expect![[r#"
+            > turn worker-1 quota
+              attempt-1 ended: failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              worker-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              => stop worker-1
+              task-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              task-2 queued -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              plan-1 active -> failed (0 of 2 tasks are completed)
+            > stopped worker-1
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > retry task-1
+              plan-1 failed -> active (retry)
+              task-1 is granted one more attempt
+              task-1 failed -> pending (a person asked for a retry)
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-2 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-2
+            > turn worker-2 quota
+              claude is held until 93600000 ms (usage limit reached)
+              worker-2 running -> waiting_quota (a limit of claude is used up)
+        "#]],
+    );
+}
+
+/// What an agent gets done between two limits is no waiting.
+#[test]
+fn a_model_that_answers_in_between_is_waited_for_as_often_as_it_takes() {
+    let waits = ten_waits();
+    check(
+        &format!(
+            "
+            ~ slots 1
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            {waits}
+            turn worker-1 quota using 10
+            tick +300s
+            turn worker-1 quota
+            "
+        ),
+        &expect![[r#"
+            > turn worker-1 quota using 10
+              claude is held until 90300000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > tick +300s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > turn worker-1 quota
+              claude is held until 90900000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+        "#]],
+    );
+}
+
+/// Who is told of a second every time does not try every second.
+#[test]
+fn times_that_turn_out_wrong_are_believed_less_and_less() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            turn worker-1 quota 1
+            turn worker-2 quota 400000
+            ~ tick +400s
+            turn worker-1 quota 400001
+            ~ tick +2s
+            turn worker-1 quota 402001
+            ~ tick +4s
+            turn worker-1 quota 406001
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 1
+              claude is held until 1000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-2 quota 400000
+              claude is held until 400000 ms (usage limit reached)
+              worker-2 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-1 quota 400001
+              claude is held until 402000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-1 quota 402001
+              claude is held until 406000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > turn worker-1 quota 406001
+              claude is held until 414000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+        "#]],
+    );
+}
