@@ -73,9 +73,9 @@ impl Spending {
         self.used >= self.cap && self.cap < u64::MAX
     }
 
-    /// Little is left: four fifths are used.
-    pub fn is_near(&self) -> bool {
-        u128::from(self.used) * 5 >= u128::from(self.cap) * 4
+    /// Little is left: no more than a fifth of what was given last.
+    pub fn is_near(&self, given: u64) -> bool {
+        self.cap.saturating_sub(self.used) <= given / 5
     }
 }
 

@@ -45,6 +45,7 @@ faults!(
     SaidTwice = "words of agents said twice",
     TurnFailed = "turns that ended with an error",
     QuotaMet = "limits of providers that were met",
+    LimitGivenUp = "limits of providers that were given up",
     LoginMissing = "agents that were not logged in",
     ModelFailed = "models that failed",
     UsageTold = "usage told in the middle of a turn",

@@ -38,6 +38,7 @@ pub struct Ledger {
     pub caps_warned: u64,
     pub caps_reached: u64,
     pub caps_raised: u64,
+    pub limits_given_up: u64,
 }
 
 impl Default for Ledger {
@@ -59,6 +60,7 @@ impl Default for Ledger {
             caps_warned: 0,
             caps_reached: 0,
             caps_raised: 0,
+            limits_given_up: 0,
         }
     }
 }

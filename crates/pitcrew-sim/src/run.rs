@@ -59,6 +59,7 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         (ledger.caps_warned, Fault::CapWarned),
         (ledger.caps_reached, Fault::CapReached),
         (ledger.caps_raised, Fault::CapRaised),
+        (ledger.limits_given_up, Fault::LimitGivenUp),
     ];
     for (count, fault) in seen {
         (0..count).for_each(|_| counters.count(fault));
@@ -78,11 +79,12 @@ fn check_completions(world: &World, most: usize) {
     }
 }
 
-/// Few schedules fill twenty places.
+/// Few schedules fill twenty places, or meet the same limit ten times.
 fn set_limits(world: &mut World, seed: u64) {
     let mut dice = Dice::new(!seed);
     let agents_max = 1 + dice.small(3);
     let agents_live_max = agents_max + dice.small(4);
+    world.is_dry = dice.one_in(16);
     let limits = Command::ApplySettings { agents_max, agents_live_max };
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     world.flush();

@@ -23,6 +23,11 @@ impl World {
         }
         match dice.below(10) {
             0 => self.git.write(attempt),
+            _ if self.is_dry => {
+                let cause = ErrorCause::Quota { until: until(dice, self.now) };
+                self.counters.count(Fault::QuotaMet);
+                agent.end_turn_using(error(cause), Usage::NONE);
+            }
             1 => self.tell_usage(worker, dice),
             2..5 if agent.calls.is_empty() => {
                 let stop = any_stop(dice, self.now);
@@ -175,8 +180,11 @@ pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     Signal::PermissionAsked { worker, call, tool, options }
 }
 
+fn error(cause: ErrorCause) -> StopReason {
+    StopReason::Error { cause, message: "no".into() }
+}
+
 fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
-    let error = |cause| StopReason::Error { cause, message: "no".into() };
     match dice.below(16) {
         0 => StopReason::MaxTokens,
         1 => StopReason::Refusal,

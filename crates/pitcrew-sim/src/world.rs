@@ -48,6 +48,8 @@ pub struct World {
     pub counters: Counters,
     pub trace: Option<Vec<String>>,
     pub faults_one_in: u64,
+    /// The provider of every model has had enough, for good.
+    pub is_dry: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +88,7 @@ impl World {
             counters: Counters::default(),
             trace: trace.then(Vec::new),
             faults_one_in,
+            is_dry: false,
         }
     }
 

@@ -1,18 +1,19 @@
-//! What the open turns use; and a person who does not grant more.
+//! What turns use; and a person who does not grant more.
 
 use super::attempt_fails;
-use crate::{State, state::Process};
+use crate::State;
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
     Actor, BudgetScope, Event, Failure, Input, Reason, Rejection, Spending, TaskId, TaskStatus,
     Usage, WorkerId,
 };
 
-/// Usage only grows. What is told between turns or twice is told for nothing.
+/// Usage only grows: what is told twice is told for nothing. What is told after the end of a turn,
+/// also by an agent that is being stopped, belongs to that turn.
 pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
     let usage = it.told.at_least(usage);
-    let is_news = it.turn.is_some() && it.process == Process::Alive && usage != it.told;
+    let is_news = it.turns_count > 0 && usage != it.told;
     Ok(is_news.then_some(Event::UsageNoted { worker, usage }).into_iter().collect())
 }
 

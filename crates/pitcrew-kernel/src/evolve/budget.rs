@@ -3,7 +3,7 @@
 use crate::State;
 use pitcrew_model::{BudgetScope, RequestId, RequestStatus, Spending, Usage, WorkerId};
 
-/// The turn that is going on tells what it has used so far.
+/// A turn tells what it has used so far. Also the last one, when it is over.
 pub fn noted(state: &mut State, worker: WorkerId, usage: Usage) {
     let row = state.workers.row(worker);
     let told = row.told.at_least(usage);
@@ -14,8 +14,7 @@ pub fn noted(state: &mut State, worker: WorkerId, usage: Usage) {
 /// A turn is over. An agent that told more while it went on than at its end has used that.
 pub fn turn_ended(state: &mut State, worker: WorkerId, is_current: bool, usage: Usage) {
     if is_current {
-        let told = core::mem::take(&mut state.workers.row(worker).told);
-        count(state, worker, told, told.at_least(usage));
+        noted(state, worker, usage);
     } else {
         count(state, worker, Usage::NONE, usage);
     }

@@ -7,15 +7,16 @@ use pitcrew_model::{BudgetScope, Event, RequestKind, RequestStatus, WorkerStatus
 
 pub fn warn(state: &State) -> Option<Vec<Event>> {
     let scope = *state.agenda.near_caps.first()?;
-    let near = state.budget(scope).near(scope).expect("little is left of a cap that is near");
+    let near = state
+        .budget(scope)
+        .near(scope, &state.caps_given(scope))
+        .expect("little is left of a cap that is near");
     Some(vec![Event::BudgetWarned(near)])
 }
 
 /// The turns under way are interrupted, and a person is asked once for all of them.
 pub fn stop(state: &State) -> Option<Vec<Event>> {
-    let unasked = |it: &&BudgetScope| state.budget(**it).request.is_none();
-    let mut over = state.agenda.over_caps.iter().filter(unasked);
-    let scope = *over.find(|it| state.wants_more(**it))?;
+    let scope = *state.agenda.caps_to_ask.first()?;
     let spending = state.budget(scope).over(scope).expect("a cap that is over is reached");
     let mut events = Vec::new();
     for worker in state.workers_in(scope) {
@@ -37,9 +38,8 @@ pub fn stop(state: &State) -> Option<Vec<Event>> {
 
 /// Nobody is asked for the sake of what has ended.
 pub fn withdraw(state: &State) -> Option<Vec<Event>> {
-    let asked =
-        state.agenda.asked_caps.iter().filter_map(|it| Some((*it, state.budget(*it).request?)));
-    let (_, request) = asked.into_iter().find(|it| !state.wants_more(it.0))?;
+    let scope = *state.agenda.caps_to_withdraw.first()?;
+    let request = state.budget(scope).request.expect("a cap that is asked about has a request");
     let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
     Some(vec![Event::RequestMoved { request, from, to, text: None, actor: ACTOR }])
 }

@@ -3,7 +3,7 @@
 //! Derived from the rest of the state, so that finding the next thing to do does not depend on how
 //! many tasks there are.
 
-use super::{Comeback, Process, Regions, State, Worker};
+use super::{Comeback, Process, Regions, State, Worker, budget::Standing};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -29,9 +29,13 @@ pub struct Agenda {
     /// Caps of which little is left and nobody was told.
     pub near_caps: BTreeSet<BudgetScope>,
     /// Caps that are reached.
-    pub over_caps: BTreeSet<BudgetScope>,
-    /// Caps that a person is asked about.
-    pub asked_caps: BTreeSet<BudgetScope>,
+    over_caps: BTreeSet<BudgetScope>,
+    /// Those that stop somebody, and nobody was asked.
+    pub caps_to_ask: BTreeSet<BudgetScope>,
+    /// Those that a person is asked about, and that stop nobody any more.
+    pub caps_to_withdraw: BTreeSet<BudgetScope>,
+    /// Tasks that have a model to use and are not done with it.
+    unfinished: BTreeSet<(PlanId, TaskId)>,
     pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
     /// Attempts whose checkouts are to be snapshotted, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
@@ -64,12 +68,16 @@ pub enum Due {
 
 impl Agenda {
     /// Whether it changed who may go on.
-    pub fn set_caps(&mut self, scope: BudgetScope, near: bool, over: bool, asked: bool) -> bool {
-        set(&mut self.near_caps, scope, near);
-        set(&mut self.asked_caps, scope, asked);
-        let before = self.over_caps.contains(&scope);
-        set(&mut self.over_caps, scope, over);
-        before != over
+    pub fn set_caps(&mut self, scope: BudgetScope, it: Standing) -> bool {
+        set(&mut self.near_caps, scope, it.near);
+        set(&mut self.caps_to_ask, scope, it.over && it.wanted && !it.asked);
+        set(&mut self.caps_to_withdraw, scope, it.asked && !it.wanted);
+        set(&mut self.over_caps, scope, it.over)
+    }
+
+    pub fn has_unfinished(&self, plan: PlanId) -> bool {
+        let first = self.unfinished.range((plan, TaskId(0))..).next();
+        first.is_some_and(|it| it.0 == plan)
     }
 
     fn set_due(&mut self, task: TaskId, due: Due) {
@@ -124,6 +132,23 @@ impl State {
     pub(crate) fn refresh_task(&mut self, task: TaskId) {
         let due = self.due_of(task);
         self.agenda.set_due(task, due);
+        let row = &self.tasks[task];
+        let (plan, unfinished) = (row.plan, self.is_unfinished(row));
+        if set(&mut self.agenda.unfinished, (plan, task), unfinished) {
+            self.refresh_caps(BudgetScope::Task(task));
+            self.refresh_caps(BudgetScope::Plan(plan));
+        }
+    }
+
+    /// What a task waits for, whichever of its cap, its worker and the rules it is.
+    pub(crate) fn refresh_task_wholly(&mut self, task: TaskId) {
+        self.refresh_caps(BudgetScope::Task(task));
+        self.refresh_task(task);
+        if let Some(attempt) = self.tasks[task].last_attempt() {
+            let worker = self.attempts[attempt].worker;
+            let before = self.workers[worker].clone();
+            self.refresh_worker(worker, &before);
+        }
     }
 
     fn due_of(&self, task: TaskId) -> Due {
@@ -257,15 +282,7 @@ impl State {
         self.refresh_plan(plan);
         self.refresh_caps(BudgetScope::Plan(plan));
         for index in 0..self.plans[plan].tasks.len() {
-            let task = self.plans[plan].tasks[index];
-            self.refresh_caps(BudgetScope::Task(task));
-            self.refresh_task(task);
-            let attempt: Option<AttemptId> = self.tasks[task].last_attempt();
-            if let Some(attempt) = attempt {
-                let worker = self.attempts[attempt].worker;
-                let before = self.workers[worker].clone();
-                self.refresh_worker(worker, &before);
-            }
+            self.refresh_task_wholly(self.plans[plan].tasks[index]);
         }
     }
 }
@@ -279,10 +296,7 @@ fn counts_as_process(worker: &Worker) -> bool {
         || matches!(worker.process, Process::Alive | Process::Stopping)
 }
 
-fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, is_member: bool) {
-    if is_member {
-        members.insert(member);
-    } else {
-        members.remove(&member);
-    }
+/// Whether that is new.
+fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, is_member: bool) -> bool {
+    if is_member { members.insert(member) } else { members.remove(&member) }
 }

@@ -7,6 +7,18 @@ use pitcrew_model::{
     WorkerStatus,
 };
 
+/// Where a task or a plan stands with its caps.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// Little is left and nobody was told.
+    pub near: bool,
+    pub over: bool,
+    /// A person is asked for more.
+    pub asked: bool,
+    /// Somebody would use it.
+    pub wanted: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Of every turn, the open ones as far as they have told.
@@ -36,10 +48,12 @@ impl Budget {
         self.spendings(scope).find(Spending::is_over)
     }
 
-    /// The cap of which little is left, unless that was said.
-    pub fn near(&self, scope: BudgetScope) -> Option<Spending> {
-        let news = |it: &Spending| !it.is_over() && it.is_near();
-        self.spendings(scope).find(|it| news(it) && !self.warned.contains(&it.measure))
+    /// The cap of which little is left, unless that was said. What a person grants is as much as
+    /// was given at first.
+    pub fn near(&self, scope: BudgetScope, given: &Caps) -> Option<Spending> {
+        let is_near = |it: &Spending| given.of(it.measure).is_some_and(|given| it.is_near(given));
+        let news = |it: &Spending| !it.is_over() && !self.warned.contains(&it.measure);
+        self.spendings(scope).find(|it| news(it) && is_near(it))
     }
 }
 
@@ -77,23 +91,27 @@ impl State {
     pub fn wants_more(&self, scope: BudgetScope) -> bool {
         match scope {
             BudgetScope::Task(task) => self.task_wants_more(&self.tasks[task]),
-            BudgetScope::Plan(plan) => {
-                let tasks = self.plans[plan].tasks.iter().map(|it| &self.tasks[*it]);
-                tasks.into_iter().any(|it| self.task_wants_more(it))
-            }
+            BudgetScope::Plan(plan) => self.plan_runs(plan) && self.agenda.has_unfinished(plan),
         }
     }
 
     pub fn task_wants_more(&self, task: &Task) -> bool {
-        let plan = &self.plans[task.plan];
-        let runs = matches!(plan.status, PlanStatus::Active | PlanStatus::Paused);
+        self.plan_runs(task.plan) && self.is_unfinished(task)
+    }
+
+    fn plan_runs(&self, plan: PlanId) -> bool {
+        matches!(self.plans[plan].status, PlanStatus::Active | PlanStatus::Paused)
+    }
+
+    /// Whether it has a model to use and is not done with it.
+    pub(super) fn is_unfinished(&self, task: &Task) -> bool {
         let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Queued);
         let works = matches!(task.status, TaskStatus::Starting | TaskStatus::Running);
         let is_done = || {
             let attempt = task.last_attempt().map(|it| &self.attempts[it]);
             attempt.is_some_and(|it| it.claim.is_some())
         };
-        task.spec.vendor().is_some() && runs && (waits || works && !is_done())
+        task.spec.vendor().is_some() && (waits || works && !is_done())
     }
 
     /// The workers that a cap takes off their slots.
@@ -116,25 +134,27 @@ impl State {
     /// A change of what is used or allowed: who may go on is looked at again.
     pub(crate) fn refresh_budget(&mut self, scope: BudgetScope) {
         if self.refresh_caps(scope) {
-            self.refresh_plan_wholly(self.plan_in(scope));
+            match scope {
+                BudgetScope::Task(task) => self.refresh_task_wholly(task),
+                BudgetScope::Plan(plan) => self.refresh_plan_wholly(plan),
+            }
         }
     }
 
     /// Whether it changed who may go on.
     pub(crate) fn refresh_caps(&mut self, scope: BudgetScope) -> bool {
-        let status = self.plans[self.plan_in(scope)].status;
-        let runs = matches!(status, PlanStatus::Active | PlanStatus::Paused);
-        let budget = self.budget(scope);
-        let near = runs && budget.near(scope).is_some();
-        let over = runs && budget.over(scope).is_some();
-        let asked = budget.request.is_some();
-        self.agenda.set_caps(scope, near, over, asked)
-    }
-
-    fn plan_in(&self, scope: BudgetScope) -> PlanId {
-        match scope {
+        let plan = match scope {
             BudgetScope::Task(task) => self.tasks[task].plan,
             BudgetScope::Plan(plan) => plan,
-        }
+        };
+        let runs = self.plan_runs(plan);
+        let budget = self.budget(scope);
+        let standing = Standing {
+            near: runs && budget.near(scope, &self.caps_given(scope)).is_some(),
+            over: runs && budget.over(scope).is_some(),
+            asked: budget.request.is_some(),
+            wanted: self.wants_more(scope),
+        };
+        self.agenda.set_caps(scope, standing)
     }
 }

@@ -11,6 +11,7 @@ mod quotas;
 mod long_limits;
 mod backends;
 mod budgets;
+mod usage;
 mod timeouts;
 mod workers;
 mod permissions;

@@ -4,7 +4,7 @@ use super::{Attempt, Ledger, Process, Worker, place};
 use crate::broken::hold;
 use pitcrew_model::{
     AttemptId, EffectId, Failure, Outcome, Overlap, PlanStatus, TaskId, TaskStatus, TurnCause,
-    WorkerId, WorkerStatus, overlap,
+    Usage, WorkerId, WorkerStatus, overlap,
 };
 
 impl Ledger {
@@ -77,6 +77,12 @@ impl Ledger {
             let late = deadline.is_some_and(|it| it <= at);
             hold!(late, "nobody is cut off before time", "{attempt} at {at}: {deadline:?}");
         }
+        if let Some(Failure::LimitStays { .. }) = failure {
+            self.limits_given_up += 1;
+            let (at, waits) = (self.at, self.worker(worker).waits);
+            let long = self.worker(worker).has_waited_enough(at);
+            hold!(long, "a limit is waited for", "{attempt} at {at}: {waits:?}");
+        }
     }
 
     pub(super) fn start_asked(&mut self, worker: WorkerId) {
@@ -109,6 +115,7 @@ impl Ledger {
         let first = row.turns_count == 0;
         hold!(first == (*cause == TurnCause::Start), "a task is told first and once", "{worker}");
         row.turn = Some(id);
+        row.told = Usage::NONE;
         row.turns_count += 1;
     }
 

@@ -32,8 +32,7 @@ impl Ledger {
         let row = self.worker(worker);
         let before = row.told;
         row.told = usage;
-        let open = row.turn.is_some();
-        hold!(open, "only a turn that goes on uses anything", "{worker}");
+        hold!(row.turns_count > 0, "only turns use anything", "{worker}");
         let grows = before != usage && before.at_least(usage) == usage;
         hold!(grows, "usage only grows", "{worker}: {before:?}, then {usage:?}");
         self.count(worker, before, usage);
@@ -43,10 +42,13 @@ impl Ledger {
     pub(super) fn turn_used(&mut self, id: EffectId, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
         let mut told = Usage::NONE;
+        let mut now = usage;
         if row.turn == Some(id) {
-            told = std::mem::take(&mut row.told);
+            told = row.told;
+            now = told.at_least(usage);
+            row.told = now;
         }
-        self.count(worker, told, told.at_least(usage));
+        self.count(worker, told, now);
     }
 
     fn count(&mut self, worker: WorkerId, before: Usage, now: Usage) {
@@ -72,9 +74,10 @@ impl Ledger {
 
     pub(super) fn budget_warned(&mut self, spending: &Spending) {
         self.check_spending(spending);
-        let near =
-            !spending.is_over() && u128::from(spending.used) * 100 >= u128::from(spending.cap) * 80;
-        hold!(near, "a warning comes at four fifths", "{spending:?}");
+        let given = self.budget(spending.scope).given.of(spending.measure).unwrap_or_default();
+        let left = u128::from(spending.cap) - u128::from(spending.used.min(spending.cap));
+        let near = !spending.is_over() && left * 5 <= u128::from(given);
+        hold!(near, "a warning comes at the last fifth of what was given", "{spending:?}");
         let mark = (spending.measure, spending.cap);
         let warned = &mut self.budget_mut(spending.scope).warned;
         hold!(!warned.contains(&mark), "a warning comes once", "{spending:?}");

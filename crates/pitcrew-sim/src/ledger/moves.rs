@@ -47,8 +47,12 @@ impl Ledger {
             if from.in_attempt() {
                 self.count_attempt(task, to, failure);
             } else if to == TaskStatus::Failed {
-                let stops = matches!(failure, Failure::Auth { .. } | Failure::AgentMissing { .. })
-                    || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
+                let stops = matches!(
+                    failure,
+                    Failure::Auth { .. }
+                        | Failure::AgentMissing { .. }
+                        | Failure::LimitStays { .. }
+                ) || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
                 hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }
         }
@@ -94,6 +98,12 @@ impl Ledger {
         hold!(row.status == from, "what moves was there", "{worker}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{worker}: {from} -> {to}");
         row.status = to;
+        if to == WorkerStatus::WaitingQuota {
+            let waits = row.waits;
+            hold!(!row.has_waited_enough(at), "nobody waits for ever", "{worker}: {waits:?}");
+            let since = if row.waits.0 == 0 { at } else { row.waits.1 };
+            row.waits = (row.waits.0 + 1, since);
+        }
         self.reached.workers |= 1 << (from as u32) | 1 << (to as u32);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Ledger, Process};
 use crate::broken::hold;
-use pitcrew_model::{AttemptId, EffectId, EffectResult, Usage};
+use pitcrew_model::{AttemptId, EffectId, EffectResult, StopReason, Usage};
 
 impl Ledger {
     pub(super) fn effect_ended(&mut self, id: EffectId, result: &EffectResult) {
@@ -18,9 +18,13 @@ impl Ledger {
             EffectResult::CheckoutPrepared { attempt, .. } => {
                 self.attempt(*attempt).has_checkout = true;
             }
-            EffectResult::TurnEnded { worker, usage, .. } => {
+            EffectResult::TurnEnded { worker, usage, stop, .. } => {
                 self.turn_used(id, *worker, *usage);
                 let row = self.worker(*worker);
+                let failed = matches!(stop, StopReason::Error { .. });
+                if !failed || usage.tokens_out > 0 || row.told.tokens_out > 0 {
+                    row.waits.0 = 0;
+                }
                 row.turn = row.turn.filter(|it| *it != id);
             }
             EffectResult::AgentStopped { worker, .. } => {

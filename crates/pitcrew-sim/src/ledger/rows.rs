@@ -79,8 +79,10 @@ pub struct Worker {
     pub deadline: Option<Timestamp>,
     /// What is left of its time while it is parked.
     pub left_ms: u64,
-    /// What its turn has told.
+    /// What its turn has told, or its last one.
     pub told: Usage,
+    /// How often it has waited for a limit, and since when, with no answer of its model.
+    pub waits: (u32, Timestamp),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +193,22 @@ impl Worker {
     pub fn new(attempt: AttemptId, left_ms: u64) -> Self {
         let (status, process) = (WorkerStatus::Created, Process::None);
         let (turn, deadline, told) = (None, None, Usage::NONE);
-        Self { attempt, status, process, turn, turns_count: 0, deadline, left_ms, told }
+        Self {
+            attempt,
+            status,
+            process,
+            turn,
+            turns_count: 0,
+            deadline,
+            left_ms,
+            told,
+            waits: (0, Timestamp(0)),
+        }
+    }
+
+    /// A day, and ten times.
+    pub fn has_waited_enough(&self, at: Timestamp) -> bool {
+        self.waits.0 >= 10 && at.since(self.waits.1) >= 24 * 60 * 60 * 1_000
     }
 }
 

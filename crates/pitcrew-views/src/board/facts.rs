@@ -21,7 +21,7 @@ pub struct Board {
     pub(super) requests: BTreeMap<RequestId, Asked>,
     /// Backends that wait for a limit of their provider, and until when.
     pub(super) held: BTreeMap<String, Timestamp>,
-    /// The turns that are going on, and what they have used so far.
+    /// The last turn of each worker, and what it has used so far.
     pub(super) turns: BTreeMap<WorkerId, (EffectId, Usage)>,
     /// What tasks and plans may use by now, where that is limited.
     pub(super) caps: BTreeMap<BudgetScope, Caps>,

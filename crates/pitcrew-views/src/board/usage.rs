@@ -14,7 +14,7 @@ impl Board {
         }
     }
 
-    /// A turn that is going on tells what it has used so far.
+    /// A turn tells what it has used so far. Also the last one, when it is over.
     pub(super) fn note_usage(&mut self, worker: WorkerId, usage: Usage) {
         let Some((_, told)) = self.turns.get_mut(&worker) else { return };
         let before = *told;
@@ -33,10 +33,11 @@ impl Board {
         } else {
             return;
         };
-        let is_current = self.turns.get(&worker).is_some_and(|it| it.0 == effect);
-        let ended = if is_current { self.turns.remove(&worker) } else { None };
-        let told = ended.map_or(Usage::NONE, |it| it.1);
-        self.edit_attempt_of(worker, |it| it.usage = it.usage.grown(told, told.at_least(usage)));
+        if self.turns.get(&worker).is_some_and(|it| it.0 == effect) {
+            self.note_usage(worker, usage);
+        } else {
+            self.edit_attempt_of(worker, |it| it.usage = it.usage.plus(usage));
+        }
     }
 
     pub(super) fn decide_cap(&mut self, spending: &Spending, to: RequestStatus) {

@@ -117,7 +117,8 @@ impl Board {
             WorkerStatus::WaitingInput => Some(waits("an answer")),
             WorkerStatus::WaitingQuota => {
                 let limit = self.limit_of(task, moment);
-                Some(limit.unwrap_or_else(|| "waits for a slot to go on".to_owned()))
+                let cap = || self.cap_reached(attempt.task, task.plan);
+                Some(limit.or_else(cap).unwrap_or_else(|| "waits for a slot to go on".to_owned()))
             }
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),
             WorkerStatus::Created

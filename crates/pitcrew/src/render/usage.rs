@@ -32,7 +32,8 @@ fn row(name: &str, usage: &Usage) -> [String; 5] {
     [name.to_owned(), tokens_in, tokens_out, cached, cost]
 }
 
-/// The caps of which little or nothing is left.
+/// The caps of which four fifths or more are used.
 pub fn caps<'a>(caps: impl IntoIterator<Item = &'a Spending>) -> Vec<String> {
-    caps.into_iter().filter(|it| it.is_near()).map(|it| format!("  {it}")).collect()
+    let is_near = |it: &&Spending| u128::from(it.used) * 5 >= u128::from(it.cap) * 4;
+    caps.into_iter().filter(is_near).map(|it| format!("  {it}")).collect()
 }

@@ -1,0 +1,122 @@
+//! What agents tell of what they use, early, late and wrong.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// What an agent says of its usage is not believed, but nothing breaks over it either.
+#[test]
+fn usage_that_is_told_twice_late_or_smaller_is_counted_once() {
+    check(
+        "
+            ~ plan demo | a tokens=1000
+            ~ prepared plan-1
+            uses worker-1 5
+            ~ start task-1
+            uses worker-1 700
+            uses worker-1 700
+            uses worker-1 300
+            turn worker-1 using 20
+            uses worker-1 200
+            ~ turn worker-1 error broken using 60
+            ~ stopped worker-1
+            ~ saved attempt-1
+            uses worker-1 150
+            ~ tick +1s
+            ~ start task-1
+            uses worker-2 max
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-1 5
+              nothing
+            > uses worker-1 700
+              worker-1 has used 350 + 350 tokens, 0 cached, $0.00
+            > uses worker-1 700
+              nothing
+            > uses worker-1 300
+              nothing
+            > turn worker-1 using 20
+              => prompt worker-1 (reminder)
+            > uses worker-1 200
+              worker-1 has used 100 + 100 tokens, 0 cached, $0.00
+              little is left: task-1 has used 900 of 1000 tokens
+            > uses worker-1 150
+              nothing
+            > uses worker-2 max
+              worker-2 has used 18446744073709551615 + 0 tokens, 0 cached, $0.00
+              worker-2 running -> waiting_permission (task-1 has used 18446744073709551615 of 1000 tokens)
+              => interrupt worker-2
+              request-1: task-1 has used 18446744073709551615 of 1000 tokens: as much once more?
+            > approve request-1
+              request-1 at_user -> approved
+              little is left: task-1 has used 18446744073709551615 of 18446744073709551615 tokens
+        "#]],
+    );
+}
+
+/// It is told of the last fifth of what was granted, not of all that was ever used.
+#[test]
+fn after_many_grants_little_is_left_when_little_of_the_last_one_is() {
+    check(
+        "
+            ~ plan demo | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            ~ approve request-1
+            ~ turn worker-1 cancelled using 100
+            ~ uses worker-1 100
+            ~ approve request-2
+            ~ turn worker-1 cancelled using 100
+            uses worker-1 60
+            uses worker-1 79
+            uses worker-1 80
+        ",
+        &expect![[r#"
+            > uses worker-1 60
+              worker-1 has used 30 + 30 tokens, 0 cached, $0.00
+            > uses worker-1 79
+              worker-1 has used 39 + 40 tokens, 0 cached, $0.00
+            > uses worker-1 80
+              worker-1 has used 40 + 40 tokens, 0 cached, $0.00
+              little is left: task-1 has used 280 of 300 tokens
+        "#]],
+    );
+}
+
+/// S0-009: what an agent uses while it is stopped is paid for too.
+#[test]
+fn what_is_told_after_the_end_of_a_turn_is_counted_once() {
+    check(
+        "
+            ~ plan demo | a tokens=1000
+            ~ prepared plan-1
+            ~ start task-1
+            ~ uses worker-1 100
+            ~ complete attempt-1 done
+            turn worker-1 using 300
+            uses worker-1 300
+            uses worker-1 850
+            stopped worker-1
+            uses worker-1 850
+            uses worker-1 860
+        ",
+        &expect![[r#"
+            > turn worker-1 using 300
+              => stop worker-1
+            > uses worker-1 300
+              nothing
+            > uses worker-1 850
+              worker-1 has used 425 + 425 tokens, 0 cached, $0.00
+              little is left: task-1 has used 850 of 1000 tokens
+            > stopped worker-1
+              worker-1 running -> completed
+              task-1 running -> verifying
+              => collect work of attempt-1
+            > uses worker-1 850
+              nothing
+            > uses worker-1 860
+              worker-1 has used 430 + 430 tokens, 0 cached, $0.00
+        "#]],
+    );
+}
