@@ -85,7 +85,8 @@ fn answer(inputs: &mut VecDeque<Input>, effect: EffectId, order: Effect) {
     if let Effect::Prompt { worker, .. } = &order {
         // Worker and attempt are opened together and have the same number.
         let (attempt, claim) = (AttemptId(worker.0), Claim::Success);
-        let command = Command::CompleteTask { attempt, claim, summary: "done".into() };
+        let command =
+            Command::CompleteTask { attempt, claim, summary: "done".into(), output: None };
         inputs.push_back(input(Actor::Worker(*worker), InputBody::Command(command)));
     }
     let result = result(effect, order);
@@ -138,7 +139,10 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
             EffectResult::NotLanded { plan, failure }
         }
         Effect::Snapshot { attempt, .. } => EffectResult::SnapshotUnchanged { attempt },
-        effect @ (Effect::Restore { .. } | Effect::DropSnapshots { .. } | Effect::TidyVault) => {
+        effect @ (Effect::Restore { .. }
+        | Effect::DropSnapshots { .. }
+        | Effect::TidyVault
+        | Effect::PullWork { .. }) => {
             panic!("nobody asked for {effect:?}")
         }
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },

@@ -11,7 +11,7 @@ mod deploy_task;
 mod reopen;
 mod retry_tasks;
 mod accept_task;
-mod cancel;
+pub(crate) mod cancel;
 mod pause;
 mod abandon;
 mod restore_task;
@@ -19,6 +19,10 @@ mod land_plan;
 mod collect_garbage;
 mod complete_task;
 mod notify;
+mod spawn_safety;
+mod spawn_subtasks;
+mod await_subtasks;
+mod pull_subtask;
 mod once;
 mod apply_settings;
 mod set_agents_max;
@@ -78,14 +82,35 @@ fn decide_command(
             Ok(apply_settings::decide(state, *agents_max, *agents_live_max))
         }
         Command::SetAgentsMax { count } => set_agents_max::decide(state, *count),
-        Command::CompleteTask { attempt, claim, summary } => {
-            complete_task::decide(state, input, *attempt, *claim, summary)
+        Command::CompleteTask { attempt, claim, summary, output } => {
+            complete_task::decide(state, input, *attempt, *claim, summary, output.as_ref())
         }
         Command::Notify { attempt, kind, message } => {
             notify::decide(state, input.at, *attempt, *kind, message)
         }
         Command::Once { nonce, order } => once::decide(state, input, nonce, order),
+        Command::SpawnSubtasks { .. } | Command::AwaitSubtasks { .. } => {
+            decide_family(state, input, command, None)
+        }
+        Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
     }
+}
+
+/// The commands whose answer is found again by the worker's own name for its call.
+fn decide_family(
+    state: &State,
+    input: &Input,
+    command: &Command,
+    call: Option<&str>,
+) -> Result<Vec<Event>, Rejection> {
+    if let Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce } = command {
+        let names = spawn_subtasks::Names { nonce, call };
+        return spawn_subtasks::decide(state, input, *attempt, subtasks, *wait_ms, &names);
+    }
+    if let Command::AwaitSubtasks { attempt, tasks, timeout_ms } = command {
+        return await_subtasks::decide(state, input, *attempt, tasks, *timeout_ms, call);
+    }
+    decide_command(state, input, command)
 }
 
 fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Event>, Rejection> {

@@ -6,11 +6,12 @@ mod attempt;
 mod worker;
 mod quota;
 mod budget;
+mod subtask;
 mod result;
 
 pub(crate) use worker::{Allow, choose};
 
-use crate::State;
+use crate::{State, state::Pull};
 use pitcrew_model::{AttemptId, EffectId, Entry, Event};
 
 /// Folds one journal entry into the state.
@@ -41,6 +42,18 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::TaskAdded { plan, task, spec, depends_on } => {
             task::added(state, *plan, *task, spec, depends_on);
         }
+        Event::SubtaskAdded { plan, task, spec, delegation } => {
+            subtask::added(state, *plan, *task, spec, delegation, at);
+        }
+        Event::AwaitBegun { worker, tasks, until, call } => {
+            subtask::await_begun(state, *worker, tasks, *until, call.as_deref());
+        }
+        Event::AwaitEnded { worker, .. } => subtask::await_ended(state, *worker),
+        Event::ResultsHanded { worker, tasks } => subtask::results_handed(state, *worker, tasks),
+        Event::OutputHanded { attempt, output } => {
+            state.attempts.row(*attempt).output = Some(output.clone());
+        }
+        Event::PullAsked { task, .. } => state.tasks.row(*task).pull = Pull::UnderWay(effect),
         Event::PlanMoved { plan, from, to, .. } => plan::moved(state, *plan, *from, *to),
         Event::PlanOpened { plan } => state.plans.row(*plan).preparing = true,
         Event::TaskMoved { task, from, to, reason, .. } => {
@@ -56,6 +69,7 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::AttemptEnded { attempt, outcome, failure } => {
             attempt::ended(state, *attempt, *outcome, failure.as_ref());
+            quota::attempt_ended(state, *attempt, failure.as_ref(), at);
         }
         Event::BackendHeld { backend, until, .. } => quota::held(state, backend, *until, at),
         Event::BackendReleased { backend, .. } => quota::released(state, backend),
@@ -152,6 +166,12 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::RestoreAsked { .. }
         | Event::DropAsked { .. }
         | Event::TidyAsked
+        | Event::SubtaskAdded { .. }
+        | Event::AwaitBegun { .. }
+        | Event::AwaitEnded { .. }
+        | Event::ResultsHanded { .. }
+        | Event::OutputHanded { .. }
+        | Event::PullAsked { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -176,6 +196,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::RestoreAsked { .. }
         | Event::DropAsked { .. }
         | Event::TidyAsked
+        | Event::PullAsked { .. }
         | Event::RemovalAsked { .. } => true,
         Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
         Event::SettingsApplied { .. }
@@ -200,6 +221,11 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
         | Event::Abandoned { .. }
+        | Event::SubtaskAdded { .. }
+        | Event::AwaitBegun { .. }
+        | Event::AwaitEnded { .. }
+        | Event::ResultsHanded { .. }
+        | Event::OutputHanded { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

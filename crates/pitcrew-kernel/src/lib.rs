@@ -19,5 +19,8 @@ pub use decide::decide;
 pub use evolve::evolve;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
-pub use state::{Attempt, Budget, Comeback, Plan, Process, Quota, Request, State, Task, Worker};
+pub use state::{
+    Attempt, Budget, Comeback, Family, Plan, Process, Pull, Quota, Request, SpawnLimits, State,
+    Task, Wait, Worker,
+};
 pub use step::{Step, step};

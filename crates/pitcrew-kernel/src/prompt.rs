@@ -1,15 +1,25 @@
 //! What a worker is told. Pure text, built from the state when a turn begins.
 
+mod results;
+
 use crate::{
     State, react,
     state::{Attempt, Plan, Task},
 };
 use alloc::{format, string::String};
 use core::fmt::Write;
-use pitcrew_model::{Effort, RepoPath, TaskWork, TurnCause, WorkerId, limits, text};
+use pitcrew_model::{
+    Effort, RepoPath, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace, limits, text,
+};
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
-    let attempt = &state.attempts[state.workers[worker].attempt];
+    let worker = &state.workers[worker];
+    let mut out = words(state, &state.attempts[worker.attempt], cause);
+    out.push_str(&results::blocks(state, worker));
+    out
+}
+
+fn words(state: &State, attempt: &Attempt, cause: &TurnCause) -> String {
     match cause {
         TurnCause::Start => start(state, attempt),
         TurnCause::Reminder => format!(
@@ -24,6 +34,9 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
         }
         TurnCause::QuotaOver => {
             "The limit that stopped you is over. Go on with your task where you stopped.\n".into()
+        }
+        TurnCause::Results => {
+            "Your sub-tasks have ended. Go on with your task where you stopped.\n".into()
         }
     }
 }
@@ -40,8 +53,15 @@ fn start(state: &State, attempt: &Attempt) -> String {
     let plan = &state.plans[task.plan];
     let mut out = String::new();
     let number = attempt.number;
-    line(&mut out, &format!("# Task {} ({}, attempt {number})", task.spec.key, task.id));
+    match &task.delegation {
+        None => {
+            line(&mut out, &format!("# Task {} ({}, attempt {number})", task.spec.key, task.id))
+        }
+        Some(_) => line(&mut out, &format!("# {} (attempt {number})", SubtaskName(task.id))),
+    }
     section(&mut out, "", task.spec.work.prompt().trim());
+    let expected = task.delegation.as_ref().map_or("", |it| it.expected_output.trim());
+    section(&mut out, "What is expected of you", expected);
     list(&mut out, "Acceptance criteria", &task.spec.criteria);
     section(&mut out, "Where you work", &place(attempt, task, plan));
     list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
@@ -82,9 +102,29 @@ the answer comes as your next message.";
 fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     let path = attempt.path.as_deref().unwrap_or("the current folder");
     let zone = react::zone(task, plan);
-    let mut out = format!(
-        "Your checkout is {path}. It is yours alone; work nowhere else.\n\
-         You may change: {}. What you change elsewhere is refused, and the attempt fails.\n",
+    let mut out = match task.workspace() {
+        Some(Workspace::ReadOnly) => {
+            return format!(
+                "You are in {path}, which others read too. Change nothing: what you write there is lost. \
+                 What you find out goes into your summary.\n"
+            );
+        }
+        Some(Workspace::Shared) => {
+            return format!(
+                "You are in {path}, the checkout of whoever asked you; others work there too.\n\
+                 You may change: {}, and nothing else. Do not commit.\n",
+                zone.describe()
+            );
+        }
+        Some(Workspace::Isolated) => format!(
+            "Your checkout is {path}. It is yours alone and begins as that of whoever asked you, \
+             who takes from it what is wanted; work nowhere else.\n"
+        ),
+        None => format!("Your checkout is {path}. It is yours alone; work nowhere else.\n"),
+    };
+    let _ = writeln!(
+        out,
+        "You may change: {}. What you change elsewhere is refused, and the attempt fails.",
         zone.describe()
     );
     if !zone.region.is_empty() && !zone.shared.is_empty() {

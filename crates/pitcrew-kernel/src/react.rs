@@ -6,8 +6,9 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use pitcrew_model::{
-    AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CommitId, Effect, Event, LandingStatus,
-    PlanId, TaskId, TaskStatus, TaskWork, WorkerId, Zone, text,
+    AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CheckoutPlace, CommitId, Delegation,
+    Effect, Event, LandingStatus, PlanId, SubtaskName, TaskId, TaskStatus, TaskWork, WorkerId,
+    Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -35,6 +36,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::RestoreAsked { task, number, .. } => restore(state, *task, *number),
         Event::DropAsked { attempt } => Effect::DropSnapshots { attempt: *attempt },
         Event::TidyAsked => Effect::TidyVault,
+        Event::PullAsked { attempt, task } => pull_work(state, *attempt, *task),
         Event::RemovalAsked { attempt } => {
             let path = state.attempts[*attempt].path.clone();
             let path = path.expect("a checkout that is there has a path");
@@ -63,6 +65,11 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
         | Event::Abandoned { .. }
+        | Event::SubtaskAdded { .. }
+        | Event::AwaitBegun { .. }
+        | Event::AwaitEnded { .. }
+        | Event::ResultsHanded { .. }
+        | Event::OutputHanded { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }
@@ -95,7 +102,35 @@ fn prepare_checkout(state: &State, attempt: AttemptId) -> Effect {
         number: it.number,
         slug: text::slug(&task.spec.key),
         start: it.start.clone(),
-        setup: plan.head.setup.clone(),
+        setup: setup(task, plan),
+        place: task.delegation.as_ref().map(|it| place(state, it)),
+    }
+}
+
+/// Only a checkout of its own is made usable: the others are as their owner left them.
+fn setup(task: &Task, plan: &Plan) -> Vec<String> {
+    let borrowed = task.delegation.as_ref().is_some_and(|it| it.workspace.is_borrowed());
+    if borrowed { Vec::new() } else { plan.head.setup.clone() }
+}
+
+fn place(state: &State, delegation: &Delegation) -> CheckoutPlace {
+    let parent = state.checkout_owner(delegation.parent);
+    let path = state.attempts[parent].path.clone();
+    let parent_path = path.expect("whoever hands out work has a checkout");
+    CheckoutPlace { workspace: delegation.workspace, parent, parent_path }
+}
+
+fn pull_work(state: &State, attempt: AttemptId, task: TaskId) -> Effect {
+    let it = &state.tasks[task];
+    let last = it.last_attempt().expect("what is pulled was worked on");
+    let (last, owner) = (&state.attempts[last], state.checkout_owner(attempt));
+    Effect::PullWork {
+        attempt,
+        path: state.attempts[owner].path.clone().expect("whoever pulls has a checkout"),
+        task,
+        commit: last.work.as_ref().expect("what is pulled was collected").commit.clone(),
+        base: last.base.clone(),
+        title: format!("{}: {}", SubtaskName(task), it.spec.key),
     }
 }
 
@@ -129,8 +164,10 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
 }
 
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
-    let (region, shared) = (task.spec.region.clone(), plan.head.shared.clone());
-    Zone { region, shared, denied: Vec::new() }
+    // Who was given files by name has these and no others.
+    let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
+    let shared = if named { Vec::new() } else { plan.head.shared.clone() };
+    Zone { region: task.spec.region.clone(), shared, denied: Vec::new() }
 }
 
 fn snapshot(state: &State, attempt: AttemptId) -> Effect {

@@ -4,6 +4,7 @@
 //! more, so a free slot and a ready task never coexist.
 
 mod budget;
+pub(crate) mod subtask;
 
 use crate::{
     State,
@@ -12,15 +13,17 @@ use crate::{
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
-    Actor, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId, TaskStatus,
-    Timestamp, WorkerStatus, limits,
+    Actor, AwaitEnd, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId,
+    TaskStatus, Timestamp, WorkerStatus, limits,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
 
 /// The events of the first rule that applies; none when all is settled.
 pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
-    end_overdue(state, now)
+    subtask::cancel_orphan(state, now)
+        .or_else(|| subtask::drop_wait(state))
+        .or_else(|| end_overdue(state, now))
         .or_else(|| snapshot(state, now))
         .or_else(|| release(state, now))
         .or_else(|| budget::warn(state))
@@ -30,7 +33,9 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))
         .or_else(|| answer_worker(state))
+        .or_else(|| subtask::park(state))
         .or_else(|| return_worker(state))
+        .or_else(|| subtask::time_out(state, now))
         .or_else(|| start(state))
         .or_else(|| verify(state))
         .or_else(|| end_plan(state))
@@ -44,15 +49,21 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
     let snapshot = state.agenda.snapshots.first().map(|it| it.0);
     let quota = state.quotas.values().filter_map(|it| it.until).min();
-    queue.into_iter().chain(deadline).chain(snapshot).chain(quota).min()
+    let wait = subtask::next_due(state);
+    queue.into_iter().chain(deadline).chain(snapshot).chain(quota).chain(wait).min()
 }
 
-/// Attempts whose checkouts may go: the task is completed, so all its work is in the vault.
+/// Attempts whose checkouts may go: the task is completed, so all its work is in the vault. So is
+/// what a sub-task left whose parent has ended.
 pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
     state.attempts.iter().filter(|it| {
+        let task = &state.tasks[it.task];
+        let is_kept = it.saved.is_some() || it.work.is_some();
+        let is_left = state.parent_of(task).is_some_and(|it| !it.is_open());
         it.checkout == Checkout::There
             && it.put_away
-            && state.tasks[it.task].status == TaskStatus::Completed
+            && (task.status == TaskStatus::Completed
+                || task.status.has_ended() && is_left && is_kept)
     })
 }
 
@@ -122,7 +133,7 @@ fn queue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 /// A worker may wait for several calls at once: the first answer has made it run again already.
 fn answer_worker(state: &State) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.answered.first()?];
-    Some(vec![comeback(worker)])
+    Some(comeback(state, worker))
 }
 
 /// A worker that was parked comes before every task that has not started.
@@ -132,19 +143,22 @@ fn return_worker(state: &State) -> Option<Vec<Event>> {
         return None;
     }
     let (from, to) = (worker.status, WorkerStatus::Running);
-    let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
-    Some(vec![moved, comeback(worker)])
+    let reason = "a slot is free".into();
+    let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
+    events.extend(comeback(state, worker));
+    Some(events)
 }
 
-fn comeback(worker: &Worker) -> Event {
+fn comeback(state: &State, worker: &Worker) -> Vec<Event> {
     match worker.next_comeback().expect("a returning worker has something to go on with") {
-        Comeback::Turn(cause) => Event::TurnOpened { worker: worker.id, cause: cause.clone() },
-        Comeback::Permission { request, call, option } => Event::ToolAnswered {
+        Comeback::Turn(cause) => subtask::open_turn(state, worker, cause.clone()),
+        Comeback::Permission { request, call, option } => vec![Event::ToolAnswered {
             request: *request,
             worker: worker.id,
             call: call.clone(),
             option: option.clone(),
-        },
+        }],
+        Comeback::Await => subtask::end_wait(state, worker, AwaitEnd::AllEnded),
     }
 }
 
@@ -153,13 +167,21 @@ fn start(state: &State) -> Option<Vec<Event>> {
     if agenda.slots_used >= state.agents_max || agenda.processes_count >= state.agents_live_max {
         return None;
     }
+    // Whoever handed it out waits for it, or soon will.
+    if let Some(child) = agenda.children.first() {
+        return Some(open_attempt(state, *child));
+    }
     let free = |(key, overlap): &(u32, pitcrew_model::Overlap)| {
         *overlap == pitcrew_model::Overlap::Allow || !agenda.regions.is_held(*key)
     };
     let (task, _) = agenda.to_start.iter().find(|(_, group)| free(group))?;
-    let task = &state.tasks[*task];
+    Some(open_attempt(state, *task))
+}
+
+fn open_attempt(state: &State, task: TaskId) -> Vec<Event> {
+    let task = &state.tasks[task];
     let (start, base) = starting_point(state, task);
-    Some(vec![
+    vec![
         moved(task, TaskStatus::Starting, Reason::SlotFree),
         Event::AttemptOpened {
             attempt: state.attempts.next_id(),
@@ -169,13 +191,16 @@ fn start(state: &State) -> Option<Vec<Event>> {
             start,
             base,
         },
-    ])
+    ]
 }
 
 /// The previous attempt's last state, unless a fresh start is wanted or there is none.
 fn starting_point(state: &State, task: &Task) -> (CommitId, CommitId) {
     let integrated = state.plans[task.plan].integrated.as_ref();
-    let head = integrated.expect("a prepared plan has an integration head");
+    let head = match &task.delegation {
+        Some(delegation) => subtask::starting_point(state, task, delegation.parent),
+        None => integrated.expect("a prepared plan has an integration head"),
+    };
     let previous = task.last_attempt().filter(|_| !task.fresh).map(|it| &state.attempts[it]);
     let saved = previous.and_then(|it| {
         let handed_in = it.work.as_ref().map(|work| &work.commit);

@@ -3,10 +3,12 @@
 mod table;
 mod regions;
 mod budget;
+mod family;
 mod agenda;
 
 pub use agenda::Agenda;
 pub use budget::Budget;
+pub use family::{Family, Pull, SpawnLimits, Wait};
 pub use regions::Regions;
 pub use table::Table;
 
@@ -17,9 +19,10 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, EffectId, Failure, KeptStates, LandingStatus, Outcome, PlanBase,
-    PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq, TaskId,
-    TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    AttemptId, Claim, CommitId, Delegation, EffectId, Failure, KeptStates, LandingStatus, Outcome,
+    PlanBase, PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq,
+    TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, Work, WorkerId,
+    WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,9 @@ pub struct State {
     pub requests: Table<RequestId, Request>,
     /// What is known of the limits of providers, by backend.
     pub quotas: BTreeMap<String, Quota>,
+    /// Backends that could not be used at all: when that was last seen, and why.
+    pub broken: BTreeMap<String, (Timestamp, String)>,
+    pub spawn_limits: SpawnLimits,
     /// Effects that were asked for and have not ended.
     pub effects: BTreeSet<EffectId>,
     /// The effect that now tidies the vault.
@@ -52,6 +58,8 @@ pub struct Plan {
     pub status: PlanStatus,
     pub clean_base: bool,
     pub tasks: Vec<TaskId>,
+    /// What its workers have handed out and has not ended.
+    pub subtasks: BTreeSet<TaskId>,
     /// Tasks that have not ended and are not blocked.
     pub open_count: usize,
     pub completed_count: usize,
@@ -86,6 +94,13 @@ pub struct Task {
     pub id: TaskId,
     pub plan: PlanId,
     pub spec: Arc<TaskSpec>,
+    /// Present where a worker has handed it out.
+    pub delegation: Option<Arc<Delegation>>,
+    /// What it begins from is not kept yet.
+    pub waits_for_snapshot: bool,
+    pub pull: Pull,
+    /// Why it failed, where no attempt of its own says so.
+    pub failure: Option<Failure>,
     /// A small number for the region; 0 for none. Equal numbers, equal regions.
     pub region_key: u32,
     pub depends_on: Vec<TaskId>,
@@ -122,6 +137,8 @@ pub struct Attempt {
     /// Where its checkout is, once made.
     pub path: Option<String>,
     pub claim: Option<(Claim, String)>,
+    pub output: Option<TaskOutput>,
+    pub family: Family,
     pub reminded: bool,
     pub work: Option<Work>,
     pub merged: Option<(CommitId, CommitId)>,
@@ -149,6 +166,8 @@ pub enum Checkout {
     /// Asked for, not there yet.
     Coming,
     There,
+    /// Somebody else's: nothing is saved from it, and it is not removed.
+    Borrowed,
     Abandoned,
     Going,
     /// Removed, or never made.
@@ -178,6 +197,10 @@ pub struct Worker {
     pub limited: Option<(Timestamp, u32)>,
     /// What it gets when it has a slot again.
     pub comebacks: VecDeque<Comeback>,
+    /// The call that stays open until sub-tasks have ended.
+    pub wait: Option<Wait>,
+    /// The sub-tasks whose results came with the turn that is going on.
+    pub handed: Vec<TaskId>,
     /// The calls whose answers are on their way to the agent.
     pub answering: BTreeMap<EffectId, String>,
     /// The nonces of its last calls of tools, the newest last.
@@ -188,7 +211,13 @@ pub struct Worker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comeback {
     Turn(TurnCause),
-    Permission { request: RequestId, call: String, option: Option<String> },
+    Permission {
+        request: RequestId,
+        call: String,
+        option: Option<String>,
+    },
+    /// What it waits for in the middle of its turn has ended.
+    Await,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +259,8 @@ impl Default for State {
             workers: Table::default(),
             requests: Table::default(),
             quotas: BTreeMap::new(),
+            broken: BTreeMap::new(),
+            spawn_limits: SpawnLimits::default(),
             effects: BTreeSet::new(),
             tidying: None,
             agenda: Agenda::default(),
@@ -297,6 +328,7 @@ impl State {
             | WorkerStatus::Starting
             | WorkerStatus::Running
             | WorkerStatus::WaitingInput
+            | WorkerStatus::WaitingSubtasks
             | WorkerStatus::Completed
             | WorkerStatus::Failed
             | WorkerStatus::Killed => false,
@@ -329,7 +361,7 @@ impl Worker {
 
     /// What it can go on with now: a call in the middle of a turn before a turn of its own.
     pub fn next_comeback(&self) -> Option<&Comeback> {
-        let is_call = |it: &&Comeback| matches!(it, Comeback::Permission { .. });
+        let is_call = |it: &&Comeback| !matches!(it, Comeback::Turn(_));
         let call = self.comebacks.iter().find(is_call);
         call.or_else(|| self.comebacks.front().filter(|_| self.turn.is_none()))
     }

@@ -51,7 +51,7 @@ impl ToolCall {
     pub fn into_command(self, attempt: AttemptId) -> Command {
         match self {
             Self::CompleteTask { claim, summary } => {
-                Command::CompleteTask { attempt, claim, summary }
+                Command::CompleteTask { attempt, claim, summary, output: None }
             }
             Self::Notify { kind, message } => Command::Notify { attempt, kind, message },
         }

@@ -1,6 +1,6 @@
 //! Orders from outside: people and agents.
 
-use crate::{AttemptId, PlanId, PlanSpec, RequestId, TaskId};
+use crate::{AttemptId, PlanId, PlanSpec, RequestId, SubtaskSpec, TaskId, TaskOutput};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,8 @@ pub enum Command {
         attempt: AttemptId,
         claim: Claim,
         summary: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<TaskOutput>,
     },
     /// A worker tells or asks something.
     Notify {
@@ -85,6 +87,27 @@ pub enum Command {
     Once {
         nonce: String,
         order: Box<Command>,
+    },
+    /// A worker hands out sub-tasks: all of them, or none.
+    SpawnSubtasks {
+        attempt: AttemptId,
+        subtasks: Vec<SubtaskSpec>,
+        /// How long it waits for their results; absent: not at all.
+        wait_ms: Option<u64>,
+        /// Made for this call by whoever takes it, and never told to those who do the work.
+        nonce: String,
+    },
+    /// A worker waits for sub-tasks of its own.
+    AwaitSubtasks {
+        attempt: AttemptId,
+        /// Empty: all of them.
+        tasks: Vec<TaskId>,
+        timeout_ms: u64,
+    },
+    /// A worker takes what a sub-task of its own has changed into its checkout.
+    PullSubtask {
+        attempt: AttemptId,
+        task: TaskId,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Orders to drivers. Stored in the outbox with the events that asked for them.
 
-use crate::{AttemptId, CommitId, PlanId, RepoPath, TaskId, WorkerId, Zone};
+use crate::{AttemptId, CommitId, PlanId, RepoPath, TaskId, WorkerId, Workspace, Zone};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub enum Effect {
         slug: String,
         start: CommitId,
         setup: Vec<String>,
+        /// Where a sub-task works, instead of in a checkout of a plan's task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<CheckoutPlace>,
     },
     StartAgent {
         worker: WorkerId,
@@ -127,6 +130,19 @@ pub enum Effect {
         /// What its size is told against.
         base: CommitId,
     },
+    /// Brings what a sub-task has changed into its parent's checkout, or names the conflicts and
+    /// changes nothing.
+    PullWork {
+        /// The parent's.
+        attempt: AttemptId,
+        path: String,
+        /// The sub-task, and what it handed in.
+        task: TaskId,
+        commit: CommitId,
+        /// What it began from: the difference is what is pulled.
+        base: CommitId,
+        title: String,
+    },
     /// Forgets the snapshots of an attempt but the last one.
     DropSnapshots {
         attempt: AttemptId,
@@ -138,6 +154,15 @@ pub enum Effect {
         attempt: AttemptId,
         path: String,
     },
+}
+
+/// Where a sub-task works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckoutPlace {
+    pub workspace: Workspace,
+    /// Whose checkout it begins from, or works in.
+    pub parent: AttemptId,
+    pub parent_path: String,
 }
 
 /// How the agent of a task is executed.
@@ -168,4 +193,6 @@ pub enum TurnCause {
     Resumed,
     /// The limit that ended the last turn is over.
     QuotaOver,
+    /// The sub-tasks that it handed out have ended.
+    Results,
 }

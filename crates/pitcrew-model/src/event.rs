@@ -1,10 +1,10 @@
 //! Facts. Stored forever.
 
 use crate::{
-    Actor, AttemptId, Claim, CommitId, EffectId, EffectResult, Exit, Failure, Freshness,
-    LandingStatus, Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind, RequestStatus,
-    Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId,
-    WorkerStatus,
+    Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit, Failure,
+    Freshness, LandingStatus, Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind,
+    RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause,
+    Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -221,6 +221,45 @@ pub enum Event {
     EffectEnded {
         effect: EffectId,
         result: EffectResult,
+    },
+    /// A worker has handed out a part of its work. Not one of the tasks that the plan is made of.
+    SubtaskAdded {
+        plan: PlanId,
+        task: TaskId,
+        spec: TaskSpec,
+        delegation: Delegation,
+    },
+    /// A call of the worker's stays open until these have ended, or until a time.
+    AwaitBegun {
+        worker: WorkerId,
+        tasks: Vec<TaskId>,
+        until: Timestamp,
+        call: Option<String>,
+    },
+    /// The call is answered.
+    AwaitEnded {
+        worker: WorkerId,
+        tasks: Vec<TaskId>,
+        /// Those that go on.
+        open: Vec<TaskId>,
+        end: AwaitEnd,
+        call: Option<String>,
+    },
+    /// The results of these reach their parent: with the answer to its call, or with the turn that
+    /// is opened next. Said once of each.
+    ResultsHanded {
+        worker: WorkerId,
+        tasks: Vec<TaskId>,
+    },
+    /// What a worker hands in besides the words of its claim.
+    OutputHanded {
+        attempt: AttemptId,
+        output: TaskOutput,
+    },
+    /// The parent wants what its sub-task has changed.
+    PullAsked {
+        attempt: AttemptId,
+        task: TaskId,
     },
 }
 

@@ -30,7 +30,7 @@ mod rejection;
 
 pub use budget::{BudgetScope, Caps, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
-pub use effect::{Backend, Effect, TurnCause};
+pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use id::{

@@ -139,18 +139,23 @@ pub struct AgentRef {
 impl TaskSpec {
     /// The backend whose model does the work. Our own scripts and commands need none.
     pub fn vendor(&self) -> Option<&str> {
-        let backend = self.agent.backend.as_deref()?;
+        self.agent.vendor(&self.work)
+    }
+}
+
+impl AgentRef {
+    /// The backend whose model does such work.
+    pub fn vendor(&self, work: &TaskWork) -> Option<&str> {
+        let backend = self.backend.as_deref()?;
         let is_ours = matches!(backend, BACKEND_BUILTIN | BACKEND_COMMAND);
-        match self.work {
+        match work {
             TaskWork::Script { .. } | TaskWork::Command { .. } if is_ours => None,
             TaskWork::Prompt { .. } | TaskWork::Script { .. } | TaskWork::Command { .. } => {
                 Some(backend)
             }
         }
     }
-}
 
-impl AgentRef {
     pub fn backend(name: &str) -> Self {
         Self { backend: Some(name.into()), agent: None }
     }

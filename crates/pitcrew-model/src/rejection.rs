@@ -1,8 +1,8 @@
 //! Answers to commands that cannot be carried out. Nothing has changed when one is given.
 
 use crate::{
-    AttemptId, EffectId, LandingStatus, PlanId, PlanStatus, RequestId, RequestStatus, TaskId,
-    TaskStatus, WorkerId, limits,
+    AttemptId, EffectId, LandingStatus, PlanId, PlanStatus, RepoPath, RequestId, RequestStatus,
+    SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace, limits,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -86,12 +86,88 @@ pub enum Rejection {
         "snapshot {number} of {task} is not kept any more; `pitcrew restore {task} --list` shows what is"
     )]
     SnapshotDropped { task: TaskId, number: u32 },
+    #[error("no sub-tasks were named; give at least one")]
+    NoSubtasks,
+    #[error(
+        "a sub-task of yours would be at depth {depth}, and {max} is the deepest there may be: do this part yourself"
+    )]
+    SubtaskTooDeep { depth: u32, max: u32 },
+    #[error(
+        "{worker} has handed out {count} sub-tasks and asks for {asked} more, and {max} is all that one worker may: do the rest yourself"
+    )]
+    TooManySubtasks { worker: WorkerId, count: u32, asked: u32, max: u32 },
+    #[error(
+        "{worker} may hand out {max} sub-tasks in a minute; wait {}, then try again", seconds(*wait_ms)
+    )]
+    SubtasksTooFast { worker: WorkerId, max: u32, wait_ms: u64 },
+    #[error(
+        "{agent} is at work on these same words already, as {}, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it", SubtaskName(*ancestor)
+    )]
+    SubtaskCycle { agent: String, ancestor: TaskId },
+    #[error(
+        "sub-task {number} works in its parent's files: name those that it may change as `target_files`"
+    )]
+    TargetFilesMissing { number: usize },
+    #[error(
+        "sub-task {number} would change {path}, which is not yours to change: name files within {zone}"
+    )]
+    TargetFilesOutside { number: usize, path: RepoPath, zone: String },
+    #[error(
+        "sub-task {number} would change {path}, and so does {by}: name other files, or hand it out when that one has ended"
+    )]
+    TargetFilesTaken { number: usize, path: RepoPath, by: String },
+    #[error(
+        "sub-task {number} asks for the workspace {workspace}, but you may change nothing yourself: use `read_only`"
+    )]
+    WorkspaceNotYours { number: usize, workspace: Workspace },
+    #[error(
+        "{max} agents are alive, and more there may not be: wait for some of them to end, or do it yourself"
+    )]
+    AgentsLiveMax { max: u32 },
+    #[error("{backend} is at a limit of its provider for another {}: use another agent, or do it yourself", seconds(*wait_ms))]
+    BackendAtLimit { backend: String, wait_ms: u64 },
+    #[error("{backend} cannot be used: {reason}; use another agent, or do it yourself")]
+    BackendBroken { backend: String, reason: String },
+    #[error("{attempt} has said already how its task went")]
+    AlreadyClaimed { attempt: AttemptId },
+    #[error("{worker} is not in the middle of a turn: the results come with the next one")]
+    NotInTurn { worker: WorkerId },
+    #[error("{worker} waits for sub-tasks already; wait for all of them in one call")]
+    AlreadyAwaiting { worker: WorkerId },
+    #[error("{} is no sub-task of yours", SubtaskName(*task))]
+    NotYourSubtask { task: TaskId },
+    #[error("you have handed out no sub-tasks")]
+    NothingToAwait,
+    #[error(
+        "{} have not ended: wait for them with `a2a_await_subtasks`, or cancel them, and then say that you are done",
+        SubtaskNames(tasks)
+    )]
+    SubtasksOpen { tasks: Vec<TaskId> },
+    #[error("{} is {status}; its changes can be pulled when it has ended with some", SubtaskName(*task))]
+    NotPullable { task: TaskId, status: TaskStatus },
+    #[error("{} works in `{workspace}`, so it has no changes of its own to pull", SubtaskName(*task))]
+    NothingOfItsOwn { task: TaskId, workspace: Workspace },
+    #[error("{} has changed nothing", SubtaskName(*task))]
+    NothingToPull { task: TaskId },
+    #[error("{} cannot go on: whoever asked for it has ended", SubtaskName(*task))]
+    ParentOver { task: TaskId },
+    #[error("{} is a sub-task: it is its parent who takes what it did", SubtaskName(*task))]
+    IsSubtask { task: TaskId },
+    #[error("what is handed in besides the summary may have {max} bytes; write the rest to a file", max = limits::SUMMARY_BYTES_MAX)]
+    OutputTooLong,
     #[error("max_agents must be between 1 and {max}", max = limits::AGENTS_MAX)]
     AgentsMaxRange { count: u32 },
     #[error("the journal could not be written: {message}. Nothing was changed")]
     JournalFull { message: String },
     #[error("the orchestrator is shutting down; run the command again")]
     ShuttingDown,
+}
+
+fn seconds(wait_ms: u64) -> String {
+    match wait_ms.div_ceil(1_000) {
+        1 => "a second".into(),
+        count => alloc::format!("{count} seconds"),
+    }
 }
 
 fn range(count: u32) -> String {

@@ -161,6 +161,18 @@ pub enum EffectResult {
     VaultNotTidied {
         reason: String,
     },
+    /// The parent's checkout has what the sub-task changed.
+    WorkPulled {
+        attempt: AttemptId,
+        task: TaskId,
+        work: Work,
+    },
+    /// The parent's checkout is as before.
+    WorkNotPulled {
+        attempt: AttemptId,
+        task: TaskId,
+        failure: Failure,
+    },
     /// The attempt's step failed.
     AttemptFailed {
         attempt: AttemptId,

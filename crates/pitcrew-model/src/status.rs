@@ -75,11 +75,13 @@ status!(
     WorkerStatus {
         Created = "created" => [Starting, Killed, Failed],
         Starting = "starting" => [Running, Failed, Killed],
-        Running = "running" => [WaitingInput, WaitingPermission, WaitingQuota, Paused, Completed, Failed, Killed],
+        Running = "running" => [WaitingInput, WaitingPermission, WaitingQuota, WaitingSubtasks, Paused, Completed, Failed, Killed],
         WaitingInput = "waiting_input" => [Running, Paused, Completed, Failed, Killed],
         WaitingPermission = "waiting_permission" => [Running, WaitingQuota, Paused, Completed, Failed, Killed],
         /// A limit of its provider is used up; it goes on when that is over.
         WaitingQuota = "waiting_quota" => [Running, Completed, Failed, Killed],
+        /// What it has handed out goes on without it.
+        WaitingSubtasks = "waiting_subtasks" => [Running, Completed, Failed, Killed],
         Paused = "paused" => [Running, WaitingInput, WaitingPermission, Completed, Failed, Killed],
         Completed = "completed" => [],
         Failed = "failed" => [],
@@ -142,7 +144,11 @@ impl WorkerStatus {
     pub fn is_parked(self) -> bool {
         matches!(
             self,
-            Self::WaitingInput | Self::WaitingPermission | Self::WaitingQuota | Self::Paused
+            Self::WaitingInput
+                | Self::WaitingPermission
+                | Self::WaitingQuota
+                | Self::WaitingSubtasks
+                | Self::Paused
         )
     }
 }

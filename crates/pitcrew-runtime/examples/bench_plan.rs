@@ -183,6 +183,7 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
         | Effect::Land { .. }
+        | Effect::PullWork { .. }
         | Effect::RemoveCheckout { .. }) => panic!("nobody asked for {other:?}"),
     };
     let signal = InputBody::Signal(Signal::EffectEnded { effect, result });
@@ -191,7 +192,7 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
     // In this plan every task needs one attempt, so attempts and workers count alike.
     let attempt = pitcrew_model::AttemptId(worker.0);
     let summary = "did what was asked".to_owned();
-    let done = Command::CompleteTask { attempt, claim: Claim::Success, summary };
+    let done = Command::CompleteTask { attempt, claim: Claim::Success, summary, output: None };
     vec![command(Actor::Worker(*worker), done), ended]
 }
 

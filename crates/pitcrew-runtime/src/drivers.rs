@@ -165,6 +165,7 @@ async fn work(
         | Effect::Verify { .. }
         | Effect::Integrate { .. }
         | Effect::Land { .. }
+        | Effect::PullWork { .. }
         | Effect::RemoveCheckout { .. }) => vault.carry_out(effect, cancel).await,
     }
 }

@@ -95,7 +95,10 @@ fn part(event: &Event) -> String {
         | Event::ActivityNoted { worker, .. }
         | Event::UsageNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
-        | Event::ToolAnswered { worker, .. } => format!("WorkerSession:{worker}"),
+        | Event::ToolAnswered { worker, .. }
+        | Event::AwaitBegun { worker, .. }
+        | Event::AwaitEnded { worker, .. }
+        | Event::ResultsHanded { worker, .. } => format!("WorkerSession:{worker}"),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
@@ -123,7 +126,10 @@ fn part(event: &Event) -> String {
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
         | Event::Abandoned { .. }
-        | Event::RemovalAsked { .. } => "Orchestrator".into(),
+        | Event::RemovalAsked { .. }
+        | Event::SubtaskAdded { .. }
+        | Event::OutputHanded { .. }
+        | Event::PullAsked { .. } => "Orchestrator".into(),
     }
 }
 

@@ -90,6 +90,11 @@ impl World {
             Effect::DropSnapshots { attempt } => {
                 EffectResult::SnapshotsDropped { attempt: *attempt }
             }
+            Effect::PullWork { attempt, task, commit, base, .. } => {
+                self.git.must_know(commit, "work");
+                self.git.must_know(base, "base");
+                self.pull_work(*attempt, *task, commit, fails)
+            }
             Effect::TidyVault if fails => EffectResult::VaultNotTidied { reason: "locked".into() },
             Effect::TidyVault => EffectResult::VaultTidied { packed_count: 1 },
             Effect::RemoveCheckout { attempt, .. } => self.remove_checkout(*attempt, fails),

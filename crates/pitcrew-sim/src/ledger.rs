@@ -146,6 +146,7 @@ impl Ledger {
                 self.tasks.push(Task::new(*plan, spec, depends_on));
                 self.plan(*plan).tasks.push(*task);
             }
+            Event::SubtaskAdded { plan, spec, .. } => self.tasks.push(Task::new(*plan, spec, &[])),
             Event::PlanMoved { plan, from, to, .. } => self.plan_moved(*plan, *from, *to),
             Event::PlanOpened { plan } => self.plan_opened(*plan),
             Event::BaseCheckAsked { plan } => self.plan(*plan).checking_base = Some(id),
@@ -197,6 +198,11 @@ impl Ledger {
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::CallTaken { .. }
+            | Event::AwaitBegun { .. }
+            | Event::AwaitEnded { .. }
+            | Event::ResultsHanded { .. }
+            | Event::OutputHanded { .. }
+            | Event::PullAsked { .. }
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
             | Event::ToolDecided { .. }

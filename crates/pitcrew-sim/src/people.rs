@@ -138,6 +138,9 @@ impl World {
             | Command::ApplySettings { .. }
             | Command::CompleteTask { .. }
             | Command::Notify { .. }
+            | Command::SpawnSubtasks { .. }
+            | Command::AwaitSubtasks { .. }
+            | Command::PullSubtask { .. }
             | Command::Once { .. } => return,
         };
         self.counters.count(fault);

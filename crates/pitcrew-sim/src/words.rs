@@ -17,7 +17,10 @@ impl World {
                 agent.end_turn(StopReason::EndTurn);
                 self.git.write(attempt);
                 let (claim, summary) = (Claim::Success, "done".into());
-                self.by_worker(worker, Command::CompleteTask { attempt, claim, summary });
+                self.by_worker(
+                    worker,
+                    Command::CompleteTask { attempt, claim, summary, output: None },
+                );
             }
             return;
         }
@@ -38,7 +41,10 @@ impl World {
                 if claims {
                     self.git.write(attempt);
                     let (claim, summary) = (Claim::Success, "done".into());
-                    self.by_worker(worker, Command::CompleteTask { attempt, claim, summary });
+                    self.by_worker(
+                        worker,
+                        Command::CompleteTask { attempt, claim, summary, output: None },
+                    );
                 } else {
                     self.counters.count(fault);
                 }
@@ -84,7 +90,7 @@ impl World {
         let claim = dice.pick(&claims).expect("a claim");
         let message = String::from(if dice.one_in(2) { "one" } else { "two" });
         let command = match dice.below(10) {
-            0..5 => Command::CompleteTask { attempt, claim, summary: message },
+            0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             5 | 6 => Command::Notify { attempt, kind: NoteKind::Question, message },
             7 => Command::Notify { attempt, kind: NoteKind::Status, message },
             8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),

@@ -57,7 +57,8 @@ pub fn worker_state(status: WorkerStatus) -> &'static str {
         WorkerStatus::Running => "running",
         WorkerStatus::WaitingInput
         | WorkerStatus::WaitingPermission
-        | WorkerStatus::WaitingQuota => "idle",
+        | WorkerStatus::WaitingQuota
+        | WorkerStatus::WaitingSubtasks => "idle",
         WorkerStatus::Paused => "paused",
         WorkerStatus::Completed => "completed",
         WorkerStatus::Failed | WorkerStatus::Killed => "error",

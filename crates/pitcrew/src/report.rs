@@ -135,6 +135,30 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::TooManyRequests { .. }
         | Rejection::NothingKept { .. }
         | Rejection::SnapshotDropped { .. }
+        | Rejection::NoSubtasks
+        | Rejection::OutputTooLong
+        | Rejection::SubtaskTooDeep { .. }
+        | Rejection::TooManySubtasks { .. }
+        | Rejection::SubtasksTooFast { .. }
+        | Rejection::SubtaskCycle { .. }
+        | Rejection::TargetFilesMissing { .. }
+        | Rejection::TargetFilesOutside { .. }
+        | Rejection::TargetFilesTaken { .. }
+        | Rejection::WorkspaceNotYours { .. }
+        | Rejection::AgentsLiveMax { .. }
+        | Rejection::BackendAtLimit { .. }
+        | Rejection::BackendBroken { .. }
+        | Rejection::AlreadyClaimed { .. }
+        | Rejection::NotInTurn { .. }
+        | Rejection::AlreadyAwaiting { .. }
+        | Rejection::NotYourSubtask { .. }
+        | Rejection::NothingToAwait
+        | Rejection::SubtasksOpen { .. }
+        | Rejection::NotPullable { .. }
+        | Rejection::NothingOfItsOwn { .. }
+        | Rejection::NothingToPull { .. }
+        | Rejection::ParentOver { .. }
+        | Rejection::IsSubtask { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,
     }
 }

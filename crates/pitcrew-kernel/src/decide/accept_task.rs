@@ -7,6 +7,9 @@ use pitcrew_model::{Actor, Event, Reason, Rejection, TaskId, TaskStatus};
 
 pub fn decide(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, Rejection> {
     let it = state.task(task)?;
+    if it.delegation.is_some() {
+        return Err(Rejection::IsSubtask { task });
+    }
     let (from, to) = (it.status, TaskStatus::Integrating);
     if from != TaskStatus::Partial {
         return Err(Rejection::TaskTransition { task, status: from, wanted: to });

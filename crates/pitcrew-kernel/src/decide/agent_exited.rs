@@ -32,9 +32,10 @@ pub fn decide(
     let actor = Actor::Orchestrator;
     let ends = attempt_fails::decide(state, input.at, actor, attempt.id, failure);
     // The process is gone: instead of being stopped, its work is saved at once.
-    let save = || Event::SaveAsked { attempt: attempt.id };
-    let instead = |event| if matches!(event, Event::StopAsked { .. }) { save() } else { event };
-    events.extend(ends.into_iter().map(instead));
+    let save = || attempt_fails::save(attempt);
+    let instead =
+        |event| if matches!(event, Event::StopAsked { .. }) { save() } else { Some(event) };
+    events.extend(ends.into_iter().filter_map(instead));
     Ok(events)
 }
 

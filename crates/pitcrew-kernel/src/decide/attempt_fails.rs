@@ -38,6 +38,12 @@ pub fn decide(
     events
 }
 
+/// What is left of the attempt is saved, unless it worked in somebody else's checkout.
+pub fn save(attempt: &Attempt) -> Option<Event> {
+    let own = attempt.checkout != Checkout::Borrowed;
+    own.then_some(Event::SaveAsked { attempt: attempt.id })
+}
+
 /// The worker's open requests go with it.
 pub fn withdraw_requests(state: &State, worker: WorkerId) -> Vec<Event> {
     state.workers[worker].requests.iter().map(|it| withdraw(state, *it)).collect()

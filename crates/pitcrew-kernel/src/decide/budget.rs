@@ -19,9 +19,9 @@ pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>,
 
 /// Whatever would use more ends here. What is handed in already is still judged.
 pub fn denied(state: &State, input: &Input, spending: &Spending) -> Vec<Event> {
-    let tasks: &[TaskId] = match &spending.scope {
-        BudgetScope::Task(task) => &[*task],
-        BudgetScope::Plan(plan) => &state.plans[*plan].tasks,
+    let tasks: Vec<TaskId> = match spending.scope {
+        BudgetScope::Task(task) => state.parts(task),
+        BudgetScope::Plan(plan) => state.units(&state.plans[plan]),
     };
     let mut events = vec![];
     for task in tasks.iter().map(|it| &state.tasks[*it]).filter(|it| state.task_wants_more(it)) {

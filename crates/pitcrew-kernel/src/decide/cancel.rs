@@ -5,7 +5,7 @@ use crate::State;
 use alloc::{string::ToString, vec, vec::Vec};
 use pitcrew_model::{
     Actor, Event, Failure, Input, LandingStatus, PlanId, PlanStatus, Reason, Rejection,
-    RequestStatus, TaskId, TaskStatus,
+    RequestStatus, TaskId, TaskStatus, Timestamp,
 };
 
 pub fn task(state: &State, input: &Input, task: TaskId) -> Result<Vec<Event>, Rejection> {
@@ -37,14 +37,19 @@ pub fn plan(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, Re
 }
 
 fn cancel_task(state: &State, input: &Input, task: TaskId) -> Vec<Event> {
+    one(state, input.at, input.actor, &input.actor.to_string(), task)
+}
+
+/// One task. What it has handed out ends with it, by a standing rule.
+pub fn one(state: &State, at: Timestamp, actor: Actor, by: &str, task: TaskId) -> Vec<Event> {
     let it = &state.tasks[task];
     if it.status.in_attempt() {
         let attempt = it.last_attempt().expect("a task in an attempt has one");
-        let failure = Failure::Cancelled { by: input.actor.to_string() };
-        return attempt_fails::decide(state, input.at, input.actor, attempt, failure);
+        let failure = Failure::Cancelled { by: by.into() };
+        return attempt_fails::decide(state, at, actor, attempt, failure);
     }
     let (from, to) = (it.status, TaskStatus::Cancelled);
-    vec![Event::TaskMoved { task, from, to, reason: Reason::Cancelled, actor: input.actor }]
+    vec![Event::TaskMoved { task, from, to, reason: Reason::Cancelled, actor }]
 }
 
 /// A plan of which nothing has run yet goes, with its tasks.

@@ -2,8 +2,10 @@
 
 use super::attempt_fails;
 use crate::{State, state::Process};
-use alloc::{string::String, vec, vec::Vec};
-use pitcrew_model::{AttemptId, Claim, Event, Failure, Input, Rejection, TaskStatus, limits, text};
+use alloc::{string::String, vec::Vec};
+use pitcrew_model::{
+    AttemptId, Claim, Event, Failure, Input, Rejection, TaskOutput, TaskStatus, limits, text,
+};
 
 pub fn decide(
     state: &State,
@@ -11,6 +13,7 @@ pub fn decide(
     attempt: AttemptId,
     claim: Claim,
     summary: &str,
+    output: Option<&TaskOutput>,
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.attempt(attempt)?;
     let worker = &state.workers[it.worker];
@@ -21,16 +24,32 @@ pub fn decide(
     if !status.may_become(wanted) {
         return Err(Rejection::TaskTransition { task: it.task, status, wanted });
     }
+    // What it has handed out is a part of its work: only who gives up leaves it undone.
+    if claim != Claim::Failed && !it.family.open.is_empty() {
+        let tasks = it.family.open.iter().copied().collect();
+        return Err(Rejection::SubtasksOpen { tasks });
+    }
+    let output = output.filter(|it| !it.is_empty());
+    if output.is_some_and(|it| bytes(it) > limits::SUMMARY_BYTES_MAX) {
+        return Err(Rejection::OutputTooLong);
+    }
     let summary: String = text::cut(summary, limits::SUMMARY_BYTES_MAX).into();
     // Said twice is said once: a bridge that lost the answer asks again.
     if it.claim.as_ref() == Some(&(claim, summary.clone())) {
         return Ok(Vec::new());
     }
-    let mut events = vec![Event::CompletionClaimed { attempt, claim, summary: summary.clone() }];
+    let output = output.cloned().map(|output| Event::OutputHanded { attempt, output });
+    let mut events: Vec<Event> = output.into_iter().collect();
+    events.push(Event::CompletionClaimed { attempt, claim, summary: summary.clone() });
     if worker.turn.is_none() {
         events.extend(after_turn(state, input, attempt, claim, summary));
     }
     Ok(events)
+}
+
+fn bytes(output: &TaskOutput) -> usize {
+    let metadata = output.metadata.as_ref().map_or(0, String::len);
+    metadata + output.permissions_requested.iter().map(String::len).sum::<usize>()
 }
 
 /// The turn is over and the worker has said how it went: its process is not needed any more.

@@ -55,7 +55,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
 }
 
 /// The limits of one task, whichever door it came through.
-fn check(task: &TaskSpec) -> Result<(), Rejection> {
+pub fn check(task: &TaskSpec) -> Result<(), Rejection> {
     let needs_order = task.agent.backend.as_deref() == Some(BACKEND_COMMAND);
     let order_bytes = match &task.work {
         TaskWork::Prompt { .. } => 0,

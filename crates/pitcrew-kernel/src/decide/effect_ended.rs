@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     State, removable,
-    state::{Attempt, Comeback, Process, Worker},
+    settle::subtask,
+    state::{Attempt, Checkout, Comeback, Process, Task, Worker},
 };
 use alloc::{
     string::{String, ToString},
@@ -16,7 +17,7 @@ use alloc::{
 use pitcrew_model::{
     Actor, AttemptId, Claim, EffectId, EffectResult, ErrorCause, Event, Failure, Input,
     LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, StopReason, TaskStatus,
-    TurnCause, Usage, WorkerId, WorkerStatus,
+    Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -51,6 +52,7 @@ pub fn decide(
         | EffectResult::SnapshotUnchanged { attempt }
         | EffectResult::SnapshotNotTaken { attempt, .. } => {
             events.extend(snapshot_ended(state, effect, *attempt));
+            events.extend(not_kept(state, *attempt, result));
         }
         EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
         EffectResult::Integrated { attempt, .. } => events.extend(integrated(state, *attempt)),
@@ -74,6 +76,8 @@ pub fn decide(
         | EffectResult::SnapshotsNotDropped { .. }
         | EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. }
+        | EffectResult::WorkPulled { .. }
+        | EffectResult::WorkNotPulled { .. }
         | EffectResult::CheckoutRemoved { .. }
         | EffectResult::CheckoutKept { .. } => {}
     }
@@ -93,7 +97,7 @@ fn attempt_failed(
         return Vec::new();
     }
     let process = state.workers[it.worker].process;
-    let save = (process == Process::Stopping).then_some(Event::SaveAsked { attempt });
+    let save = attempt_fails::save(it).filter(|_| process == Process::Stopping);
     match (&it.claim, failure) {
         // The agent left as soon as it had said how it went.
         (Some((claim, summary)), Failure::AgentExited { .. })
@@ -193,7 +197,7 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
         let reason = "a cap is reached".to_string();
         events.push(Event::WorkerMoved { worker, from, to, reason });
     } else {
-        events.push(Event::TurnOpened { worker, cause: TurnCause::Start });
+        events.extend(subtask::open_turn(state, it, TurnCause::Start));
     }
     events
 }
@@ -227,15 +231,23 @@ fn turn_ended(
             return fails(failure);
         }
     }
-    if attempt.reminded && !goes_on {
+    let family = &attempt.family;
+    let has_family = !family.open.is_empty() || !family.unseen.is_empty();
+    if attempt.reminded && !goes_on && !has_family {
         return fails(Failure::NoCompletion);
     }
     // Calls that waited for permission are over with their turn.
     let mut events = attempt_fails::withdraw_tool_uses(state, worker);
     // Where it is reminded, that comes after what it left is kept. Parked, it goes on when it has a
     // slot again.
-    if it.status == WorkerStatus::Running && goes_on {
-        events.push(waits(it));
+    if it.status == WorkerStatus::Running {
+        if goes_on {
+            events.push(waits(it));
+        } else if !family.open.is_empty() {
+            events.push(subtask::parked(it));
+        } else if attempt.checkout == Checkout::Borrowed {
+            events.extend(next_turn(state, it));
+        }
     }
     events
 }
@@ -268,6 +280,7 @@ fn quota_used_up(
         | WorkerStatus::WaitingInput
         | WorkerStatus::WaitingPermission
         | WorkerStatus::WaitingQuota
+        | WorkerStatus::WaitingSubtasks
         | WorkerStatus::Paused
         | WorkerStatus::Completed
         | WorkerStatus::Failed
@@ -295,8 +308,26 @@ fn waits(worker: &Worker) -> Event {
     Event::WorkerMoved { worker: worker.id, from, to, reason: "it asked a person".to_string() }
 }
 
+/// What sub-tasks were to begin from could not be kept.
+fn not_kept(state: &State, attempt: AttemptId, result: &EffectResult) -> Vec<Event> {
+    let EffectResult::SnapshotNotTaken { reason, .. } = result else { return Vec::new() };
+    let it = &state.attempts[attempt];
+    // Another one is due: they wait for that.
+    if it.snapshot_due == Some(Timestamp(0)) {
+        return Vec::new();
+    }
+    let open = it.family.waiters.iter().map(|it| &state.tasks[*it]);
+    let fails = |task: &Task| {
+        let message = alloc::format!("its parent's checkout could not be kept: {reason}");
+        let reason = Reason::Failure { failure: Failure::Checkout { message }, retry_at: None };
+        let (from, to) = (task.status, TaskStatus::Failed);
+        Event::TaskMoved { task: task.id, from, to, reason, actor: ACTOR }
+    };
+    open.filter(|it| it.status == TaskStatus::Pending).map(fails).collect()
+}
+
 /// What the turn left is kept: a worker that has not said it is done gets its reminder.
-fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option<Event> {
+fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Vec<Event> {
     let attempt = &state.attempts[attempt];
     let worker = &state.workers[attempt.worker];
     let rests = attempt.snapshot == Some(effect)
@@ -306,15 +337,28 @@ fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option
         && worker.status == WorkerStatus::Running
         && worker.turn.is_none();
     if !rests {
-        return None;
+        return Vec::new();
     }
     if state.has_question(worker) || has_turn(worker) {
-        return Some(waits(worker));
+        return vec![waits(worker)];
+    }
+    next_turn(state, worker)
+}
+
+/// A worker that has ended its turn and has not said that it is done: it waits for what it has
+/// handed out, hears of that, or is reminded.
+fn next_turn(state: &State, worker: &Worker) -> Vec<Event> {
+    let attempt = &state.attempts[worker.attempt];
+    let family = &attempt.family;
+    if !family.open.is_empty() {
+        return vec![subtask::parked(worker)];
     }
     if let Some(vendor) = state.held_vendor(&state.tasks[attempt.task]) {
-        return Some(waits_for_quota(worker.id, worker.status, vendor));
+        return vec![waits_for_quota(worker.id, worker.status, vendor)];
     }
-    Some(Event::TurnOpened { worker: worker.id, cause: TurnCause::Reminder })
+    let told = family.unseen.is_empty();
+    let cause = if told { TurnCause::Reminder } else { TurnCause::Results };
+    subtask::open_turn(state, worker, cause)
 }
 
 fn has_turn(worker: &Worker) -> bool {
@@ -330,7 +374,7 @@ pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
     }
     if !attempt.is_open() {
         let saved = attempt.put_away || attempt.work.is_some();
-        return if saved { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };
+        return attempt_fails::save(attempt).filter(|_| !saved).into_iter().collect();
     }
     let reason = String::new();
     let mut events = attempt_fails::withdraw_requests(state, worker);
@@ -343,26 +387,38 @@ pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
             reason: Reason::Progress,
             actor: ACTOR,
         },
-        Event::CollectAsked { attempt: attempt.id },
     ]);
+    if attempt.checkout == Checkout::Borrowed {
+        events.extend(done(attempt));
+    } else {
+        events.push(Event::CollectAsked { attempt: attempt.id });
+    }
     events
 }
 
 fn work_collected(state: &State, attempt: AttemptId) -> Vec<Event> {
     let it = &state.attempts[attempt];
     let partial = matches!(it.claim, Some((Claim::Partial, _)));
-    if !it.is_open() || !partial {
+    // What was handed out is not merged: its parent takes what it wants of it.
+    let delegated = state.tasks[it.task].delegation.is_some();
+    if !it.is_open() || !(partial || delegated) {
         return Vec::new();
     }
-    vec![
-        Event::AttemptEnded { attempt, outcome: Outcome::Partial, failure: None },
-        Event::TaskMoved {
-            task: it.task,
-            from: TaskStatus::Verifying,
-            to: TaskStatus::Partial,
-            reason: Reason::Progress,
-            actor: ACTOR,
-        },
+    done(it).into()
+}
+
+/// It ends as its worker said: nothing of it is merged.
+fn done(attempt: &Attempt) -> [Event; 2] {
+    let partial = matches!(attempt.claim, Some((Claim::Partial, _)));
+    let (outcome, to) = if partial {
+        (Outcome::Partial, TaskStatus::Partial)
+    } else {
+        (Outcome::Success, TaskStatus::Completed)
+    };
+    let (task, from, reason) = (attempt.task, TaskStatus::Verifying, Reason::Progress);
+    [
+        Event::AttemptEnded { attempt: attempt.id, outcome, failure: None },
+        Event::TaskMoved { task, from, to, reason, actor: ACTOR },
     ]
 }
 

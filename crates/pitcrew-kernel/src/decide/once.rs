@@ -17,7 +17,7 @@ pub fn decide(
     if state.worker(worker)?.calls.iter().any(|it| it == nonce) {
         return Ok(Vec::new());
     }
-    let events = super::decide_command(state, input, order)?;
+    let events = super::decide_family(state, input, order, Some(nonce))?;
     if events.is_empty() {
         return Ok(events);
     }

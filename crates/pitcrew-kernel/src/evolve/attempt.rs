@@ -2,7 +2,7 @@
 
 use crate::{
     State,
-    state::{Attempt, Checkout, Process, Worker},
+    state::{Attempt, Checkout, Family, Process, Worker},
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use pitcrew_model::{
@@ -26,6 +26,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         base: base.clone(),
         path: None,
         claim: None,
+        output: None,
+        family: Family::default(),
         reminded: false,
         work: None,
         merged: None,
@@ -61,6 +63,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         calls: VecDeque::new(),
         limited: None,
         comebacks: VecDeque::new(),
+        wait: None,
+        handed: Vec::new(),
     };
     state.workers.push(opened.worker, row);
     state.agenda.slots_used += 1;
@@ -76,12 +80,17 @@ pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: O
     // Collected work is in the vault; a checkout that was never made holds none.
     row.put_away = row.work.is_some() || row.checkout == Checkout::Gone;
     let (task, worker) = (row.task, row.worker);
+    let is_still = matches!(state.workers[worker].process, Process::None | Process::Gone);
+    if row.checkout == Checkout::Borrowed && is_still {
+        row.put_away = true;
+    }
     let plan = state.tasks[task].plan;
     if outcome != Outcome::Success {
         state.plans.row(plan).merge_queue.retain(|it| *it != attempt);
         state.refresh_plan(plan);
     }
     super::worker::change(state, worker, |it| it.deadline = None);
+    super::subtask::parent_ended(state, attempt);
 }
 
 /// Nothing of the attempt runs any more and nothing is left to save: its task may go on.
@@ -121,6 +130,7 @@ pub fn snapshot_ended(state: &mut State, attempt: AttemptId, effect: EffectId, a
     }
     let worker = row.worker;
     super::worker::change(state, worker, |_| {});
+    super::subtask::snapshot_ended(state, attempt);
 }
 
 pub fn abandoned(state: &mut State, attempt: AttemptId, at: Timestamp) {

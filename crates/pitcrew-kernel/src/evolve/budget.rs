@@ -1,6 +1,7 @@
 //! What is used, what may be used, and what people grant.
 
 use crate::State;
+use alloc::vec::Vec;
 use pitcrew_model::{BudgetScope, RequestId, RequestStatus, Spending, Usage, WorkerId};
 
 /// A turn tells what it has used so far. Also the last one, when it is over.
@@ -27,7 +28,10 @@ fn count(state: &mut State, worker: WorkerId, before: Usage, now: Usage) {
     }
     let task = state.attempts[state.workers[worker].attempt].task;
     let plan = state.tasks[task].plan;
-    for scope in [BudgetScope::Task(task), BudgetScope::Plan(plan)] {
+    // What is handed out is used by whoever handed it out.
+    let mut scopes: Vec<_> = state.chain(task).map(|it| BudgetScope::Task(it.id)).collect();
+    scopes.push(BudgetScope::Plan(plan));
+    for scope in scopes {
         let usage = &mut state.budget_mut(scope).usage;
         *usage = usage.grown(before, now);
         state.refresh_budget(scope);

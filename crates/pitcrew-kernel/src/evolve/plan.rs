@@ -27,6 +27,7 @@ pub fn created(
         status,
         clean_base,
         tasks: Vec::new(),
+        subtasks: BTreeSet::new(),
         open_count: 0,
         completed_count: 0,
         base: None,
@@ -69,7 +70,7 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
 
 /// Workers that were parked by the pause have something to go on with.
 fn wake_paused(state: &mut State, plan: PlanId) {
-    for task in state.plans[plan].tasks.clone() {
+    for task in state.units(&state.plans[plan]) {
         let Some(attempt) = state.tasks[task].last_attempt() else { continue };
         let worker = state.attempts[attempt].worker;
         let row = &state.workers[worker];

@@ -1,7 +1,8 @@
 //! The limits of providers.
 
 use crate::State;
-use pitcrew_model::{StopReason, Timestamp, Usage, WorkerId};
+use alloc::string::{String, ToString};
+use pitcrew_model::{AttemptId, Failure, StopReason, Timestamp, Usage, WorkerId};
 
 pub fn held(state: &mut State, backend: &str, until: Timestamp, at: Timestamp) {
     let row = state.quotas.entry(backend.into()).or_default();
@@ -19,6 +20,21 @@ pub fn released(state: &mut State, backend: &str) {
     state.refresh_backend();
 }
 
+/// A backend that cannot be used at all is remembered until a turn of it goes well.
+pub fn attempt_ended(
+    state: &mut State,
+    attempt: AttemptId,
+    failure: Option<&Failure>,
+    at: Timestamp,
+) {
+    let Some(failure @ (Failure::Auth { .. } | Failure::AgentMissing { .. })) = failure else {
+        return;
+    };
+    let spec = &state.tasks[state.attempts[attempt].task].spec;
+    let Some(backend) = spec.vendor().map(String::from) else { return };
+    state.broken.insert(backend, (at, failure.to_string()));
+}
+
 /// Whoever comes to the end of a turn, or has got an answer in it, met no limit that stays: the
 /// next one is the first again.
 pub fn turn_ended(state: &mut State, worker: WorkerId, stop: &StopReason, usage: Usage) {
@@ -29,6 +45,9 @@ pub fn turn_ended(state: &mut State, worker: WorkerId, stop: &StopReason, usage:
     row.limited = None;
     let task = state.attempts[state.workers[worker].attempt].task;
     let spec = &state.tasks[task].spec;
+    if let Some(backend) = spec.vendor() {
+        state.broken.remove(backend);
+    }
     if let Some(row) = spec.vendor().and_then(|it| state.quotas.get_mut(it)) {
         row.holds_count = 0;
     }

@@ -3,7 +3,7 @@
 use super::{attempt, budget, quota, worker};
 use crate::{
     State,
-    state::{Checkout, Process},
+    state::{Checkout, Process, Pull},
 };
 use alloc::string::ToString;
 use pitcrew_model::{
@@ -28,7 +28,8 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::WorkCollected { attempt, work } => {
             let row = state.attempts.row(*attempt);
             row.work = Some(work.clone());
-            if row.is_open() {
+            // What is handed out is for its parent, who pulls it; the plan gets it with the parent's.
+            if row.is_open() && state.tasks[row.task].delegation.is_none() {
                 queue_merge(state, *attempt);
             }
         }
@@ -73,6 +74,8 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::VaultTidied { .. } | EffectResult::VaultNotTidied { .. } => {
             state.tidying = None;
         }
+        EffectResult::WorkPulled { task, .. } => state.tasks.row(*task).pull = Pull::Done,
+        EffectResult::WorkNotPulled { task, .. } => state.tasks.row(*task).pull = Pull::None,
         EffectResult::Restored { .. }
         | EffectResult::NotRestored { .. }
         | EffectResult::AgentReady { .. }
@@ -96,7 +99,8 @@ fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId, usage: Usag
     if is_current {
         let row = state.attempts.row(state.workers[worker].attempt);
         // At once: the clock of the next orchestrator may be behind this one.
-        row.snapshot_due = row.claim.is_none().then_some(Timestamp(0));
+        let is_kept = row.claim.is_none() && row.checkout != Checkout::Borrowed;
+        row.snapshot_due = is_kept.then_some(Timestamp(0));
     }
     worker::turn_over(state, worker, effect);
 }
@@ -118,9 +122,10 @@ fn base_checked(state: &mut State, plan: PlanId, checks: &[CheckResult]) {
 }
 
 fn checkout_there(state: &mut State, attempt: AttemptId, path: &str) {
+    let borrows = state.tasks[state.attempts[attempt].task].borrows();
     let row = state.attempts.row(attempt);
     row.path = Some(path.to_string());
-    row.checkout = Checkout::There;
+    row.checkout = if borrows { Checkout::Borrowed } else { Checkout::There };
     // Nobody has written there yet: where the attempt is over already, nothing is to be saved.
     if !row.is_open() {
         attempt::put_away(state, attempt);

@@ -1,8 +1,9 @@
 //! Tasks and what they wait for.
 
+use super::subtask;
 use crate::{
     State,
-    state::{Budget, Task},
+    state::{Budget, Pull, Task},
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
@@ -18,15 +19,29 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
     owner.tasks.push(task);
     owner.open_count += 1;
     let deployed = owner.head.deploy == Deploy::Auto;
-    let row = Task {
+    let row = Task { region_key, deployed, ..row(task, plan, spec, after) };
+    state.tasks.push(task, row);
+    for dependency in after {
+        state.tasks.row(*dependency).dependents.push(task);
+    }
+    state.refresh_task(task);
+}
+
+/// A task that nobody has begun, and that holds nothing.
+pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Task {
+    Task {
         id: task,
         plan,
         spec: Arc::new(spec.clone()),
-        region_key,
+        delegation: None,
+        waits_for_snapshot: false,
+        pull: Pull::None,
+        failure: None,
+        region_key: 0,
         depends_on: after.to_vec(),
         dependents: Vec::new(),
         status: TaskStatus::Pending,
-        deployed,
+        deployed: false,
         waiting_count: after.len(),
         blocking_count: 0,
         not_before: Timestamp(0),
@@ -37,12 +52,7 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
         fresh: false,
         kept: KeptStates::default(),
         budget: Budget::new(spec.caps),
-    };
-    state.tasks.push(task, row);
-    for dependency in after {
-        state.tasks.row(*dependency).dependents.push(task);
     }
-    state.refresh_task(task);
 }
 
 pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, reason: &Reason) {
@@ -50,11 +60,14 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     assert_eq!(row.status, from, "{task} moved from where it was not: the journal is corrupt");
     row.status = to;
     row.not_before = Timestamp(0);
+    row.failure = None;
     if let Reason::Failure { failure, retry_at } = reason {
         row.not_before = retry_at.unwrap_or_default();
         row.fresh = failure.wants_fresh_start() || row.spec.work.starts_over(failure);
         if from.in_attempt() {
             count_attempt(row, failure);
+        } else if row.delegation.is_some() {
+            row.failure = Some(failure.clone());
         }
     }
     let (plan, region_key) = (row.plan, row.region_key);
@@ -63,6 +76,10 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
         (false, true) => state.agenda.regions.hold(region_key),
         (true, false) => state.agenda.regions.release(region_key),
         (true, true) | (false, false) => {}
+    }
+    if state.tasks[task].delegation.is_some() {
+        subtask::moved(state, task, from, to);
+        return state.refresh_task(task);
     }
     let owner = state.plans.row(plan);
     if from == TaskStatus::Partial && to == TaskStatus::Integrating {

@@ -1,9 +1,9 @@
 //! Workers and what they ask of people.
 
-use super::budget;
+use super::{attempt, budget};
 use crate::{
     State,
-    state::{Comeback, Process, Request, Worker},
+    state::{Checkout, Comeback, Process, Request, Worker},
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -23,6 +23,8 @@ pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Work
         requests: Vec::new(),
         answering: BTreeMap::new(),
         calls: VecDeque::new(),
+        wait: None,
+        handed: Vec::new(),
         ..*row
     };
     change(row);
@@ -81,6 +83,10 @@ pub fn stop_asked(state: &mut State, worker: WorkerId) {
 
 pub fn gone(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| it.process = Process::Gone);
+    let attempt = &state.attempts[state.workers[worker].attempt];
+    if !attempt.is_open() && attempt.checkout == Checkout::Borrowed {
+        attempt::put_away(state, attempt.id);
+    }
 }
 
 /// The time that it worked alone is not counted.
@@ -108,11 +114,16 @@ pub fn turn_opened(
     at: Timestamp,
 ) {
     let attempt = state.attempts.row(state.workers[worker].attempt);
-    attempt.snapshot_due.get_or_insert(at.plus(limits::SNAPSHOT_MS_MAX));
+    if attempt.checkout != Checkout::Borrowed {
+        attempt.snapshot_due.get_or_insert(at.plus(limits::SNAPSHOT_MS_MAX));
+    }
     match cause {
         TurnCause::Reminder => attempt.reminded = true,
-        TurnCause::Start | TurnCause::Answer { .. } | TurnCause::Resumed | TurnCause::QuotaOver => {
-        }
+        TurnCause::Start
+        | TurnCause::Answer { .. }
+        | TurnCause::Resumed
+        | TurnCause::QuotaOver
+        | TurnCause::Results => {}
     }
     change(state, worker, |it| {
         it.turn = Some(effect);
@@ -131,15 +142,32 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     if row.turn != Some(effect) {
         return;
     }
-    let parked = row.status == WorkerStatus::WaitingPermission && !state.has_question(row);
-    let cause = if state.is_stopped(row) { TurnCause::Resumed } else { TurnCause::Reminder };
+    let waits =
+        matches!(row.status, WorkerStatus::WaitingPermission | WorkerStatus::WaitingSubtasks);
+    let parked = waits && !state.has_question(row);
+    let cause = next_cause(state, row).filter(|_| parked);
     change(state, worker, |it| {
         it.turn = None;
+        it.handed.clear();
         it.comebacks.retain(|it| matches!(it, Comeback::Turn(_)));
-        if parked && it.comebacks.is_empty() {
-            it.comebacks.push_back(Comeback::Turn(cause));
+        if it.comebacks.is_empty() {
+            it.comebacks.extend(cause.map(Comeback::Turn));
         }
     });
+}
+
+/// What a worker that has ended its turn gets another one for. None while others work for it.
+fn next_cause(state: &State, worker: &Worker) -> Option<TurnCause> {
+    let family = &state.attempts[worker.attempt].family;
+    if state.is_stopped(worker) {
+        Some(TurnCause::Resumed)
+    } else if !family.open.is_empty() {
+        None
+    } else if !family.unseen.is_empty() {
+        Some(TurnCause::Results)
+    } else {
+        Some(TurnCause::Reminder)
+    }
 }
 
 pub fn call_answered(state: &mut State, worker: WorkerId, answered: RequestId) {

@@ -22,6 +22,17 @@ pub struct Agenda {
     /// The oldest queued task of each group, oldest first: the others of its group wait with it.
     pub to_start: BTreeMap<TaskId, Group>,
     queued: BTreeMap<Group, BTreeSet<TaskId>>,
+    /// Queued sub-tasks that could start if there was a slot: their regions are their parents'.
+    pub children: BTreeSet<TaskId>,
+    /// Sub-tasks whose parent has ended without them.
+    pub orphans: BTreeSet<TaskId>,
+    /// Running workers that do nothing but wait.
+    pub to_wait: BTreeSet<WorkerId>,
+    /// Waiting workers that could go on after their time.
+    pub waits: BTreeSet<(Timestamp, WorkerId)>,
+    waits_until: BTreeMap<WorkerId, Timestamp>,
+    /// Workers with a call that nobody waits for any more.
+    pub lost_waits: BTreeSet<WorkerId>,
     /// Parked workers that could go on if they had a slot.
     pub returning: BTreeSet<WorkerId>,
     /// Running workers with a call that a person has decided.
@@ -64,6 +75,7 @@ pub enum Due {
     Unblock,
     Queue(Timestamp),
     Start(Group),
+    StartChild,
 }
 
 impl Agenda {
@@ -95,6 +107,7 @@ impl Agenda {
             Due::Unblock => drop(self.to_unblock.remove(&task)),
             Due::Queue(at) => drop(self.to_queue.remove(&(at, task))),
             Due::Start(group) => self.leave_group(group, task),
+            Due::StartChild => drop(self.children.remove(&task)),
         }
         match due {
             Due::Nothing => {}
@@ -102,6 +115,7 @@ impl Agenda {
             Due::Unblock => drop(self.to_unblock.insert(task)),
             Due::Queue(at) => drop(self.to_queue.insert((at, task))),
             Due::Start(group) => self.join_group(group, task),
+            Due::StartChild => drop(self.children.insert(task)),
         }
     }
 
@@ -135,7 +149,10 @@ impl State {
         let row = &self.tasks[task];
         let (plan, unfinished) = (row.plan, self.is_unfinished(row));
         if set(&mut self.agenda.unfinished, (plan, task), unfinished) {
-            self.refresh_caps(BudgetScope::Task(task));
+            let chain: Vec<TaskId> = self.chain(task).map(|it| it.id).collect();
+            for above in chain {
+                self.refresh_caps(BudgetScope::Task(above));
+            }
             self.refresh_caps(BudgetScope::Plan(plan));
         }
     }
@@ -159,14 +176,18 @@ impl State {
             TaskStatus::Pending if task.blocking_count > 0 => Due::Block,
             TaskStatus::Blocked if task.blocking_count == 0 => Due::Unblock,
             TaskStatus::Pending
-                if runs && task.deployed && task.waiting_count == 0 && self.is_put_away(task) =>
+                if runs
+                    && task.deployed
+                    && task.waiting_count == 0
+                    && !task.waits_for_snapshot
+                    && self.is_put_away(task) =>
             {
                 Due::Queue(task.not_before)
             }
             TaskStatus::Queued
                 if runs && self.held_vendor(task).is_none() && !self.is_over_budget(task) =>
             {
-                Due::Start((task.region_key, plan.head.overlap))
+                self.due_start(task, plan.head.overlap)
             }
             TaskStatus::Pending
             | TaskStatus::Queued
@@ -182,6 +203,15 @@ impl State {
         }
     }
 
+    /// A sub-task waits for a place among those of its parent, and for no region.
+    fn due_start(&self, task: &super::Task, overlap: Overlap) -> Due {
+        let Some(parent) = self.parent_of(task) else {
+            return Due::Start((task.region_key, overlap));
+        };
+        let has_place = parent.family.active_count < self.spawn_limits().parallel_max;
+        if has_place && parent.is_open() { Due::StartChild } else { Due::Nothing }
+    }
+
     fn is_put_away(&self, task: &super::Task) -> bool {
         task.last_attempt().is_none_or(|it| self.attempts[it].put_away)
     }
@@ -189,6 +219,9 @@ impl State {
     pub(crate) fn refresh_worker(&mut self, worker: WorkerId, before: &Worker) {
         let now = &self.workers[worker];
         let (returns, answers) = (self.can_return(now), self.can_be_answered(now));
+        let (waits, is_lost) = (self.does_wait(now), self.is_wait_lost(now));
+        let until = now.wait.as_ref().filter(|_| waits && self.may_go_on(now)).map(|it| it.until);
+        let until = until.filter(|_| now.status == WorkerStatus::WaitingSubtasks);
         let agenda = &mut self.agenda;
         match (takes_slot(before.status), takes_slot(now.status)) {
             (false, true) => agenda.slots_used += 1,
@@ -209,6 +242,16 @@ impl State {
         set(&mut agenda.live, worker, matches!(now.process, Process::Alive | Process::Stopping));
         set(&mut agenda.returning, worker, returns);
         set(&mut agenda.answered, worker, answers);
+        set(&mut agenda.to_wait, worker, waits && now.status == WorkerStatus::Running);
+        set(&mut agenda.lost_waits, worker, is_lost);
+        let before = match until {
+            Some(at) => agenda.waits_until.insert(worker, at),
+            None => agenda.waits_until.remove(&worker),
+        };
+        if let Some(at) = before {
+            agenda.waits.remove(&(at, worker));
+        }
+        agenda.waits.extend(until.map(|at| (at, worker)));
         self.refresh_snapshot(worker);
     }
 
@@ -232,19 +275,33 @@ impl State {
 
     /// It runs, and waits for the answer to a call of its turn.
     fn can_be_answered(&self, worker: &Worker) -> bool {
-        matches!(worker.next_comeback(), Some(Comeback::Permission { .. }))
+        matches!(worker.next_comeback(), Some(Comeback::Permission { .. } | Comeback::Await))
             && self.attempts[worker.attempt].is_open()
             && worker.status == WorkerStatus::Running
             && worker.process == Process::Alive
     }
 
     fn can_return(&self, worker: &Worker) -> bool {
-        let attempt = &self.attempts[worker.attempt];
         worker.next_comeback().is_some()
-            && attempt.is_open()
             && worker.status.is_parked()
-            && worker.process == Process::Alive
             && (worker.turn.is_some() || self.may_have_turn(worker))
+            && self.may_go_on(worker)
+    }
+
+    /// The call stays open: what it waits for goes on, and so does the turn.
+    fn does_wait(&self, worker: &Worker) -> bool {
+        worker.wait.as_ref().is_some_and(|it| !it.open.is_empty()) && !self.is_wait_lost(worker)
+    }
+
+    fn is_wait_lost(&self, worker: &Worker) -> bool {
+        let lives = worker.turn.is_some() && worker.process == Process::Alive;
+        worker.wait.is_some() && !(lives && self.attempts[worker.attempt].is_open())
+    }
+
+    fn may_go_on(&self, worker: &Worker) -> bool {
+        let attempt = &self.attempts[worker.attempt];
+        attempt.is_open()
+            && worker.process == Process::Alive
             && self.plan_of(attempt).status == PlanStatus::Active
             && !(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))
     }
@@ -281,8 +338,8 @@ impl State {
     pub(crate) fn refresh_plan_wholly(&mut self, plan: PlanId) {
         self.refresh_plan(plan);
         self.refresh_caps(BudgetScope::Plan(plan));
-        for index in 0..self.plans[plan].tasks.len() {
-            self.refresh_task_wholly(self.plans[plan].tasks[index]);
+        for task in self.units(&self.plans[plan]) {
+            self.refresh_task_wholly(task);
         }
     }
 }

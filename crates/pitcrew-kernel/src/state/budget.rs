@@ -3,7 +3,7 @@
 use super::{Attempt, State, Task, Worker};
 use alloc::collections::BTreeSet;
 use pitcrew_model::{
-    BudgetScope, Caps, Measure, PlanId, PlanStatus, RequestId, Spending, TaskStatus, Usage,
+    BudgetScope, Caps, Measure, PlanId, PlanStatus, RequestId, Spending, TaskId, TaskStatus, Usage,
     WorkerStatus,
 };
 
@@ -82,17 +82,23 @@ impl State {
 
     /// Whether the task may use no more before a person says so. What has no model uses nothing.
     pub fn is_over_budget(&self, task: &Task) -> bool {
-        let scopes = [BudgetScope::Task(task.id), BudgetScope::Plan(task.plan)];
-        task.spec.vendor().is_some()
-            && scopes.into_iter().any(|it| self.budget(it).over(it).is_some())
+        let tasks = self.chain(task.id).map(|it| BudgetScope::Task(it.id));
+        let mut scopes = tasks.chain([BudgetScope::Plan(task.plan)]);
+        task.spec.vendor().is_some() && scopes.any(|it| self.budget(it).over(it).is_some())
     }
 
     /// Whether somebody would use more if he was let: a cap that stops nobody is not asked about.
     pub fn wants_more(&self, scope: BudgetScope) -> bool {
         match scope {
-            BudgetScope::Task(task) => self.task_wants_more(&self.tasks[task]),
+            BudgetScope::Task(task) => {
+                self.parts(task).into_iter().any(|it| self.task_wants_more(&self.tasks[it]))
+            }
             BudgetScope::Plan(plan) => self.plan_runs(plan) && self.agenda.has_unfinished(plan),
         }
+    }
+
+    pub fn is_part_of(&self, task: TaskId, whole: TaskId) -> bool {
+        self.chain(task).any(|it| it.id == whole)
     }
 
     pub fn task_wants_more(&self, task: &Task) -> bool {
@@ -120,7 +126,7 @@ impl State {
             let attempt: &Attempt = &self.attempts[it.attempt];
             let task = &self.tasks[attempt.task];
             let within = match scope {
-                BudgetScope::Task(id) => task.id == id,
+                BudgetScope::Task(id) => self.is_part_of(task.id, id),
                 BudgetScope::Plan(id) => task.plan == id,
             };
             within
@@ -135,7 +141,11 @@ impl State {
     pub(crate) fn refresh_budget(&mut self, scope: BudgetScope) {
         if self.refresh_caps(scope) {
             match scope {
-                BudgetScope::Task(task) => self.refresh_task_wholly(task),
+                BudgetScope::Task(task) => {
+                    for part in self.parts(task) {
+                        self.refresh_task_wholly(part);
+                    }
+                }
                 BudgetScope::Plan(plan) => self.refresh_plan_wholly(plan),
             }
         }

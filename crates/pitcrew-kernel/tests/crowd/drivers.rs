@@ -88,6 +88,11 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             EffectResult::Integrated { attempt: *attempt, head: merged.clone() }
         }
         Effect::Land { plan, .. } => EffectResult::Landed { plan: *plan, landing: landing(id) },
+        Effect::PullWork { attempt, task, base, .. } => {
+            let (commit, files) = (base.clone(), Vec::new());
+            let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
+            EffectResult::WorkPulled { attempt: *attempt, task: *task, work }
+        }
         Effect::RemoveCheckout { attempt, .. } => {
             EffectResult::CheckoutRemoved { attempt: *attempt }
         }

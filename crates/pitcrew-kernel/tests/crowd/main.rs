@@ -100,7 +100,12 @@ fn agent(worker: WorkerId, turns_count: u32) -> (Actor, InputBody) {
     let command = if worker.0.is_multiple_of(5) && turns_count == 1 {
         Command::Notify { attempt, kind: NoteKind::Question, message: "which?".into() }
     } else {
-        Command::CompleteTask { attempt, claim: Claim::Success, summary: "done".into() }
+        Command::CompleteTask {
+            attempt,
+            claim: Claim::Success,
+            summary: "done".into(),
+            output: None,
+        }
     };
     (Actor::Worker(worker), InputBody::Command(command))
 }

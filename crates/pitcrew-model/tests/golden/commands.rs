@@ -2,6 +2,7 @@
 
 use crate::{
     golden,
+    subtasks::{output, subtask_spec},
     values::{ATTEMPT, PLAN, REQUEST, TASK, plan_head, task_spec},
 };
 use pitcrew_model::{
@@ -37,7 +38,18 @@ fn commands() -> Vec<Command> {
         Command::CollectGarbage,
         Command::ApplySettings { agents_max: 5, agents_live_max: 20 },
         Command::SetAgentsMax { count: 5 },
-        Command::CompleteTask { attempt: ATTEMPT, claim: Claim::Success, summary: "done".into() },
+        Command::CompleteTask {
+            attempt: ATTEMPT,
+            claim: Claim::Success,
+            summary: "done".into(),
+            output: None,
+        },
+        Command::CompleteTask {
+            attempt: ATTEMPT,
+            claim: Claim::Partial,
+            summary: "half".into(),
+            output: Some(output()),
+        },
         Command::Notify { attempt: ATTEMPT, kind: NoteKind::Question, message: "Which?".into() },
         Command::Once {
             nonce: "a1".into(),
@@ -47,6 +59,14 @@ fn commands() -> Vec<Command> {
                 message: "half".into(),
             }),
         },
+        Command::SpawnSubtasks {
+            attempt: ATTEMPT,
+            subtasks: vec![subtask_spec()],
+            wait_ms: Some(60_000),
+            nonce: "5f3a".into(),
+        },
+        Command::AwaitSubtasks { attempt: ATTEMPT, tasks: vec![TASK], timeout_ms: 60_000 },
+        Command::PullSubtask { attempt: ATTEMPT, task: TASK },
     ]
 }
 
@@ -76,5 +96,8 @@ golden!(
         CompleteTask,
         Notify,
         Once,
+        SpawnSubtasks,
+        AwaitSubtasks,
+        PullSubtask,
     ]
 );

@@ -4,7 +4,7 @@ use crate::{
     golden,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
-use pitcrew_model::{Backend, Effect};
+use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Workspace};
 
 fn effects() -> Vec<Effect> {
     [plan_effects(), worker_effects(), attempt_effects()].concat()
@@ -64,6 +64,7 @@ fn attempt_effects() -> Vec<Effect> {
             slug: "add-the-api".into(),
             start: commit("a"),
             setup: strings(&["npm ci"]),
+            place: None,
         },
         Effect::CollectWork {
             attempt: ATTEMPT,
@@ -113,6 +114,28 @@ fn attempt_effects() -> Vec<Effect> {
         Effect::DropSnapshots { attempt: ATTEMPT },
         Effect::TidyVault,
         Effect::RemoveCheckout { attempt: ATTEMPT, path: "/checkouts/task-392".into() },
+        Effect::PrepareCheckout {
+            attempt: ATTEMPT,
+            plan: PLAN,
+            task: TASK,
+            number: 1,
+            slug: "look-at-the-api".into(),
+            start: commit("a"),
+            setup: Vec::new(),
+            place: Some(CheckoutPlace {
+                workspace: Workspace::ReadOnly,
+                parent: AttemptId(40),
+                parent_path: "/checkouts/task-391".into(),
+            }),
+        },
+        Effect::PullWork {
+            attempt: ATTEMPT,
+            path: "/checkouts/task-391".into(),
+            task: TASK,
+            commit: commit("c"),
+            base: commit("b"),
+            title: "subtask-392: look-at-the-api".into(),
+        },
     ]
 }
 
@@ -140,5 +163,6 @@ golden!(
         DropSnapshots,
         TidyVault,
         RemoveCheckout,
+        PullWork,
     ]
 );

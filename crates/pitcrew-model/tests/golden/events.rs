@@ -2,16 +2,26 @@
 
 use crate::{
     golden,
+    subtasks::{delegation, output},
     values::{ATTEMPT, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
 };
 use pitcrew_model::{
-    Actor, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event, Failure, Freshness,
-    LandingStatus, Measure, Outcome, PlanHead, PlanStatus, Reason, RequestKind, RequestStatus, Seq,
-    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
+    Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event, Failure,
+    Freshness, LandingStatus, Measure, Outcome, PlanHead, PlanStatus, Reason, RequestKind,
+    RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage,
+    WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
-    [plan_events(), task_events(), attempt_events(), worker_events(), request_events()].concat()
+    [
+        plan_events(),
+        task_events(),
+        attempt_events(),
+        worker_events(),
+        request_events(),
+        subtask_events(),
+    ]
+    .concat()
 }
 
 fn caps() -> Caps {
@@ -176,6 +186,29 @@ fn request_events() -> Vec<Event> {
     ]
 }
 
+fn subtask_events() -> Vec<Event> {
+    let call = || Some(String::from("a1"));
+    vec![
+        Event::SubtaskAdded { plan: PLAN, task: TASK, spec: task_spec(), delegation: delegation() },
+        Event::AwaitBegun {
+            worker: WORKER,
+            tasks: vec![TASK],
+            until: Timestamp(1_700_000_000_000),
+            call: call(),
+        },
+        Event::AwaitEnded {
+            worker: WORKER,
+            tasks: vec![TASK, TaskId(393)],
+            open: vec![TaskId(393)],
+            end: AwaitEnd::TimedOut,
+            call: call(),
+        },
+        Event::ResultsHanded { worker: WORKER, tasks: vec![TASK] },
+        Event::OutputHanded { attempt: ATTEMPT, output: output() },
+        Event::PullAsked { attempt: ATTEMPT, task: TASK },
+    ]
+}
+
 golden!(
     events_are_stored_as_ever,
     Event,
@@ -224,6 +257,12 @@ golden!(
         DropAsked,
         TidyAsked,
         EffectEnded,
+        SubtaskAdded,
+        AwaitBegun,
+        AwaitEnded,
+        ResultsHanded,
+        OutputHanded,
+        PullAsked,
     ]
 );
 

@@ -72,7 +72,7 @@ fn attempt_results() -> Vec<EffectResult> {
             path: "/checkouts/task-392".into(),
             notes: vec!["submodule lib is left empty".into()],
         },
-        EffectResult::WorkCollected { attempt: ATTEMPT, work },
+        EffectResult::WorkCollected { attempt: ATTEMPT, work: work.clone() },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: Some(commit("d")) },
         EffectResult::WorkSaved { attempt: ATTEMPT, commit: None },
         EffectResult::SnapshotTaken {
@@ -101,6 +101,12 @@ fn attempt_results() -> Vec<EffectResult> {
         EffectResult::CheckoutRemoved { attempt: ATTEMPT },
         EffectResult::CheckoutKept { attempt: ATTEMPT, reason: "a process uses it".into() },
         EffectResult::AttemptFailed { attempt: ATTEMPT, failure: Failure::NoCompletion },
+        EffectResult::WorkPulled { attempt: ATTEMPT, task: TASK, work },
+        EffectResult::WorkNotPulled {
+            attempt: ATTEMPT,
+            task: TASK,
+            failure: Failure::Conflict { paths: vec!["src/a.rs".into()], with: Vec::new() },
+        },
     ]
 }
 
@@ -137,5 +143,7 @@ golden!(
         CheckoutRemoved,
         CheckoutKept,
         AttemptFailed,
+        WorkPulled,
+        WorkNotPulled,
     ]
 );

@@ -75,7 +75,7 @@ fn words_are_stored_as_ever() {
         AwaitEnd ["all_ended","timed_out","turn_over"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
-        WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","paused","completed","failed","killed"]
+        WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","waiting_subtasks","paused","completed","failed","killed"]
         RequestStatus ["at_user","approved","denied","answered","withdrawn"]
         LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
     "#]].assert_eq(&lines.concat());
@@ -119,8 +119,9 @@ golden!(
         TurnCause::Answer { question: "Which?".into(), answer: "That".into() },
         TurnCause::Resumed,
         TurnCause::QuotaOver,
+        TurnCause::Results,
     ],
-    [Start, Reminder, Answer, Resumed, QuotaOver]
+    [Start, Reminder, Answer, Resumed, QuotaOver, Results]
 );
 
 golden!(

@@ -31,6 +31,8 @@ pub enum Subject {
     Working(AttemptId),
     /// A step of the attempt that is never cut short: it saves work, or has begun to publish it.
     Keeping(AttemptId),
+    /// Bringing what a sub-task has changed to its parent's attempt.
+    Pulling(AttemptId, TaskId),
 }
 
 impl Subject {
@@ -44,6 +46,7 @@ impl Subject {
             Effect::Restore { task, number, .. } => Self::Restoring(*task, *number),
             Effect::DropSnapshots { attempt } => Self::Dropping(*attempt),
             Effect::TidyVault => Self::Tidying,
+            Effect::PullWork { attempt, task, .. } => Self::Pulling(*attempt, *task),
             Effect::StartAgent { attempt, worker, .. } => Self::Starting(*attempt, *worker),
             Effect::Prompt { worker, .. } => Self::Prompting(*worker),
             Effect::AnswerPermission { worker, .. } => Self::Answering(*worker),
@@ -75,6 +78,7 @@ impl Subject {
             | Self::Answering(_)
             | Self::Interrupting(_)
             | Self::Stopping(_)
+            | Self::Pulling(..)
             | Self::Keeping(_) => None,
         }
     }
@@ -103,6 +107,7 @@ impl Subject {
             | Self::Dropping(_)
             | Self::Tidying
             | Self::Working(_)
+            | Self::Pulling(..)
             | Self::Keeping(_) => self.failed_with(Failure::Git { message }),
         }
     }
@@ -115,6 +120,7 @@ impl Subject {
             Self::Removing(attempt) => {
                 EffectResult::CheckoutKept { attempt, reason: failure.to_string() }
             }
+            Self::Pulling(attempt, task) => EffectResult::WorkNotPulled { attempt, task, failure },
             Self::Restoring(task, number) => EffectResult::NotRestored { task, number, failure },
             Self::Dropping(attempt) => {
                 EffectResult::SnapshotsNotDropped { attempt, reason: failure.to_string() }

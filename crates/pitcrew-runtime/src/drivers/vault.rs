@@ -5,7 +5,7 @@ use pitcrew_git::{
     AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, RestoreWork,
     SaveWork, TakeSnapshot, Vault, Verify,
 };
-use pitcrew_model::{Effect, EffectResult, Failure};
+use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, Workspace};
 use pitcrew_process::{Cancel, Policy};
 use std::{path::Path, sync::Arc};
 use tokio::sync::Semaphore;
@@ -63,7 +63,15 @@ impl VaultDriver {
                 let checks = vault.check_base(plan, &commit, &setup, &checks, policy, cancel);
                 EffectResult::BaseChecked { plan, checks }
             }
-            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup } => {
+            Effect::PrepareCheckout {
+                attempt,
+                place: Some(CheckoutPlace { workspace: Workspace::Shared, parent_path, .. }),
+                ..
+            } => {
+                let notes = Vec::new();
+                EffectResult::CheckoutPrepared { attempt, path: parent_path, notes }
+            }
+            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup, .. } => {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let order = PrepareCheckout { name, start, setup };
                 let checkout = vault.prepare_checkout(&order, policy, cancel)?;
@@ -93,6 +101,10 @@ impl VaultDriver {
                 EffectResult::Integrated { attempt, head }
             }
             effect @ Effect::Land { .. } => self.land(effect, cancel)?,
+            Effect::PullWork { .. } => {
+                let message = "changes of sub-tasks cannot be pulled".into();
+                return Err(Failure::Git { message });
+            }
             Effect::RemoveCheckout { attempt, path } => {
                 match vault.remove_checkout(attempt, Path::new(&path), policy, cancel)? {
                     Removal::Removed => EffectResult::CheckoutRemoved { attempt },

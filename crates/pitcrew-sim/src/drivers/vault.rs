@@ -113,6 +113,21 @@ impl World {
         }
     }
 
+    pub(super) fn pull_work(
+        &mut self,
+        attempt: AttemptId,
+        task: TaskId,
+        commit: &CommitId,
+        fails: bool,
+    ) -> EffectResult {
+        if fails {
+            return EffectResult::WorkNotPulled { attempt, task, failure: conflict() };
+        }
+        let (commit, files) = (commit.clone(), Vec::new());
+        let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
+        EffectResult::WorkPulled { attempt, task, work }
+    }
+
     pub(super) fn restore(
         &mut self,
         task: TaskId,

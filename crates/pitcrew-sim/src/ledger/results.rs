@@ -53,7 +53,9 @@ impl Ledger {
                 let row = self.attempt(*attempt);
                 row.snapshot = row.snapshot.filter(|it| *it != id);
             }
-            EffectResult::Restored { .. }
+            EffectResult::WorkPulled { .. }
+            | EffectResult::WorkNotPulled { .. }
+            | EffectResult::Restored { .. }
             | EffectResult::NotRestored { .. }
             | EffectResult::SnapshotsDropped { .. }
             | EffectResult::SnapshotsNotDropped { .. }

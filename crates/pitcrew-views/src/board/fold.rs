@@ -26,6 +26,9 @@ impl Board {
                 self.limit(BudgetScope::Task(*task), spec.caps);
                 self.add_task(*task, Task::new(*plan, spec, depends_on, at));
             }
+            Event::SubtaskAdded { plan, task, spec, .. } => {
+                self.tasks.entry(*task).or_insert_with(|| Task::new(*plan, spec, &[], at));
+            }
             Event::PlanMoved { plan, to, reason, .. } => self.move_plan(*plan, *to, reason, at),
             Event::BaseCheckAsked { plan } => {
                 self.edit_plan(*plan, |it| it.base_check = BaseCheck::Running);
@@ -101,6 +104,11 @@ impl Board {
             | Event::AgentReattached { .. }
             | Event::CallTaken { .. }
             | Event::RemovalAsked { .. }
+            | Event::AwaitBegun { .. }
+            | Event::AwaitEnded { .. }
+            | Event::ResultsHanded { .. }
+            | Event::OutputHanded { .. }
+            | Event::PullAsked { .. }
             | Event::SettingsApplied { .. } => {}
         }
     }

@@ -67,6 +67,8 @@ impl Board {
             | EffectResult::Restored { .. }
             | EffectResult::NotRestored { .. }
             | EffectResult::SnapshotsNotDropped { .. }
+            | EffectResult::WorkPulled { .. }
+            | EffectResult::WorkNotPulled { .. }
             | EffectResult::VaultTidied { .. }
             | EffectResult::VaultNotTidied { .. }
             | EffectResult::AttemptFailed { .. } => {}

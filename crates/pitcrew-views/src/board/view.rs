@@ -128,6 +128,7 @@ impl Board {
             WorkerStatus::WaitingInput
             | WorkerStatus::WaitingPermission
             | WorkerStatus::WaitingQuota
+            | WorkerStatus::WaitingSubtasks
             | WorkerStatus::Paused
             | WorkerStatus::Completed
             | WorkerStatus::Failed

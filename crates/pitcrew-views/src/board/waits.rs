@@ -120,6 +120,7 @@ impl Board {
                 let cap = || self.cap_reached(attempt.task, task.plan);
                 Some(limit.or_else(cap).unwrap_or_else(|| "waits for a slot to go on".to_owned()))
             }
+            WorkerStatus::WaitingSubtasks => Some("waits for its sub-tasks".to_owned()),
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),
             WorkerStatus::Created
             | WorkerStatus::Starting

@@ -10,7 +10,8 @@ use crate::{
 };
 use pitcrew_model::{
     Actor, AttemptId, BudgetScope, Claim, Entry, Event, Exit, Freshness, Reason, RequestId,
-    RequestKind, RequestStatus, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+    RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec, TaskStatus, Timestamp,
+    TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -68,6 +69,15 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::Abandoned { attempt, actor } => {
             by(*actor, About::Attempt(*attempt), abandoned(board, *attempt))
         }
+        Event::SubtaskAdded { task, spec, delegation, .. } => {
+            by_us(About::Attempt(delegation.parent), handed_out(*task, spec))
+        }
+        Event::AwaitBegun { worker, tasks, .. } => {
+            by_us(About::Worker(*worker), format!("waits for {}", SubtaskNames(tasks)))
+        }
+        Event::ResultsHanded { worker, tasks } => {
+            by_us(About::Worker(*worker), format!("gets the results of {}", SubtaskNames(tasks)))
+        }
         Event::EffectEnded { result, .. } => results::say(board, result)?,
         // What follows from these, or what they follow from, is told by another one.
         Event::TaskAdded { .. }
@@ -88,6 +98,9 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::RemovalAsked { .. }
         | Event::CallTaken { .. }
         | Event::UsageNoted { .. }
+        | Event::AwaitEnded { .. }
+        | Event::OutputHanded { .. }
+        | Event::PullAsked { .. }
         | Event::SettingsApplied { .. } => return None,
     };
     Some(said)
@@ -99,6 +112,10 @@ fn by(actor: Actor, about: About, text: impl Into<String>) -> Said {
 
 fn by_us(about: About, text: impl Into<String>) -> Said {
     by(Actor::Orchestrator, about, text)
+}
+
+fn handed_out(task: TaskId, spec: &TaskSpec) -> String {
+    format!("hands {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
 }
 
 fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
@@ -193,6 +210,7 @@ fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
         TurnCause::Reminder => "reminded to say that it is done",
         TurnCause::Answer { .. } => "gets the answer",
         TurnCause::Resumed | TurnCause::QuotaOver => "goes on",
+        TurnCause::Results => "its sub-tasks have ended",
     };
     Some(by_us(About::Worker(worker), text))
 }

@@ -3,7 +3,8 @@
 use super::line::{About, Said};
 use crate::{Board, plain, words::counted};
 use pitcrew_model::{
-    Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason, Work,
+    Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason,
+    SubtaskName, TaskId, Work,
 };
 
 pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
@@ -50,6 +51,13 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
             let text = format!("snapshot {number} was not restored: {}", one_line(failure));
             (About::Task(*task), text)
         }
+        EffectResult::WorkPulled { attempt, task, work } => {
+            (About::Attempt(*attempt), pulled(*task, work))
+        }
+        EffectResult::WorkNotPulled { attempt, task, failure } => {
+            let text = format!("{} is not pulled: {}", SubtaskName(*task), one_line(failure));
+            (About::Attempt(*attempt), text)
+        }
         EffectResult::SnapshotsDropped { attempt } => {
             (About::Attempt(*attempt), "old snapshots dropped".to_owned())
         }
@@ -84,6 +92,10 @@ fn checkout(path: &str, notes: &[String]) -> String {
     let notes = notes.iter().map(|it| plain::line(it));
     let said: Vec<String> = [plain::line(path)].into_iter().chain(notes).collect();
     format!("checkout at {}", said.join("; "))
+}
+
+fn pulled(task: TaskId, work: &Work) -> String {
+    format!("pulls {} of {}", counted(work.files_count, "file"), SubtaskName(task))
 }
 
 fn one_line(failure: &Failure) -> String {

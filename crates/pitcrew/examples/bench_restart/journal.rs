@@ -48,7 +48,7 @@ fn answer(effect: EffectId, order: Effect) -> Vec<(Actor, InputBody)> {
         // Worker and attempt are opened together and have the same number.
         let attempt = AttemptId(worker.0);
         let summary = "Split the parser, moved its tests, and made the old name a forward.".into();
-        let done = Command::CompleteTask { attempt, claim: Claim::Success, summary };
+        let done = Command::CompleteTask { attempt, claim: Claim::Success, summary, output: None };
         inputs.push((Actor::Worker(*worker), InputBody::Command(done)));
     }
     let ended = Signal::EffectEnded { effect, result: result(effect, order) };
@@ -102,6 +102,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
         | Effect::Land { .. }
+        | Effect::PullWork { .. }
         | Effect::RemoveCheckout { .. }
         | Effect::Snapshot { .. }
         | Effect::Restore { .. }

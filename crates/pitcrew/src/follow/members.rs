@@ -82,6 +82,7 @@ fn subject(event: &Event) -> Subject {
         | Event::TidyAsked => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
+        | Event::SubtaskAdded { plan, .. }
         | Event::PlanMoved { plan, .. }
         | Event::PlanOpened { plan }
         | Event::BaseCheckAsked { plan }
@@ -101,6 +102,8 @@ fn subject(event: &Event) -> Subject {
         | Event::IntegrateAsked { attempt }
         | Event::Abandoned { attempt, .. }
         | Event::DropAsked { attempt }
+        | Event::OutputHanded { attempt, .. }
+        | Event::PullAsked { attempt, .. }
         | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
         Event::WorkerMoved { worker, .. }
         | Event::AgentStartAsked { worker }
@@ -113,7 +116,10 @@ fn subject(event: &Event) -> Subject {
         | Event::ActivityNoted { worker, .. }
         | Event::UsageNoted { worker, .. }
         | Event::ToolDecided { worker, .. }
-        | Event::ToolAnswered { worker, .. } => Subject::Worker(*worker),
+        | Event::ToolAnswered { worker, .. }
+        | Event::AwaitBegun { worker, .. }
+        | Event::AwaitEnded { worker, .. }
+        | Event::ResultsHanded { worker, .. } => Subject::Worker(*worker),
         Event::BudgetWarned(spending) => match spending.scope {
             BudgetScope::Task(task) => Subject::Task(task),
             BudgetScope::Plan(plan) => Subject::Plan(plan),
@@ -139,6 +145,8 @@ fn result_subject(result: &EffectResult) -> Subject {
         EffectResult::CheckoutPrepared { attempt, .. }
         | EffectResult::SnapshotsDropped { attempt }
         | EffectResult::SnapshotsNotDropped { attempt, .. }
+        | EffectResult::WorkPulled { attempt, .. }
+        | EffectResult::WorkNotPulled { attempt, .. }
         | EffectResult::WorkCollected { attempt, .. }
         | EffectResult::WorkSaved { attempt, .. }
         | EffectResult::SnapshotTaken { attempt, .. }

@@ -82,7 +82,12 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
                 ("failed", summary) => (Claim::Failed, summary),
                 _ => (Claim::Success, words),
             };
-            Command::CompleteTask { attempt: id(subject), claim, summary: summary.into() }
+            Command::CompleteTask {
+                attempt: id(subject),
+                claim,
+                summary: summary.into(),
+                output: None,
+            }
         }
         "ask" => note(NoteKind::Question),
         "tell" => note(NoteKind::Status),

@@ -2,7 +2,8 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    Backend, Dollars, Effect, EffectId, Event, Reason, RequestKind, Timestamp, TurnCause, Usage,
+    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Reason, RequestKind,
+    SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -99,6 +100,37 @@ pub fn event(event: &Event) -> String {
             format!("{plan} landing {from} -> {to}{}", because(reason))
         }
         Event::Abandoned { attempt, .. } => format!("{attempt} abandoned"),
+        Event::SubtaskAdded { task, spec, delegation, .. } => {
+            let Delegation { parent, depth, workspace, .. } = delegation;
+            format!(
+                "{} = {} for {parent}, {workspace}, depth {depth}",
+                SubtaskName(*task),
+                spec.key
+            )
+        }
+        Event::AwaitBegun { worker, tasks, until, .. } => {
+            format!("{worker} waits for {} until {} ms", SubtaskNames(tasks), until.0)
+        }
+        Event::AwaitEnded { worker, open, end, .. } => {
+            let end = match end {
+                AwaitEnd::AllEnded => "all have ended",
+                AwaitEnd::TimedOut => "its time is over",
+                AwaitEnd::TurnOver => "nobody waits for the answer",
+            };
+            let open = if open.is_empty() {
+                String::new()
+            } else {
+                format!("; {} go on", SubtaskNames(open))
+            };
+            format!("{worker} is answered: {end}{open}")
+        }
+        Event::ResultsHanded { worker, tasks } => {
+            format!("{worker} hears of {}", SubtaskNames(tasks))
+        }
+        Event::OutputHanded { attempt, output } => {
+            let file = output.file.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("{attempt} hands in {file}{}", output.metadata.as_deref().unwrap_or_default())
+        }
         Event::PlanOpened { .. }
         | Event::BaseCheckAsked { .. }
         | Event::AgentStartAsked { .. }
@@ -116,6 +148,7 @@ pub fn event(event: &Event) -> String {
         | Event::ToolDecided { .. }
         | Event::ToolAnswered { .. }
         | Event::RemovalAsked { .. }
+        | Event::PullAsked { .. }
         | Event::EffectEnded { .. } => return String::new(),
     };
     format!("  {line}\n")
@@ -149,7 +182,15 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::CheckBase { plan, commit, checks, .. } => {
             format!("check base of {plan} at {commit}{}", list(checks))
         }
-        Effect::PrepareCheckout { attempt, .. } => format!("prepare checkout {attempt}"),
+        Effect::PrepareCheckout { attempt, place: None, .. } => {
+            format!("prepare checkout {attempt}")
+        }
+        Effect::PrepareCheckout { attempt, place: Some(place), .. } => {
+            format!("prepare checkout {attempt}, {} of {}", place.workspace, place.parent)
+        }
+        Effect::PullWork { attempt, task, commit, base, .. } => {
+            format!("pull {} into {attempt}: {base}..{commit}", SubtaskName(*task))
+        }
         Effect::StartAgent { worker, backend, .. } => match backend {
             Backend::Model => format!("start agent {worker} with a model"),
             Backend::Builtin | Backend::Program { .. } => format!("start agent {worker}"),
@@ -190,5 +231,6 @@ fn cause(event: &Event) -> &'static str {
         TurnCause::Answer { .. } => "answer",
         TurnCause::Resumed => "resumed",
         TurnCause::QuotaOver => "the limit is over",
+        TurnCause::Results => "results",
     }
 }

@@ -63,7 +63,7 @@ pub fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
     let Effect::Prompt { worker, .. } = order else { return vec![ended] };
     // Attempts and workers are opened together, so they count alike.
     let (attempt, summary) = (AttemptId(worker.0), "done".to_owned());
-    let done = Command::CompleteTask { attempt, claim: Claim::Success, summary };
+    let done = Command::CompleteTask { attempt, claim: Claim::Success, summary, output: None };
     let body = InputBody::Command(done);
     vec![Input { at: Timestamp(1_000), actor: Actor::Worker(*worker), body }, ended]
 }
@@ -115,6 +115,7 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
         | Effect::Land { .. }
+        | Effect::PullWork { .. }
         | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
     }
 }

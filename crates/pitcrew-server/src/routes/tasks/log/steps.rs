@@ -88,7 +88,13 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::RemovalAsked { .. }
         | Event::RestoreAsked { .. }
         | Event::DropAsked { .. }
-        | Event::TidyAsked => Vec::new(),
+        | Event::TidyAsked
+        | Event::SubtaskAdded { .. }
+        | Event::AwaitBegun { .. }
+        | Event::AwaitEnded { .. }
+        | Event::ResultsHanded { .. }
+        | Event::OutputHanded { .. }
+        | Event::PullAsked { .. } => Vec::new(),
     }
 }
 
@@ -140,6 +146,8 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::NotRestored { .. }
         | EffectResult::SnapshotsDropped { .. }
         | EffectResult::SnapshotsNotDropped { .. }
+        | EffectResult::WorkPulled { .. }
+        | EffectResult::WorkNotPulled { .. }
         | EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. } => Vec::new(),
     }

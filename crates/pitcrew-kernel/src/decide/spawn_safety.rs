@@ -1,0 +1,172 @@
+//! How much, how deep and how fast work may be handed out, to whom, and on which files.
+//!
+//! All that can be wrong with a sub-task is found here, before anything is changed, and every
+//! refusal says what to do instead.
+
+use crate::{
+    State, react,
+    state::{Attempt, Process, Task},
+};
+use alloc::{format, string::ToString};
+use pitcrew_model::{
+    AttemptId, Rejection, RepoPath, SubtaskName, SubtaskSpec, TaskStatus, Timestamp, Workspace,
+    limits, overlap,
+};
+
+const MINUTE_MS: u64 = 60 * 1_000;
+
+/// The attempt that hands out, which must be there to hear of the result.
+pub fn parent(state: &State, attempt: AttemptId) -> Result<&Attempt, Rejection> {
+    let it = state.attempt(attempt)?;
+    let runs = state.tasks[it.task].status == TaskStatus::Running;
+    if !it.is_open() || state.workers[it.worker].process != Process::Alive || !runs {
+        return Err(Rejection::AttemptOver { attempt });
+    }
+    if it.claim.is_some() {
+        return Err(Rejection::AlreadyClaimed { attempt });
+    }
+    Ok(it)
+}
+
+/// How deep the sub-tasks of the attempt are.
+pub fn depth(state: &State, parent: &Attempt) -> u32 {
+    let delegation = state.tasks[parent.task].delegation.as_ref();
+    delegation.map_or(0, |it| it.depth) + 1
+}
+
+/// Whether the attempt may hand out all of them now.
+pub fn check(
+    state: &State,
+    at: Timestamp,
+    parent: &Attempt,
+    asked: &[SubtaskSpec],
+) -> Result<(), Rejection> {
+    if asked.is_empty() {
+        return Err(Rejection::NoSubtasks);
+    }
+    numbers(state, at, parent, asked)?;
+    for (index, spec) in asked.iter().enumerate() {
+        cycle(state, parent, spec)?;
+        backend(state, at, spec)?;
+        files(state, parent, spec, index + 1)?;
+        leases(state, parent, asked, index)?;
+    }
+    if state.agenda.processes_count >= state.agents_live_max {
+        return Err(Rejection::AgentsLiveMax { max: state.agents_live_max });
+    }
+    Ok(())
+}
+
+fn numbers(
+    state: &State,
+    at: Timestamp,
+    parent: &Attempt,
+    asked: &[SubtaskSpec],
+) -> Result<(), Rejection> {
+    let may = state.spawn_limits();
+    let (depth, worker) = (depth(state, parent), parent.worker);
+    if depth > may.depth_max {
+        return Err(Rejection::SubtaskTooDeep { depth, max: may.depth_max });
+    }
+    let count_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    let (count, asked) = (count_of(parent.family.children.len()), count_of(asked.len()));
+    if count.saturating_add(asked) > may.total_max {
+        return Err(Rejection::TooManySubtasks { worker, count, asked, max: may.total_max });
+    }
+    let recent = || parent.family.spawned_at.iter().filter(|it| at.since(**it) < MINUTE_MS);
+    let excess = (count_of(recent().count()) + asked).saturating_sub(may.per_minute_max);
+    if excess > 0 {
+        // So many of the oldest must be a minute ago first.
+        let index = usize::try_from(excess - 1).unwrap_or(usize::MAX);
+        let since_ms = recent().nth(index).map_or(0, |it| at.since(*it));
+        let (max, wait_ms) = (may.per_minute_max, MINUTE_MS - since_ms);
+        return Err(Rejection::SubtasksTooFast { worker, max, wait_ms });
+    }
+    Ok(())
+}
+
+/// Nobody hands on to the same agent what he was told himself, nor what those above him were told.
+fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Rejection> {
+    let same = |it: &&Task| {
+        let words = it.spec.work.prompt().split_whitespace();
+        it.spec.agent == spec.agent && words.eq(spec.work.prompt().split_whitespace())
+    };
+    match state.chain(parent.task).find(same) {
+        Some(ancestor) => {
+            let agent = spec.agent.to_string();
+            Err(Rejection::SubtaskCycle { agent, ancestor: ancestor.id })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whoever would only fail at once is not asked.
+fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), Rejection> {
+    let Some(vendor) = super::spawn_subtasks::vendor(spec) else { return Ok(()) };
+    let backend = vendor.to_string();
+    if let Some(until) = state.held_until(vendor).filter(|it| *it > at) {
+        return Err(Rejection::BackendAtLimit { backend, wait_ms: until.since(at) });
+    }
+    if let Some((seen_at, reason)) = state.broken.get(vendor)
+        && at.since(*seen_at) < limits::BACKEND_BROKEN_MS
+    {
+        return Err(Rejection::BackendBroken { backend, reason: reason.clone() });
+    }
+    Ok(())
+}
+
+/// Nobody gives what he does not have.
+fn files(
+    state: &State,
+    parent: &Attempt,
+    spec: &SubtaskSpec,
+    number: usize,
+) -> Result<(), Rejection> {
+    let workspace = spec.workspace;
+    let task = &state.tasks[parent.task];
+    match workspace {
+        Workspace::ReadOnly => return Ok(()),
+        Workspace::Shared if spec.target_files.is_empty() => {
+            return Err(Rejection::TargetFilesMissing { number });
+        }
+        Workspace::Isolated | Workspace::Shared => {}
+    }
+    if task.workspace() == Some(Workspace::ReadOnly) {
+        return Err(Rejection::WorkspaceNotYours { number, workspace });
+    }
+    let zone = react::zone(task, state.plan_of(parent));
+    match spec.target_files.iter().find(|it| !zone.allows(it.as_str())) {
+        Some(path) => {
+            let (path, zone) = (path.clone(), zone.describe());
+            Err(Rejection::TargetFilesOutside { number, path, zone })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Two that work in the same checkout work on different files: those that do so already, and those
+/// that are handed out together.
+fn leases(
+    state: &State,
+    parent: &Attempt,
+    asked: &[SubtaskSpec],
+    index: usize,
+) -> Result<(), Rejection> {
+    let spec = &asked[index];
+    if spec.workspace != Workspace::Shared {
+        return Ok(());
+    }
+    let taken = |path: &RepoPath, files: &[RepoPath]| overlap(core::slice::from_ref(path), files);
+    let open = parent.family.open.iter().map(|it| &state.tasks[*it]);
+    let shared = open.filter(|it| it.workspace() == Some(Workspace::Shared));
+    let live = shared.map(|it| (SubtaskName(it.id).to_string(), &it.spec.region));
+    let before = asked[..index].iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let before = before.map(|(it, number)| (format!("sub-task {number}"), &it.target_files));
+    for (by, files) in live.chain(before) {
+        if let Some(path) = spec.target_files.iter().find(|it| taken(it, files)) {
+            let (number, path) = (index + 1, path.clone());
+            return Err(Rejection::TargetFilesTaken { number, path, by });
+        }
+    }
+    Ok(())
+}

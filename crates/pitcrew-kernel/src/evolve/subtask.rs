@@ -1,0 +1,151 @@
+//! What workers hand out, wait for and hear of.
+
+use super::{task, worker};
+use crate::{
+    State,
+    state::{Comeback, Wait, Worker},
+};
+use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
+use pitcrew_model::{
+    AttemptId, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, WorkerId,
+    WorkerStatus, Workspace,
+};
+
+const MINUTE_MS: u64 = 60 * 1_000;
+
+pub fn added(
+    state: &mut State,
+    plan: PlanId,
+    task: TaskId,
+    spec: &TaskSpec,
+    delegation: &Delegation,
+    at: Timestamp,
+) {
+    let parent = delegation.parent;
+    let owner = state.checkout_owner(parent);
+    // What nobody may change is as it was; what is shared is as it is.
+    let is_still = state.tasks[state.attempts[owner].task].borrows();
+    let waits = delegation.workspace != Workspace::Shared && !is_still;
+    let mut row = task::row(task, plan, spec, &[]);
+    row.delegation = Some(Arc::new(delegation.clone()));
+    row.deployed = true;
+    row.waits_for_snapshot = waits;
+    state.tasks.push(task, row);
+    state.plans.row(plan).subtasks.insert(task);
+    let family = &mut state.attempts.row(parent).family;
+    family.children.push(task);
+    family.open.insert(task);
+    family.spawned_at.retain(|it| at.since(*it) < MINUTE_MS);
+    family.spawned_at.push_back(at);
+    if waits {
+        let row = state.attempts.row(owner);
+        row.family.waiters.push(task);
+        // At once, and after any that has begun already.
+        row.snapshot_due = Some(Timestamp(0));
+        let worker = row.worker;
+        worker::change(state, worker, |_| {});
+    }
+    state.refresh_task(task);
+}
+
+/// The checkout is kept as it was after they were handed out, or it could not be.
+pub fn snapshot_ended(state: &mut State, attempt: AttemptId) {
+    let row = state.attempts.row(attempt);
+    if row.snapshot_due == Some(Timestamp(0)) {
+        return;
+    }
+    for task in core::mem::take(&mut row.family.waiters) {
+        state.tasks.row(task).waits_for_snapshot = false;
+        state.refresh_task(task);
+    }
+}
+
+pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) {
+    let it = &state.tasks[task];
+    let plan = it.plan;
+    let parent = it.delegation.as_ref().expect("a sub-task has a parent").parent;
+    let family = &mut state.attempts.row(parent).family;
+    match (from.in_attempt(), to.in_attempt()) {
+        (false, true) => family.active_count += 1,
+        (true, false) => family.active_count -= 1,
+        (true, true) | (false, false) => {}
+    }
+    match (from.has_ended(), to.has_ended()) {
+        (false, true) => {
+            family.open.remove(&task);
+            family.unseen.insert(task);
+            state.plans.row(plan).subtasks.remove(&task);
+            state.agenda.orphans.remove(&task);
+            tell_parent(state, parent, task);
+        }
+        (true, false) => {
+            family.open.insert(task);
+            family.unseen.remove(&task);
+            state.plans.row(plan).subtasks.insert(task);
+        }
+        (true, true) | (false, false) => {}
+    }
+    // One that may begin may have waited for this one.
+    let others: Vec<TaskId> = state.attempts[parent].family.open.iter().copied().collect();
+    for other in others {
+        state.refresh_task(other);
+    }
+}
+
+fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
+    let attempt = &state.attempts[parent];
+    let (worker, none_open) = (attempt.worker, attempt.family.open.is_empty());
+    let asks = state.has_question(&state.workers[worker]);
+    worker::change(state, worker, |it| {
+        if let Some(wait) = &mut it.wait {
+            if wait.open.remove(&task) && wait.open.is_empty() {
+                it.comebacks.push_back(Comeback::Await);
+            }
+        } else if none_open && !asks && rests(it) {
+            it.comebacks.push_back(Comeback::Turn(TurnCause::Results));
+        }
+    });
+}
+
+/// It has ended its turn, and nothing but its sub-tasks gives it another one.
+fn rests(worker: &Worker) -> bool {
+    let waits =
+        matches!(worker.status, WorkerStatus::WaitingSubtasks | WorkerStatus::WaitingPermission);
+    let has_turn = worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)));
+    waits && worker.turn.is_none() && !has_turn
+}
+
+/// Nobody wants their results any more.
+pub fn parent_ended(state: &mut State, parent: AttemptId) {
+    let open = state.attempts[parent].family.open.iter().copied();
+    state.agenda.orphans.extend(open);
+}
+
+pub fn await_begun(
+    state: &mut State,
+    worker: WorkerId,
+    tasks: &[TaskId],
+    until: Timestamp,
+    call: Option<&str>,
+) {
+    let is_open = |it: &&TaskId| !state.tasks[**it].status.has_ended();
+    let open: BTreeSet<TaskId> = tasks.iter().filter(is_open).copied().collect();
+    let wait = Wait { tasks: tasks.to_vec(), open, until, call: call.map(Into::into) };
+    worker::change(state, worker, |it| it.wait = Some(wait));
+}
+
+pub fn await_ended(state: &mut State, worker: WorkerId) {
+    worker::change(state, worker, |it| {
+        it.wait = None;
+        it.comebacks.retain(|it| *it != Comeback::Await);
+    });
+}
+
+pub fn results_handed(state: &mut State, worker: WorkerId, tasks: &[TaskId]) {
+    let attempt = state.workers[worker].attempt;
+    let family = &mut state.attempts.row(attempt).family;
+    for task in tasks {
+        assert!(family.unseen.remove(task), "{task} is told twice: the journal is corrupt");
+    }
+    state.workers.row(worker).handed.extend(tasks);
+}

@@ -1,0 +1,104 @@
+//! What follows for whoever has handed out work, and for what was handed out.
+
+use super::ACTOR;
+use crate::{
+    State,
+    decide::cancel,
+    state::{Task, Worker},
+};
+use alloc::{vec, vec::Vec};
+use pitcrew_model::{
+    AttemptId, AwaitEnd, CommitId, Event, TaskId, Timestamp, TurnCause, WorkerStatus,
+};
+
+const BY_PARENT: &str = "the end of its parent";
+
+/// Nobody wants it any more: it ends with its parent, and so does what it has handed out itself.
+pub fn cancel_orphan(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let orphan = *state.agenda.orphans.first()?;
+    Some(cancel::one(state, now, ACTOR, BY_PARENT, orphan))
+}
+
+/// Nobody waits for the answer any more. What it was to tell is told with the next turn.
+pub fn drop_wait(state: &State) -> Option<Vec<Event>> {
+    let worker = &state.workers[*state.agenda.lost_waits.first()?];
+    Some(vec![wait_ended(worker, AwaitEnd::TurnOver)])
+}
+
+/// A worker that waits does nothing, so others may have its slot.
+pub fn park(state: &State) -> Option<Vec<Event>> {
+    let worker = &state.workers[*state.agenda.to_wait.first()?];
+    Some(vec![parked(worker)])
+}
+
+pub fn parked(worker: &Worker) -> Event {
+    let (from, to) = (worker.status, WorkerStatus::WaitingSubtasks);
+    let reason = "it waits for its sub-tasks".into();
+    Event::WorkerMoved { worker: worker.id, from, to, reason }
+}
+
+/// It has waited for long enough: what there is is told.
+pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let (until, worker) = *state.agenda.waits.first()?;
+    if until > now || state.agenda.slots_used >= state.agents_max {
+        return None;
+    }
+    let worker = &state.workers[worker];
+    let (from, to) = (worker.status, WorkerStatus::Running);
+    let reason = "it has waited for long enough".into();
+    let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
+    events.extend(end_wait(state, worker, AwaitEnd::TimedOut));
+    Some(events)
+}
+
+/// When the next wait is over. Where there is no slot to go on in, the time alone changes nothing.
+pub fn next_due(state: &State) -> Option<Timestamp> {
+    let has_slot = state.agenda.slots_used < state.agents_max;
+    state.agenda.waits.first().filter(|_| has_slot).map(|it| it.0)
+}
+
+/// The call is answered with what there is.
+pub fn end_wait(state: &State, worker: &Worker, end: AwaitEnd) -> Vec<Event> {
+    let tasks = &worker.wait.as_ref().expect("a wait that ends has begun").tasks;
+    let mut events = hand_results(state, worker, |it| tasks.contains(&it));
+    events.push(wait_ended(worker, end));
+    events
+}
+
+fn wait_ended(worker: &Worker, end: AwaitEnd) -> Event {
+    let wait = worker.wait.as_ref().expect("a wait that ends has begun");
+    Event::AwaitEnded {
+        worker: worker.id,
+        tasks: wait.tasks.clone(),
+        open: wait.open.iter().copied().collect(),
+        end,
+        call: wait.call.clone(),
+    }
+}
+
+/// The results that the worker has not heard of, told now and never again.
+pub fn hand_results(state: &State, worker: &Worker, wanted: impl Fn(TaskId) -> bool) -> Vec<Event> {
+    let unseen = state.attempts[worker.attempt].family.unseen.iter();
+    let tasks: Vec<TaskId> = unseen.copied().filter(|it| wanted(*it)).collect();
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    vec![Event::ResultsHanded { worker: worker.id, tasks }]
+}
+
+/// A turn, and with it all that the worker has not heard of.
+pub fn open_turn(state: &State, worker: &Worker, cause: TurnCause) -> Vec<Event> {
+    let mut events = hand_results(state, worker, |_| true);
+    events.push(Event::TurnOpened { worker: worker.id, cause });
+    events
+}
+
+/// Where the sub-task began before, or its parent's checkout as it was kept when it was handed out.
+pub fn starting_point<'a>(state: &'a State, task: &'a Task, parent: AttemptId) -> &'a CommitId {
+    if let Some(first) = task.attempts.first() {
+        return &state.attempts[*first].base;
+    }
+    let owner = &state.attempts[state.checkout_owner(parent)];
+    let kept = state.tasks[owner.task].kept.last_of(owner.id);
+    kept.map_or(&owner.start, |it| &it.commit)
+}
