@@ -25,6 +25,8 @@ mod submodules;
 mod commands;
 mod working_tree;
 mod prepare_checkout;
+mod pool;
+mod lend_checkout;
 mod snapshot;
 mod add_all;
 mod nested;
@@ -37,6 +39,7 @@ mod save;
 mod gather_packs;
 mod take_snapshot;
 mod merge;
+mod pull_work;
 mod scratch;
 mod verify;
 mod check_base;
@@ -61,9 +64,11 @@ pub use error::{FileError, GitError, GitErrorKind, VaultError};
 pub use git::Git;
 pub use land::LandPlan;
 pub use layout::Layout;
+pub use lend_checkout::LendCheckout;
 pub use names::AttemptName;
 pub use prepare_checkout::{Checkout, PrepareCheckout};
 pub use prepare_plan::PreparePlan;
+pub use pull_work::PullWork;
 pub use remove_checkout::Removal;
 pub use repository::{
     DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository, is_new_enough,

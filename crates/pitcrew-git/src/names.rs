@@ -68,3 +68,8 @@ pub(crate) fn snapshot_ref(attempt: AttemptId, number: u32) -> String {
 pub(crate) fn saved_ref(attempt: AttemptId) -> String {
     format!("refs/pitcrew/saved/{attempt}")
 }
+
+/// Where the states of a checkout are that were there before something was pulled into it.
+pub(crate) fn pull_refs(attempt: AttemptId) -> String {
+    format!("refs/pitcrew/pulls/{attempt}/")
+}

@@ -167,6 +167,6 @@ fn write_exclude(path: &Path, exclude: &[u8]) -> Result<(), FileError> {
 }
 
 /// What went wrong in git or in the file system went wrong with the checkout.
-fn as_checkout_failure(failure: Failure) -> Failure {
+pub(crate) fn as_checkout_failure(failure: Failure) -> Failure {
     if let Failure::Git { message } = failure { Failure::Checkout { message } } else { failure }
 }

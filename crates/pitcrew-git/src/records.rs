@@ -79,6 +79,16 @@ impl Records {
         self.root.join("attempts").join(attempt.to_string())
     }
 
+    /// The folder with the notes of the checkouts that are lent to an attempt's sub-tasks.
+    pub(crate) fn pool(&self, parent: AttemptId) -> PathBuf {
+        self.root.join("lent").join(parent.to_string())
+    }
+
+    /// The notes of what was pulled into an attempt's checkout.
+    pub(crate) fn pull(&self, attempt: AttemptId, key: u64) -> PathBuf {
+        self.attempt(attempt).join("pulls").join(format!("{key}.json"))
+    }
+
     /// The folder with the notes of changes of the user's repository that are under way.
     pub(crate) fn underway(&self) -> PathBuf {
         self.root.join("underway")

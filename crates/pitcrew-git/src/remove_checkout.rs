@@ -70,6 +70,8 @@ impl Vault {
         files::remove_folder(path)?;
         fail::fail_point!("removal-half", |_| std::process::abort());
         files::remove_folder(&self.records().attempt(attempt))?;
+        self.remove_lent(attempt)?;
+        self.drop_pulls(attempt, cancel)?;
         Ok(Removal::Removed)
     }
 

@@ -12,12 +12,13 @@ use crate::{
     settings::Settings,
     sweep::{self, sweep},
 };
-use pitcrew_model::CommitId;
+use pitcrew_model::{AttemptId, CommitId};
 use pitcrew_process::Cancel;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 
 const CONFIG: &str = "\
@@ -51,6 +52,8 @@ pub struct Vault {
     pub(crate) gathering: Mutex<()>,
     /// Held while a git changes refs of the vault.
     pub(crate) refs: Mutex<()>,
+    /// One for each attempt whose sub-tasks read: held while their checkouts change.
+    pub(crate) pools: Mutex<BTreeMap<AttemptId, Arc<Mutex<()>>>>,
 }
 
 impl Vault {
@@ -80,6 +83,7 @@ impl Vault {
             exchange: Mutex::new(()),
             gathering: Mutex::new(()),
             refs: Mutex::new(()),
+            pools: Mutex::default(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;

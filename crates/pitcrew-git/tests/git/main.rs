@@ -20,3 +20,5 @@ mod snapshots;
 mod restore;
 mod remove;
 mod oddities;
+mod lend;
+mod pull;

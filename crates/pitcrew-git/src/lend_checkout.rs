@@ -1,0 +1,287 @@
+//! Lends checkouts to sub-tasks that only read: states of their parent's work.
+//!
+//! Those who read the same state share one, and one that is free is taken to the next state by
+//! changing only what differs. Nothing keeps a reader from writing; what it wrote is found and
+//! undone before anybody else comes in. Ignored files are not there, and setup is not run.
+
+use crate::{
+    Checkout, Vault,
+    error::{GitError, VaultError},
+    files::{self, TemporaryFolder, failed, require_free_space},
+    git::Call,
+    git_dir::GitDir,
+    pool::{Lent, Pool},
+    prepare_checkout::as_checkout_failure,
+    records::CheckoutState,
+};
+use pitcrew_model::{AttemptId, CommitId, Failure};
+use pitcrew_process::{Cancel, Policy};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+const BRANCH: &str = "reading";
+const SUBMODULES: &str = "submodules are empty in a checkout that is only read";
+
+#[derive(Clone, Debug)]
+pub struct LendCheckout {
+    /// Who reads.
+    pub attempt: AttemptId,
+    /// Whose work is read.
+    pub parent: AttemptId,
+    pub start: CommitId,
+}
+
+impl Vault {
+    /// Finds, moves or makes a checkout with the state that is asked for.
+    ///
+    /// Asked again for the same attempt, it finds the one that was lent. One that was not finished
+    /// before a crash is made anew: nobody has been in it.
+    pub fn lend_checkout(
+        &self,
+        order: &LendCheckout,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Checkout, Failure> {
+        let lock = self.lock_of_pool(order.parent);
+        let _held = lock.lock().expect("no holder of the lock panics");
+        let mut pool = self.pool(order.parent)?;
+        if let Some(index) = pool.of(order.attempt)
+            && pool.checkouts[index].is_ready()
+        {
+            return Ok(pool.checkouts[index].as_checkout());
+        }
+        self.drop_unfinished(&mut pool)?;
+        let lending = Lending { vault: self, order, policy, cancel };
+        let index = match lending.shared(&pool)? {
+            Some(index) => {
+                pool.checkouts[index].readers.push(order.attempt);
+                index
+            }
+            None => lending.own(&mut pool)?,
+        };
+        self.set_pool(order.parent, &pool)?;
+        Ok(pool.checkouts[index].as_checkout())
+    }
+
+    /// The reader is gone. The checkout stays for the next one.
+    pub fn give_back(&self, parent: AttemptId, reader: AttemptId) -> Result<(), Failure> {
+        let lock = self.lock_of_pool(parent);
+        let _held = lock.lock().expect("no holder of the lock panics");
+        let mut pool = self.pool(parent)?;
+        if let Some(index) = pool.of(reader) {
+            pool.checkouts[index].readers.retain(|it| *it != reader);
+            self.set_pool(parent, &pool)?;
+        }
+        Ok(())
+    }
+
+    /// Removes every checkout that was lent to sub-tasks of an attempt. None of it is work.
+    pub fn remove_lent(&self, parent: AttemptId) -> Result<(), Failure> {
+        let lock = self.lock_of_pool(parent);
+        let _held = lock.lock().expect("no holder of the lock panics");
+        for lent in self.pool(parent)?.checkouts {
+            files::remove_folder(Path::new(&lent.path))?;
+        }
+        files::remove_folder(&self.records().pool(parent))?;
+        Ok(())
+    }
+
+    fn drop_unfinished(&self, pool: &mut Pool) -> Result<(), Failure> {
+        for lent in pool.checkouts.iter().filter(|it| it.state == CheckoutState::Making) {
+            files::remove_folder(Path::new(&lent.path))?;
+        }
+        pool.checkouts.retain(Lent::is_ready);
+        files::create_folder(&self.layout.checkouts)?;
+        require_free_space(&self.layout.checkouts)
+    }
+}
+
+impl Lent {
+    fn as_checkout(&self) -> Checkout {
+        let notes = if self.has_submodules { vec![SUBMODULES.to_owned()] } else { Vec::new() };
+        Checkout { path: PathBuf::from(&self.path), notes }
+    }
+}
+
+/// One order, on its way.
+struct Lending<'a> {
+    vault: &'a Vault,
+    order: &'a LendCheckout,
+    policy: &'a Policy,
+    cancel: &'a Cancel,
+}
+
+impl Lending<'_> {
+    /// A checkout of the same state in which nobody wrote, though somebody reads there.
+    fn shared(&self, pool: &Pool) -> Result<Option<usize>, Failure> {
+        for (index, lent) in pool.checkouts.iter().enumerate() {
+            let is_used = !lent.readers.is_empty() && !lent.has_submodules;
+            if is_used && lent.commit == self.order.start {
+                let tree = self.tree(lent)?;
+                if tree.beside()? == lent.beside {
+                    return Ok(Some(index));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A checkout for this reader: one that nobody uses, best one of the same state, or a new one.
+    fn own(&self, pool: &mut Pool) -> Result<usize, Failure> {
+        let is_best = |it: &Lent| it.is_free() && it.commit == self.order.start;
+        let free = pool.checkouts.iter().position(is_best);
+        let free = free.or_else(|| pool.checkouts.iter().position(Lent::is_free));
+        let index = match free {
+            Some(index) => index,
+            None => {
+                pool.checkouts.push(self.claim_folder(pool)?);
+                pool.checkouts.len() - 1
+            }
+        };
+        let lent = &mut pool.checkouts[index];
+        let before = free.is_some().then(|| lent.commit.clone());
+        lent.state = CheckoutState::Making;
+        lent.readers = vec![self.order.attempt];
+        let lent = lent.clone();
+        self.vault.set_pool(self.order.parent, pool)?;
+        match self.fill(lent, before.as_ref()) {
+            Ok(lent) => {
+                pool.checkouts[index] = lent;
+                Ok(index)
+            }
+            Err(error) => {
+                // What cannot be removed now is removed at the next try.
+                files::remove_folder(Path::new(&pool.checkouts[index].path)).ok();
+                let failure = as_checkout_failure(error.into());
+                // A reader may have left a folder that nobody can make sense of.
+                if before.is_none() || failure == Failure::Interrupted {
+                    return Err(failure);
+                }
+                pool.checkouts.remove(index);
+                self.own(pool)
+            }
+        }
+    }
+
+    fn claim_folder(&self, pool: &Pool) -> Result<Lent, Failure> {
+        let numbers = pool.checkouts.iter().map(|it| it.number);
+        let mut number = numbers.max().unwrap_or_default();
+        loop {
+            number += 1;
+            let path =
+                self.vault.layout.checkouts.join(format!("{}-reads-{number}", self.order.parent));
+            match fs::create_dir(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(failed("create the folder", &path)(error).into()),
+            }
+            let path = path.to_str().ok_or_else(|| Failure::Checkout {
+                message: format!("`{}` is not UTF-8: move the repository", path.display()),
+            })?;
+            return Ok(Lent {
+                number,
+                state: CheckoutState::Making,
+                path: path.to_owned(),
+                commit: self.order.start.clone(),
+                readers: Vec::new(),
+                beside: Vec::new(),
+                has_submodules: false,
+            });
+        }
+    }
+
+    /// Takes a folder from one state, or from nothing, to the one that is asked for.
+    fn fill(&self, mut lent: Lent, before: Option<&CommitId>) -> Result<Lent, VaultError> {
+        let (start, path) = (&self.order.start, PathBuf::from(&lent.path));
+        let tree = self.tree(&lent)?;
+        // What a reader made of it is no repository of ours.
+        files::remove_folder(&path.join(".git"))?;
+        let is_clean = before.is_some() && tree.beside()?.is_empty();
+        if !is_clean || before != Some(start) {
+            tree.call("read-tree").args(["-u", "--reset", &start.0]).done(self.cancel)?;
+        }
+        if before.is_some() && !is_clean {
+            tree.call("clean").args(["-ffdxq"]).done(self.cancel)?;
+        }
+        fail::fail_point!("lend-filled", |_| std::process::abort());
+        lent.has_submodules = files::is_there(&path.join(".gitmodules"));
+        lent.commit = start.clone();
+        let copied = self.vault.bootstrap(&path, self.cancel)?;
+        tree.write_git_dir(&path.join(".git"), start)?;
+        files::copy_with_times(&tree.index(), &path.join(".git/index"))?;
+        files::copy_with_times(&tree.index(), &self.index(&lent))?;
+        lent.beside = if copied.is_empty() { Vec::new() } else { tree.beside_of(start)? };
+        lent.state = CheckoutState::Ready;
+        Ok(lent)
+    }
+
+    fn index(&self, lent: &Lent) -> PathBuf {
+        self.vault.lent_index(self.order.parent, lent.number)
+    }
+
+    /// A git folder of ours beside the tree, with what is known of its files.
+    fn tree(&self, lent: &Lent) -> Result<Tree<'_>, VaultError> {
+        let name = format!("{}-reads", self.order.parent);
+        let folder = TemporaryFolder::new(&self.vault.layout.scratch, &name)?;
+        let tree = Tree { lending: self, path: PathBuf::from(&lent.path), folder };
+        tree.write_git_dir(&tree.git_dir(), &lent.commit)?;
+        let index = self.index(lent);
+        if files::is_there(&index) {
+            files::copy_with_times(&index, &tree.index())?;
+        }
+        Ok(tree)
+    }
+}
+
+/// A tree that its readers may have written to, seen with a git folder that they cannot reach.
+struct Tree<'a> {
+    lending: &'a Lending<'a>,
+    path: PathBuf,
+    folder: TemporaryFolder,
+}
+
+impl Tree<'_> {
+    fn git_dir(&self) -> PathBuf {
+        self.folder.path().join("git")
+    }
+
+    fn index(&self) -> PathBuf {
+        self.git_dir().join("index")
+    }
+
+    fn call(&self, command: &'static str) -> Call<'_> {
+        let Lending { vault, policy, .. } = self.lending;
+        vault
+            .git
+            .confined(policy, &self.path, command)
+            .git_dir(&self.git_dir())
+            .option("--work-tree=.")
+            .config("submodule.recurse=false")
+    }
+
+    fn write_git_dir(&self, path: &Path, commit: &CommitId) -> Result<(), VaultError> {
+        let vault = self.lending.vault;
+        let exclude = vault.settings.excludes(&vault.user)?;
+        let objects = [vault.objects()];
+        let settings = &vault.settings;
+        let git_dir =
+            GitDir { branch: BRANCH, commit, objects: &objects, settings, exclude: &exclude };
+        Ok(git_dir.write(path)?)
+    }
+
+    /// Everything that is not as in the commit: changed, missing, added, ignored.
+    fn beside(&self) -> Result<Vec<u8>, GitError> {
+        self.call("status")
+            .args(["--porcelain", "-z", "--no-renames", "--untracked-files=normal"])
+            .args(["--ignored=traditional", "--ignore-submodules=all"])
+            .output(self.lending.cancel)
+    }
+
+    /// The same after the tree was taken to another commit.
+    fn beside_of(&self, commit: &CommitId) -> Result<Vec<u8>, VaultError> {
+        self.write_git_dir(&self.git_dir(), commit)?;
+        Ok(self.beside()?)
+    }
+}

@@ -1,0 +1,76 @@
+//! What is known of the checkouts that the sub-tasks of one attempt read in.
+
+use crate::{
+    Vault,
+    error::FileError,
+    files,
+    records::{self, CheckoutState, Durability},
+};
+use pitcrew_model::{AttemptId, CommitId};
+use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+/// The checkouts of one parent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pool {
+    pub(crate) checkouts: Vec<Lent>,
+}
+
+/// A checkout that is lent to whoever reads the same state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Lent {
+    pub(crate) number: u32,
+    pub(crate) state: CheckoutState,
+    pub(crate) path: String,
+    pub(crate) commit: CommitId,
+    /// Who is in it.
+    pub(crate) readers: Vec<AttemptId>,
+    /// What is in it beside its commit, as git tells it: what was copied from the user.
+    pub(crate) beside: Vec<u8>,
+    /// In the folders of submodules nobody sees what was written there.
+    pub(crate) has_submodules: bool,
+}
+
+impl Lent {
+    pub(crate) fn is_ready(&self) -> bool {
+        self.state == CheckoutState::Ready && files::is_folder(Path::new(&self.path))
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.readers.is_empty() && !self.has_submodules
+    }
+}
+
+impl Pool {
+    pub(crate) fn of(&self, reader: AttemptId) -> Option<usize> {
+        self.checkouts.iter().position(|it| it.readers.contains(&reader))
+    }
+}
+
+impl Vault {
+    /// Held while the checkouts of one parent change. Those of others go on meanwhile.
+    pub(crate) fn lock_of_pool(&self, parent: AttemptId) -> Arc<Mutex<()>> {
+        let mut pools = self.pools.lock().expect("no holder of the lock panics");
+        Arc::clone(pools.entry(parent).or_default())
+    }
+
+    pub(crate) fn pool(&self, parent: AttemptId) -> Result<Pool, FileError> {
+        Ok(records::read(&self.pool_file(parent))?.unwrap_or_default())
+    }
+
+    pub(crate) fn set_pool(&self, parent: AttemptId, pool: &Pool) -> Result<(), FileError> {
+        records::write(&self.pool_file(parent), pool, Durability::Process)
+    }
+
+    /// The index of a lent checkout, out of its readers' reach: says which files nobody touched.
+    pub(crate) fn lent_index(&self, parent: AttemptId, number: u32) -> PathBuf {
+        self.records().pool(parent).join(format!("{number}.index"))
+    }
+
+    fn pool_file(&self, parent: AttemptId) -> PathBuf {
+        self.records().pool(parent).join("pool.json")
+    }
+}

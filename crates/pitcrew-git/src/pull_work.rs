@@ -1,0 +1,269 @@
+//! Brings the work of a sub-task into its parent's checkout.
+//!
+//! Merged with everything that is in the tree, committed or not; neither the agent's index nor its
+//! HEAD is touched. Where the two do not go together, the tree stays as it was. What is about to be
+//! changed is noted first, so that a crash in the middle is not the end of it.
+
+use crate::{
+    Vault,
+    changes::{Change, Counted, PLAIN_DIFF},
+    error::{GitError, GitErrorKind, VaultError},
+    files::{self, require_free_space},
+    merge::Merge,
+    names,
+    records::{self, Durability},
+    snapshot::{Nested, Snapshot, Source},
+};
+use pitcrew_model::{AttemptId, CommitId, Failure, Work};
+use pitcrew_process::{Cancel, Policy};
+use serde::{Deserialize, Serialize};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
+
+/// How often a tree is looked at that changes meanwhile.
+const LOOKS_MAX: usize = 3;
+
+#[derive(Clone, Debug)]
+pub struct PullWork {
+    /// Whose checkout it is brought into.
+    pub attempt: AttemptId,
+    pub path: PathBuf,
+    /// What that attempt started from.
+    pub start: CommitId,
+    /// What the sub-task started from.
+    pub base: CommitId,
+    /// What it made of it.
+    pub work: CommitId,
+    /// Two orders with the same key are one.
+    pub key: u64,
+}
+
+/// What one order does to the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct PullRecord {
+    state: PullState,
+    /// The trees before and after.
+    before: String,
+    after: String,
+    pulled: Work,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PullState {
+    /// Some of it may be in the tree.
+    Applying,
+    Done,
+}
+
+impl Vault {
+    /// Merges the work into the tree; what it changed there, with the commit of the work.
+    ///
+    /// Asked again with the same key, it finishes what it began, or says what it did.
+    pub fn pull(
+        &self,
+        order: &PullWork,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Work, Failure> {
+        if !files::is_folder(&order.path) {
+            let message = format!("`{}` is gone", order.path.display());
+            return Err(Failure::Checkout { message });
+        }
+        require_free_space(&self.layout.vault)?;
+        let pulling = Pulling { vault: self, order, policy, cancel };
+        let note = self.records().pull(order.attempt, order.key);
+        match records::read::<PullRecord>(&note)? {
+            Some(record) if record.state == PullState::Done => Ok(record.pulled),
+            Some(record) => pulling.finish(record),
+            None => pulling.begin(),
+        }
+    }
+
+    /// Forgets the states before something was pulled.
+    pub(crate) fn drop_pulls(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), GitError> {
+        let refs = names::pull_refs(attempt);
+        let names = self.call("for-each-ref").args(["--format=%(refname)", &refs]).line(cancel)?;
+        for name in names.lines() {
+            self.delete_ref(name)?;
+        }
+        Ok(())
+    }
+}
+
+/// One order, on its way.
+struct Pulling<'a> {
+    vault: &'a Vault,
+    order: &'a PullWork,
+    policy: &'a Policy,
+    cancel: &'a Cancel,
+}
+
+impl Pulling<'_> {
+    fn begin(&self) -> Result<Work, Failure> {
+        for _ in 1..LOOKS_MAX {
+            match self.try_once() {
+                Err(Tried::Moved(_)) => {}
+                Err(Tried::Failed(failure)) => return Err(failure),
+                Ok(pulled) => return Ok(pulled),
+            }
+        }
+        self.try_once().map_err(|it| match it {
+            Tried::Moved(error) => VaultError::Git(error).into(),
+            Tried::Failed(failure) => failure,
+        })
+    }
+
+    fn try_once(&self) -> Result<Work, Tried> {
+        let Self { vault, order, .. } = self;
+        let mut snapshot = self.look()?;
+        let head = snapshot.agents_head()?;
+        snapshot.commit_after(head)?;
+        let name = format!("{}{}", names::pull_refs(order.attempt), order.key);
+        snapshot.import_anyhow(&name)?;
+        let pulled = self.merge_into(&snapshot);
+        // The state before is needed only to finish what was cut off.
+        if !files::is_there(&self.note_file()) || pulled.is_ok() {
+            vault.delete_ref(&name)?;
+        }
+        pulled
+    }
+
+    fn merge_into(&self, snapshot: &Snapshot<'_>) -> Result<Work, Tried> {
+        let Self { vault, order, cancel, .. } = self;
+        let merge = vault.merge(&snapshot.commit, &order.work, Some(&order.base), cancel)?;
+        let after = match merge {
+            Merge::Clean(tree) => tree,
+            Merge::Conflict(paths) => {
+                return Err(Failure::Conflict { paths, with: Vec::new() }.into());
+            }
+        };
+        let before = snapshot.tree.clone();
+        let (from, to) = (CommitId(before.clone()), CommitId(after.clone()));
+        let counted = vault.count_changes(&from, &to, cancel)?;
+        self.require_room(&counted)?;
+        let pulled = counted.into_work(order.work.clone());
+        let mut record = PullRecord { state: PullState::Applying, before, after, pulled };
+        self.note(&record)?;
+        let applied = self.apply(snapshot, &record.before, &record.after);
+        if let Err(Tried::Moved(_)) = applied {
+            files::remove_if_there(&self.note_file())?;
+        }
+        applied?;
+        record.state = PullState::Done;
+        self.note(&record)?;
+        Ok(record.pulled)
+    }
+
+    /// Some of the files may be as before, some as after, one may be torn. The state that is there is
+    /// kept in the vault, and each of them becomes what it was to become.
+    fn finish(&self, mut record: PullRecord) -> Result<Work, Failure> {
+        let Self { vault, order, cancel, .. } = self;
+        let mut snapshot = self.look()?;
+        let head = snapshot.agents_head()?;
+        snapshot.commit_after(head)?;
+        let torn = format!("{}{}-torn", names::pull_refs(order.attempt), order.key);
+        snapshot.import_anyhow(&torn)?;
+        let changes = vault
+            .call("diff-tree")
+            .args(PLAIN_DIFF)
+            .args(["--raw", &record.before, &record.after])
+            .changes(cancel)?;
+        let after = self.with_changes(&snapshot, &changes)?;
+        self.apply(&snapshot, &snapshot.tree, &after).map_err(|it| match it {
+            Tried::Moved(error) => VaultError::Git(error).into(),
+            Tried::Failed(failure) => failure,
+        })?;
+        record.state = PullState::Done;
+        self.note(&record)?;
+        Ok(record.pulled)
+    }
+
+    /// Everything that is in the tree now, in an index of ours.
+    fn look(&self) -> Result<Snapshot<'_>, VaultError> {
+        let Self { vault, order, policy, cancel } = *self;
+        let source = Source {
+            attempt: order.attempt,
+            path: &order.path,
+            start: &order.start,
+            message: "State before the work of a sub-task was pulled",
+            nested: Nested::Listed,
+        };
+        let mut snapshot = vault.look_at(source, policy, cancel)?;
+        snapshot.begin_with(&vault.records().index(order.attempt))?;
+        snapshot.write_tree(&[])?;
+        Ok(snapshot)
+    }
+
+    /// Git takes an ignored file for nothing; we do not.
+    fn require_room(&self, counted: &Counted) -> Result<(), Failure> {
+        let is_added = |it: &&Change| it.letter == 'A';
+        let is_taken =
+            |it: &&Change| files::is_there(&self.order.path.join(OsStr::from_bytes(&it.path)));
+        let taken = counted.changes.iter().filter(is_added).filter(is_taken);
+        let paths: Vec<String> = taken.map(Change::path_text).collect();
+        if paths.is_empty() { Ok(()) } else { Err(Failure::Conflict { paths, with: Vec::new() }) }
+    }
+
+    /// Takes the tree from one state to another: only what differs, and nothing at all where a file
+    /// is not as in the first one.
+    fn apply(&self, snapshot: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Tried> {
+        fail::fail_point!("pull-before", |_| std::process::abort());
+        let applied = snapshot
+            .call("read-tree")
+            .config("submodule.recurse=false")
+            .args(["-m", "-u", from, to])
+            .done(self.cancel);
+        fail::fail_point!("pull-applied", |_| std::process::abort());
+        applied.map_err(|error| {
+            let GitErrorKind::Exit { stderr, .. } = &error.kind else { return error.into() };
+            // Git looks at everything before it changes anything.
+            let is_untouched =
+                stderr.contains("not uptodate") || stderr.contains("would be overwritten");
+            if is_untouched { Tried::Moved(error) } else { error.into() }
+        })
+    }
+
+    /// The tree of the snapshot with these changes.
+    fn with_changes(
+        &self,
+        snapshot: &Snapshot<'_>,
+        changes: &[Change],
+    ) -> Result<String, VaultError> {
+        let index = snapshot.folder.path().join("after.index");
+        files::copy_with_times(&snapshot.git_dir().join("index"), &index)?;
+        let mut lines = Vec::new();
+        for change in changes {
+            lines.extend(format!("{} {}\t", change.mode_after, change.object).into_bytes());
+            lines.extend(&change.path);
+            lines.push(0);
+        }
+        snapshot
+            .call("update-index")
+            .env("GIT_INDEX_FILE", &index)
+            .args(["-z", "--index-info"])
+            .stdin(lines)
+            .done(self.cancel)?;
+        Ok(snapshot.call("write-tree").env("GIT_INDEX_FILE", &index).line(self.cancel)?)
+    }
+
+    fn note(&self, record: &PullRecord) -> Result<(), Failure> {
+        Ok(records::write(&self.note_file(), record, Durability::Process)?)
+    }
+
+    fn note_file(&self) -> PathBuf {
+        self.vault.records().pull(self.order.attempt, self.order.key)
+    }
+}
+
+/// Why the work is not in the tree.
+enum Tried {
+    /// The tree changed while it was looked at.
+    Moved(GitError),
+    Failed(Failure),
+}
+
+impl<T: Into<Failure>> From<T> for Tried {
+    fn from(error: T) -> Self {
+        Self::Failed(error.into())
+    }
+}

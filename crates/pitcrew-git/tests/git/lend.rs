@@ -1,0 +1,194 @@
+//! Checkouts that sub-tasks read in.
+
+use crate::lab::{Lab, attempt, read, tree_of, write};
+use pitcrew_git::{LendCheckout, Vault};
+use pitcrew_model::{AttemptId, CommitId, Failure};
+use pitcrew_process::Cancel;
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, symlink},
+    path::PathBuf,
+};
+
+const PARENT: AttemptId = AttemptId(1);
+
+struct Scene {
+    lab: Lab,
+    vault: Vault,
+    first: CommitId,
+    second: CommitId,
+}
+
+/// Two states of a parent's work, the second with a file more, one less and one changed.
+fn scene() -> Scene {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let parent = lab.checkout(&vault, &attempt(1), &base.start).path;
+    write(&parent.join("core/new.rs"), "new\n");
+    let first = lab.save(&vault, &attempt(1), &parent).unwrap();
+    write(&parent.join("core/lib.rs"), "changed\n");
+    write(&parent.join("api/more.rs"), "more\n");
+    fs::remove_file(parent.join("README.md")).unwrap();
+    let second = lab.save(&vault, &attempt(1), &parent).unwrap();
+    Scene { lab, vault, first, second }
+}
+
+impl Scene {
+    fn lend(&self, reader: u64, start: &CommitId) -> PathBuf {
+        self.try_to_lend(reader, start, &self.lab.cancel).unwrap()
+    }
+
+    fn try_to_lend(
+        &self,
+        reader: u64,
+        start: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<PathBuf, Failure> {
+        let (attempt, start) = (AttemptId(reader), start.clone());
+        let order = LendCheckout { attempt, parent: PARENT, start };
+        Ok(self.vault.lend_checkout(&order, &self.lab.policy, cancel)?.path)
+    }
+
+    fn give_back(&self, reader: u64) {
+        self.vault.give_back(PARENT, AttemptId(reader)).unwrap();
+    }
+
+    /// The folder is the state, to git and to the eye.
+    fn assert_is(&self, path: &PathBuf, start: &CommitId) {
+        assert_eq!(self.lab.git_in(path, &["rev-parse", "HEAD"]), start.0);
+        let status = ["status", "--porcelain", "--ignored", "--untracked-files=all"];
+        assert_eq!(self.lab.git_in(path, &status), "");
+        let fresh = self.lab.checkout(&self.vault, &attempt(90 + start.0.len() as u64), start);
+        let (ours, theirs) = (tree_of(path), tree_of(&fresh.path));
+        let names = |tree: &std::collections::BTreeMap<PathBuf, _>, root: &PathBuf| {
+            tree.keys().map(|it| it.strip_prefix(root).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&ours, path), names(&theirs, &fresh.path));
+        assert!(ours.values().eq(theirs.values()), "{}", path.display());
+        fs::remove_dir_all(&fresh.path).unwrap();
+    }
+}
+
+/// S4-030: those who read the same state share a checkout; it stands beside the others.
+#[test]
+fn readers_of_the_same_state_share_a_checkout() {
+    let scene = scene();
+    let path = scene.lend(11, &scene.first);
+    assert_eq!(path, scene.vault.layout().checkouts.join("attempt-1-reads-1"));
+    assert_eq!(scene.lend(12, &scene.first), path);
+    assert_eq!(scene.lend(11, &scene.first), path, "asked again it is found");
+    assert_eq!(read(&path.join("core/new.rs")), "new\n");
+    scene.assert_is(&path, &scene.first);
+    let other = scene.lend(13, &scene.second);
+    assert_ne!(other, path);
+    scene.assert_is(&other, &scene.second);
+}
+
+#[test]
+fn a_free_checkout_is_taken_to_the_next_state_by_what_differs() {
+    let scene = scene();
+    let path = scene.lend(11, &scene.first);
+    let inode = |file: &str| fs::metadata(path.join(file)).unwrap().ino();
+    let untouched = inode("api/lib.rs");
+    scene.give_back(11);
+    assert_eq!(scene.lend(12, &scene.second), path);
+    assert_eq!(inode("api/lib.rs"), untouched, "what is the same is not written again");
+    scene.assert_is(&path, &scene.second);
+    scene.give_back(12);
+    assert_eq!(scene.lend(13, &scene.first), path, "and back");
+    scene.assert_is(&path, &scene.first);
+}
+
+/// S4-154: nothing that a reader wrote is seen by the next one.
+#[test]
+fn what_a_reader_wrote_is_undone_before_the_next_one_comes() {
+    let scene = scene();
+    let path = scene.lend(11, &scene.first);
+    let before = fs::metadata(path.join("core/lib.rs")).unwrap();
+    write(&path.join("core/lib.rs"), "pub fn evil() {}\n");
+    let times = fs::FileTimes::new().set_modified(before.modified().unwrap());
+    fs::File::open(path.join("core/lib.rs")).unwrap().set_times(times).unwrap();
+    fs::remove_file(path.join("README.md")).unwrap();
+    write(&path.join("added/deep/file"), "x");
+    write(&path.join(".gitignore"), "*.secret\n");
+    write(&path.join("hidden.secret"), "x");
+    write(&path.join("nested/.git/config"), "[core]\n\tbare = false\n");
+    fs::remove_dir_all(path.join("api")).unwrap();
+    symlink("/", path.join("api")).unwrap();
+    let trap = scene.lab.home().join("trapped");
+    let config = format!("[core]\n\tfsmonitor = touch '{}'\n", trap.display());
+    write(&path.join(".git/config"), config);
+    let other = scene.lend(12, &scene.first);
+    assert_ne!(other, path, "one that was written to is shared with nobody");
+    scene.give_back(11);
+    scene.give_back(12);
+    let (one, two) = (scene.lend(13, &scene.first), scene.lend(14, &scene.second));
+    assert!([&one, &two].contains(&&path) && [&one, &two].contains(&&other), "both are used again");
+    scene.assert_is(&one, &scene.first);
+    scene.assert_is(&two, &scene.second);
+    assert!(!trap.exists(), "nothing of the reader's was run");
+}
+
+#[test]
+fn what_the_user_has_beside_git_is_there_for_every_reader() {
+    let scene = scene();
+    scene.lab.write(".mcp.json", "{}\n");
+    let path = scene.lend(11, &scene.first);
+    assert_eq!(read(&path.join(".mcp.json")), "{}\n");
+    assert_eq!(scene.lend(12, &scene.first), path);
+    write(&path.join(".mcp.json"), "{\"evil\": 1}\n");
+    scene.give_back(11);
+    scene.give_back(12);
+    assert_eq!(scene.lend(13, &scene.second), path);
+    assert_eq!(read(&path.join(".mcp.json")), "{}\n");
+}
+
+#[test]
+fn a_checkout_that_was_half_moved_is_made_anew() {
+    let scene = scene();
+    let path = scene.lend(11, &scene.first);
+    let record = scene.vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
+    fs::write(&record, read(&record).replace("\"ready\"", "\"making\"")).unwrap();
+    write(&path.join("core/lib.rs"), "torn");
+    let again = scene.lend(11, &scene.first);
+    scene.assert_is(&again, &scene.first);
+    assert_eq!(fs::read_dir(&scene.vault.layout().checkouts).unwrap().count(), 2);
+}
+
+/// A git that is killed at any moment leaves nothing that the next reader would stumble over.
+#[test]
+fn a_kill_in_the_middle_costs_nothing_but_time() {
+    let scene = scene();
+    for round in 0..12 {
+        let (reader, start) =
+            (20 + round, if round % 2 == 0 { &scene.first } else { &scene.second });
+        let cancel = Cancel::default();
+        std::thread::scope(|scope| {
+            let lending = scope.spawn(|| scene.try_to_lend(reader, start, &cancel));
+            pitcrew_testkit::eventually("it has begun, or is over", || {
+                let pool = scene.vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
+                let making = fs::read_to_string(pool).is_ok_and(|it| it.contains("making"));
+                (making || lending.is_finished()).then_some(())
+            });
+            cancel.cancel();
+            if let Err(failure) = lending.join().expect("no panic") {
+                assert_eq!(failure, Failure::Interrupted);
+            }
+        });
+        let path = scene.lend(reader, start);
+        scene.assert_is(&path, start);
+        scene.give_back(reader);
+    }
+}
+
+#[test]
+fn lent_checkouts_go_with_their_parents() {
+    let scene = scene();
+    let path = scene.lend(11, &scene.first);
+    let parent = scene.vault.layout().checkouts.join("task-1-work");
+    let (lab, vault) = (&scene.lab, &scene.vault);
+    vault.remove_checkout(PARENT, &parent, &lab.policy, &lab.cancel).unwrap();
+    assert!(!parent.exists() && !path.exists());
+    assert!(!vault.layout().vault.join("pitcrew/lent/attempt-1").exists());
+}

@@ -1,0 +1,185 @@
+//! The work of a sub-task in its parent's checkout.
+
+use crate::lab::{Lab, attempt, make_executable, read, tree_of, write};
+use pitcrew_git::{PullWork, Vault};
+use pitcrew_model::{AttemptId, CommitId, Failure, PlanBase, Work};
+use std::{fs, path::PathBuf};
+
+struct Scene {
+    lab: Lab,
+    vault: Vault,
+    base: PlanBase,
+    /// The parent's checkout, with uncommitted work in it.
+    path: PathBuf,
+    /// What the sub-task began with.
+    shared: CommitId,
+}
+
+const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+fn scene() -> Scene {
+    let lab = Lab::new();
+    lab.write("core/lines.txt", LINES);
+    lab.commit("lines");
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+    write(&path.join("core/parent.rs"), "uncommitted\n");
+    write(&path.join("api/lib.rs"), "committed\n");
+    lab.git_in(&path, &["add", "api"]);
+    lab.git_in(&path, &["commit", "--quiet", "-m", "by the agent"]);
+    write(&path.join("staged.txt"), "staged\n");
+    lab.git_in(&path, &["add", "staged.txt"]);
+    let shared = lab.save(&vault, &attempt(1), &path).unwrap();
+    Scene { lab, vault, base, path, shared }
+}
+
+impl Scene {
+    /// What a sub-task makes of the parent's state.
+    fn child(&self, number: u64, edit: impl FnOnce(&PathBuf)) -> CommitId {
+        let path = self.lab.checkout(&self.vault, &attempt(number), &self.shared).path;
+        edit(&path);
+        self.lab.collect(&self.vault, &attempt(number), &path, &self.shared, &[]).unwrap().commit
+    }
+
+    fn pull(&self, key: u64, work: &CommitId) -> Result<Work, Failure> {
+        let order = PullWork {
+            attempt: AttemptId(1),
+            path: self.path.clone(),
+            start: self.base.start.clone(),
+            base: self.shared.clone(),
+            work: work.clone(),
+            key,
+        };
+        self.vault.pull(&order, &self.lab.policy, &self.lab.cancel)
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.lab.git_in(&self.path, args)
+    }
+}
+
+/// S1-035: a child's work arrives in the parent's tree; what the parent has not committed stays
+/// uncommitted, and its index and HEAD are as they were.
+#[test]
+fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
+    let scene = scene();
+    let work = scene.child(2, |path| {
+        write(&path.join("core/child.rs"), "child\n");
+        write(&path.join("core/lines.txt"), LINES.replace("one", "ONE"));
+        make_executable(&path.join("api/lib.rs"));
+        fs::remove_file(path.join("README.md")).unwrap();
+    });
+    // Meanwhile the parent went on.
+    write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
+    write(&scene.path.join("core/parent.rs"), "uncommitted, and more\n");
+    let (head, index) = (scene.git(&["rev-parse", "HEAD"]), scene.git(&["ls-files", "-s"]));
+    let pulled = scene.pull(1, &work).unwrap();
+    assert_eq!((pulled.files_count, &pulled.commit), (4, &work));
+    assert_eq!(read(&scene.path.join("core/child.rs")), "child\n");
+    let merged = LINES.replace("one", "ONE").replace("nine", "NINE");
+    assert_eq!(read(&scene.path.join("core/lines.txt")), merged);
+    assert!(!scene.path.join("README.md").exists());
+    assert_eq!(read(&scene.path.join("core/parent.rs")), "uncommitted, and more\n");
+    assert_eq!(scene.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(scene.git(&["ls-files", "-s"]), index);
+    let status = scene.git(&["status", "--porcelain"]);
+    assert!(status.contains("A  staged.txt") && status.contains("?? core/child.rs"), "{status}");
+    assert_eq!(scene.pull(1, &work).unwrap(), pulled, "asked again nothing happens");
+    let refs = scene.lab.vault_git(&scene.vault, &["for-each-ref", "refs/pitcrew/pulls"]);
+    assert_eq!(refs, "");
+}
+
+#[test]
+fn a_conflict_is_named_and_the_tree_stays_as_it_was() {
+    let scene = scene();
+    let work = scene.child(2, |path| {
+        write(&path.join("core/lines.txt"), LINES.replace("five", "child"));
+        write(&path.join("core/fine.rs"), "fine\n");
+    });
+    write(&scene.path.join("core/lines.txt"), LINES.replace("five", "parent"));
+    let before = tree_of(&scene.path);
+    let failure = scene.pull(1, &work).expect_err("a conflict");
+    assert_eq!(failure, Failure::Conflict { paths: vec!["core/lines.txt".into()], with: vec![] });
+    assert_eq!(tree_of(&scene.path), before);
+    // The parent makes room and tries again.
+    write(&scene.path.join("core/lines.txt"), LINES);
+    scene.pull(2, &work).unwrap();
+    assert_eq!(read(&scene.path.join("core/fine.rs")), "fine\n");
+}
+
+#[test]
+fn an_ignored_file_in_the_way_is_not_overwritten() {
+    let scene = scene();
+    let work = scene.child(2, |path| write(&path.join("local.cfg"), "of the child\n"));
+    write(&scene.path.join(".gitignore"), "*.cfg\n");
+    write(&scene.path.join("local.cfg"), "precious\n");
+    let before = tree_of(&scene.path);
+    let failure = scene.pull(1, &work).expect_err("a conflict");
+    assert_eq!(failure, Failure::Conflict { paths: vec!["local.cfg".into()], with: vec![] });
+    assert_eq!(tree_of(&scene.path), before);
+}
+
+#[test]
+fn several_children_are_pulled_one_after_another() {
+    let scene = scene();
+    let works = [2, 3, 4].map(|number| {
+        scene.child(number, |path| write(&path.join(format!("core/{number}.rs")), "new\n"))
+    });
+    for (key, work) in (1..).zip(&works) {
+        assert_eq!(scene.pull(key, work).unwrap().files_count, 1);
+    }
+    assert_eq!(scene.pull(9, &works[0]).unwrap().files_count, 0, "it is there already");
+    for number in [2, 3, 4] {
+        assert_eq!(read(&scene.path.join(format!("core/{number}.rs"))), "new\n");
+    }
+    let work = scene.lab.collect(
+        &scene.vault,
+        &attempt(1),
+        &scene.path,
+        &scene.base.start,
+        &["core", "api", "staged.txt"],
+    );
+    assert_eq!(work.unwrap().files_count, 6, "it is the parent's work now");
+}
+
+/// The state that a kill in the middle of the change leaves: some files are new, one is torn.
+#[test]
+fn a_pull_that_was_cut_off_is_finished() {
+    let scene = scene();
+    let work = scene.child(2, |path| {
+        write(&path.join("core/a.rs"), "a of the child\n");
+        write(&path.join("core/b.rs"), "b of the child\n");
+        write(&path.join("core/lines.txt"), LINES.replace("one", "ONE"));
+        fs::remove_file(path.join("README.md")).unwrap();
+    });
+    write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
+    let pulled = scene.pull(1, &work).unwrap();
+    let wanted = tree_of(&scene.path);
+    let record = scene.vault.layout().vault.join("pitcrew/attempts/attempt-1/pulls/1.json");
+    fs::write(&record, read(&record).replace("\"done\"", "\"applying\"")).unwrap();
+    fs::remove_file(scene.path.join("core/a.rs")).unwrap();
+    write(&scene.path.join("core/b.rs"), "b of");
+    write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
+    write(&scene.path.join("README.md"), "# shop\n");
+    write(&scene.path.join("core/parent.rs"), "it went on meanwhile\n");
+    assert_eq!(scene.pull(1, &work).unwrap(), pulled);
+    let now = tree_of(&scene.path);
+    let parents = scene.path.join("core/parent.rs");
+    assert_eq!(read(&parents), "it went on meanwhile\n");
+    assert_eq!(wanted.len(), now.len());
+    assert!(wanted.iter().all(|(path, file)| path == &parents || now.get(path) == Some(file)));
+    let torn = scene
+        .lab
+        .vault_git(&scene.vault, &["show", "refs/pitcrew/pulls/attempt-1/1-torn:core/b.rs"]);
+    assert_eq!(torn, "b of", "what was found there is kept");
+}
+
+#[test]
+fn a_checkout_that_is_gone_is_told() {
+    let scene = scene();
+    let work = scene.child(2, |path| write(&path.join("core/child.rs"), "child\n"));
+    fs::remove_dir_all(&scene.path).unwrap();
+    let failure = scene.pull(1, &work).expect_err("no checkout");
+    assert!(matches!(failure, Failure::Checkout { .. }), "{failure:?}");
+}
