@@ -1,6 +1,6 @@
 //! Read models folded from events: what people and programs look at.
 //!
-//! `Board` and `Inbox` fold entries; `line` words one entry; `Summary` and `names` read a view that
+//! `Board` and `Inbox` fold entries; `line` and `audit` word one entry; `Summary` and `names` read a view that
 //! may have come over the wire. Nothing here reads a clock or a file, decides anything, or fails:
 //! an entry that a model does not care about, or cannot place, leaves it as it was.
 pub mod plain;
@@ -17,4 +17,4 @@ pub use board::{
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals};
-pub use timeline::{Line, line};
+pub use timeline::{AuditLine, Line, audit, line};

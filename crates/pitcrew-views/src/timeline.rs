@@ -4,5 +4,7 @@
 mod line;
 mod events;
 mod results;
+mod audit;
 
+pub use audit::{AuditLine, audit};
 pub use line::{Line, line};

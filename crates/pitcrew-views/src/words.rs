@@ -30,6 +30,30 @@ pub fn stamp(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
+/// Reads `2026-11-15`, `2026-11-15T09:49` or `2026-11-15T09:49:00`, with a space for the `T` and a
+/// `Z` behind it or not, in UTC.
+pub fn parse_stamp(text: &str) -> Option<Timestamp> {
+    let text = text.trim().trim_end_matches('Z').replace(' ', "T");
+    let (date, time) = text.split_once('T').unwrap_or((&text, "00:00:00"));
+    let numbers = |text: &str, by: char| -> Option<Vec<u64>> {
+        let is_number = |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        text.split(by).map(|it| Some(it).filter(is_number)?.parse().ok()).collect()
+    };
+    let [year, month, day] = numbers(date, '-')?.try_into().ok()?;
+    let (hour, minute, second) = match numbers(time, ':')?[..] {
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    if hour > 23 || minute > 59 || second > 59 || !(1_970..=9_999).contains(&year) {
+        return None;
+    }
+    // Leap days come on top: one in four years, a good many until the last year there is.
+    let first = (year - 1_970) * 365;
+    let days = (first..first + 366 + 2_500).find(|it| civil(*it) == (year, month, day))?;
+    Some(Timestamp(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000))
+}
+
 /// `14:00 UTC`; with the date where it is not within a day from `now`.
 pub fn clock(at: Timestamp, now: Timestamp) -> String {
     let stamp = stamp(at);
@@ -100,6 +124,21 @@ mod tests {
         let now = Timestamp(1_709_210_096_000);
         assert_eq!(clock(now.plus(60_000), now), "12:35 UTC");
         assert_eq!(clock(now.plus(25 * 3_600_000), now), "2024-03-01 13:34 UTC");
+    }
+
+    #[test]
+    fn a_stamp_is_read_as_it_is_written() {
+        for at in [0, 1_709_210_096_000, 1_767_225_599_000] {
+            assert_eq!(parse_stamp(&stamp(Timestamp(at))), Some(Timestamp(at)));
+        }
+        let begun = Some(Timestamp(1_709_164_800_000));
+        assert_eq!(parse_stamp("2024-02-29"), begun);
+        assert_eq!(parse_stamp("2024-02-29 00:00Z"), begun);
+        for wrong in
+            ["", "2024-02-30", "2024-13-01", "24-1-1", "2024-02-29T24:00", "x", "2024-2--1"]
+        {
+            assert_eq!(parse_stamp(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

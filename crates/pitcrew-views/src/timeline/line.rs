@@ -59,10 +59,10 @@ pub(super) enum About {
     Request(RequestId),
 }
 
-struct Subject {
-    plan: Option<PlanId>,
-    task: Option<TaskId>,
-    name: String,
+pub(super) struct Subject {
+    pub plan: Option<PlanId>,
+    pub task: Option<TaskId>,
+    pub name: String,
 }
 
 impl Said {
@@ -72,7 +72,7 @@ impl Said {
 }
 
 impl About {
-    fn resolve(self, board: &Board) -> Subject {
+    pub fn resolve(self, board: &Board) -> Subject {
         match self {
             Self::Workspace => Subject { plan: None, task: None, name: "workspace".to_owned() },
             Self::Plan(plan) => Subject::of_plan(plan, board),

@@ -3,6 +3,7 @@ mod journal;
 mod board;
 mod inbox;
 mod timeline;
+mod audit;
 mod summary;
 mod names;
 mod wire;
