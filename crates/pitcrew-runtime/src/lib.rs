@@ -31,6 +31,7 @@ pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
+pub use redact::Redactor;
 pub use reissue::Reissue;
 pub use tokens::Tokens;
 pub use turnstile::{Order, Scope, over};

@@ -20,6 +20,7 @@ use crate::{
 use hyper::Method;
 use pitcrew_api::{Accepted, Health, Problem, ProblemCode, Refused, ShuttingDown, Token, paths};
 use pitcrew_model::{Command, Rejection};
+use pitcrew_runtime::Redactor;
 use pitcrew_views::{BoardView, InboxView};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::{Duration, Instant};
@@ -57,6 +58,13 @@ impl Client {
             Some(health) => Ok(Some((Self { workspace, token }, health))),
             None => Ok(None),
         }
+    }
+
+    /// Knows what must not be shown: the workspace's token, and the secrets of this environment.
+    pub fn redactor(&self) -> Redactor {
+        let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        Redactor::new(variables, &[self.token.reveal()])
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Report> {

@@ -24,6 +24,9 @@ mod restore;
 mod gc;
 mod serve;
 mod stop;
+mod journal;
+mod audit;
+mod export;
 mod backends;
 mod doctor;
 mod config;
@@ -84,6 +87,8 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Gc(args) => wait_for(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
         Commands::Stop(args) => wait_for(stop::run(args, output)),
+        Commands::Audit(args) => wait_for(audit::run(args, output)),
+        Commands::Export(args) => wait_for(export::run(args, output)),
         Commands::Backends(args) => wait_for(backends::run(args, output)),
         Commands::Doctor(args) => wait_for(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),

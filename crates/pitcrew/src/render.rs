@@ -13,11 +13,13 @@ mod happened;
 mod live;
 mod diff;
 mod log;
+mod export;
 #[cfg(test)]
 mod tests;
 
 pub use board::board;
 pub use diff::{diff, stat};
+pub use export::{Exported, export};
 pub use happened::happened;
 pub use inbox::inbox;
 pub use live::live;

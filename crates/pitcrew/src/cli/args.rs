@@ -1,6 +1,6 @@
 //! The arguments of every command.
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pitcrew_config::parse_dollars;
 use pitcrew_model::limits;
 use std::path::PathBuf;
@@ -127,9 +127,21 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew serve\n\nEvery other command starts it when it needs it; it ends when nobody does."
     )]
     Serve(ServeArgs),
-    /// Stop the orchestrator; the next command that needs it goes on from there
-    #[command(after_help = "Examples:\n  pitcrew stop")]
-    Stop(Json),
+    /// Stop the orchestrator, or at once whatever works on something
+    #[command(
+        after_help = "Examples:\n  pitcrew stop                  # the orchestrator; the next command that needs it goes on from there\n  pitcrew stop subtask subtask-7\n  pitcrew stop worker worker-3\n  pitcrew stop plan plan-1\n  pitcrew stop all\n\nWith a scope it is the emergency stop: what works there is cancelled with everything below it, and the\ncommand waits until no process of it is left. `worker` cancels what the worker works on, `plan` the\nwhole plan. `all` pauses every plan, so that nothing starts again, and cancels whatever works; the plans\ngo on with `pitcrew resume`, what was cancelled with `pitcrew retry`. What was done stays saved."
+    )]
+    Stop(StopArgs),
+    /// Show who did and decided what
+    #[command(
+        after_help = "Examples:\n  pitcrew audit\n  pitcrew audit --since 1h --actor person\n  pitcrew audit --plan plan-1 --kind request\n  pitcrew audit --since 2026-11-15T09:00 --json | jq -r .kind | sort | uniq -c"
+    )]
+    Audit(AuditArgs),
+    /// Write down everything about a plan, for whoever looks into it
+    #[command(
+        after_help = "Examples:\n  pitcrew export plan-1 --format md > plan-1.md\n  pitcrew export plan-1 --format json | jq '.timeline | length'\n\nWhat is known to be secret, or looks like it, is left out. Read it before you pass it on: prompts, paths\nand the words of agents are in it."
+    )]
+    Export(ExportArgs),
     /// Show which agents are there, or try one
     #[command(
         args_conflicts_with_subcommands = true,
@@ -399,6 +411,63 @@ pub struct ServeArgs {
     /// Leave the session, and end when nobody needs it
     #[arg(long, hide = true)]
     pub on_demand: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// What is stopped; without it, the orchestrator
+    pub scope: Option<StopScope>,
+    /// Which one: subtask-7, worker-3, plan-1
+    #[arg(requires = "scope")]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StopScope {
+    /// A sub-task, or a task
+    #[value(alias = "task")]
+    Subtask,
+    /// A worker and what it works on
+    Worker,
+    Plan,
+    /// Everything in this repository
+    All,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// From then on: `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49` (UTC)
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// By whom: `person`, `orchestrator` or a worker such as `worker-3`
+    #[arg(long)]
+    pub actor: Option<String>,
+    /// Only what has this in its name, such as `request` or `task_moved`
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// plan-7, or its name
+    #[arg(long)]
+    pub plan: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// plan-7, or its name
+    pub plan: String,
+    #[arg(long, value_enum, default_value = "md")]
+    pub format: ExportFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One JSON document
+    Json,
+    /// Markdown
+    Md,
 }
 
 #[derive(Debug, Args)]

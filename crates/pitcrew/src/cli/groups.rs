@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Decide", &["inbox", "approve", "deny", "answer"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon"]),
     ("Finish", &["land", "restore", "gc"]),
-    ("Look", &["backends", "doctor", "config"]),
+    ("Look", &["audit", "export", "backends", "doctor", "config"]),
     ("Serve", &["serve", "stop", "completions"]),
 ];
 

@@ -10,6 +10,8 @@ mod model;
 mod caps;
 mod decide;
 mod steer;
+mod emergency;
+mod journal;
 mod finish;
 mod recover;
 mod restore;

@@ -1,0 +1,60 @@
+//! Writes down everything about a plan.
+
+use super::{Done, journal};
+use crate::{
+    cli::{ExportArgs, ExportFormat},
+    client::Client,
+    exit::Exit,
+    ids,
+    output::Output,
+    render::{self, Exported},
+    report::Report,
+};
+use pitcrew_model::{Seq, Timestamp};
+use pitcrew_views::{Board, Inbox, Scope, audit};
+use serde_json::json;
+
+pub async fn run(args: ExportArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let plan = ids::plan(&client, &args.plan).await?;
+    let (mut board, mut inbox) = (Board::default(), Inbox::default());
+    let (mut timeline, mut at) = (Vec::new(), Timestamp(0));
+    journal::entries(&client, Seq(0), |entry| {
+        board.fold(entry);
+        inbox.fold(entry);
+        at = entry.at;
+        timeline.extend(audit(&board, entry).filter(|it| it.plan == Some(plan)));
+        Ok(())
+    })
+    .await?;
+    let view = board.view(at, Scope::Only(plan));
+    let Some(plan_view) = view.plan(plan) else {
+        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
+            .help("`pitcrew status --all` lists the plans"));
+    };
+    let inbox = inbox.view(&board);
+    let open: Vec<_> = inbox.open.iter().filter(|it| it.plan == plan).collect();
+    let closed: Vec<_> = inbox.closed.iter().rev().filter(|it| it.plan == plan).collect();
+    let redactor = client.redactor();
+    match args.format {
+        ExportFormat::Json => {
+            let document = json!({
+                "format": 1,
+                "pitcrew": env!("CARGO_PKG_VERSION"),
+                "at": at,
+                "plan": plan_view,
+                "tasks": view.tasks,
+                "workers": view.workers,
+                "requests": { "open": open, "closed": closed },
+                "timeline": timeline,
+            });
+            let document = journal::redacted(&redactor, document);
+            output.line(&format!("{document:#}"))?;
+        }
+        ExportFormat::Md => {
+            let exported = Exported { at, plan: plan_view, board: &view, open, closed, timeline };
+            output.print(&redactor.redact(&render::export(&exported)))?;
+        }
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,75 @@
+//! Reads the journal, and takes secrets out of what is said of it.
+
+use crate::{
+    client::{Client, Next},
+    exit::Exit,
+    report::Report,
+};
+use pitcrew_api::{EventStreamLine, paths};
+use pitcrew_model::{Entry, Seq};
+use pitcrew_runtime::Redactor;
+use serde_json::Value;
+
+/// Hands every entry after `after` to `take`, up to the end of the journal. An entry that this
+/// `pitcrew` does not know is left out.
+pub async fn entries(
+    client: &Client,
+    mut after: Seq,
+    mut take: impl FnMut(&Entry) -> Result<(), Report>,
+) -> Result<(), Report> {
+    loop {
+        let query = paths::EventsQuery { after, follow: false };
+        let mut lines = client.stream(&paths::events(query)).await?;
+        loop {
+            let line = match lines.next().await {
+                Next::Line(line) => line,
+                Next::End => return Ok(()),
+                Next::Broken(_) => break,
+            };
+            let EventStreamLine::Event(line) = read(&line)? else { continue };
+            after = line.seq;
+            if let Some(entry) = line.entry.known() {
+                take(entry)?;
+            }
+        }
+    }
+}
+
+/// Waits for entries after `after` until `take` has heard enough.
+pub async fn follow(
+    client: &Client,
+    mut after: Seq,
+    mut take: impl FnMut(&Entry) -> bool,
+) -> Result<(), Report> {
+    loop {
+        let query = paths::EventsQuery { after, follow: true };
+        let mut lines = client.stream(&paths::events(query)).await?;
+        while let Next::Line(line) = lines.next().await {
+            let EventStreamLine::Event(line) = read(&line)? else { continue };
+            after = line.seq;
+            if line.entry.known().is_some_and(&mut take) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Every text of a document without secrets.
+pub fn redacted(redactor: &Redactor, value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.redact(&text)),
+        Value::Array(items) => items.into_iter().map(|it| redacted(redactor, it)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(key, it)| (key, redacted(redactor, it)));
+            Value::Object(fields.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+fn read(line: &[u8]) -> Result<EventStreamLine, Report> {
+    serde_json::from_slice(line).map_err(|error| {
+        Report::new(Exit::Failure, "the orchestrator sent a line that cannot be read")
+            .because(error.to_string())
+    })
+}

@@ -1,0 +1,197 @@
+//! The emergency stop: cancels whatever works on something, and waits until no process is left.
+
+use crate::{
+    cli::{Json, StopScope},
+    client::Client,
+    commands::{Done, journal},
+    exit::Exit,
+    ids,
+    output::Output,
+    report::Report,
+};
+use pitcrew_api::paths::BoardQuery;
+use pitcrew_model::{
+    Command, EffectResult, Event, PlanId, PlanStatus, Seq, TaskId, TaskStatus, WorkerId,
+};
+use pitcrew_views::{BoardView, words::counted};
+use serde_json::json;
+use std::{collections::BTreeSet, time::Duration};
+use tokio::time::timeout;
+
+/// Agents get a little time to end, and are killed then.
+const END_TIME_MAX: Duration = Duration::from_mins(1);
+/// What starts while everything is being stopped is stopped in the next round.
+const ROUNDS_MAX: usize = 5;
+
+pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output) -> Done {
+    let client = Client::here().await?;
+    let board = all(&client).await?;
+    let stopping = Stopping { client: &client, since: first_live(&board), begun: board.seq };
+    let words = match (scope, id) {
+        (StopScope::All, None) => stopping.everything().await?,
+        (StopScope::All, Some(id)) => {
+            return Err(Report::new(
+                Exit::Usage,
+                format!("`all` stops everything, not only `{id}`"),
+            )
+            .help("write `pitcrew stop all`, or the kind of thing that it is"));
+        }
+        (StopScope::Subtask | StopScope::Worker | StopScope::Plan, None) => {
+            return Err(Report::new(Exit::Usage, "nothing was named that is to stop")
+                .help("write its id, such as `pitcrew stop plan plan-1`"));
+        }
+        (StopScope::Plan, Some(id)) => stopping.plan(ids::plan(&client, id).await?).await?,
+        (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?).await?,
+        (StopScope::Worker, Some(id)) => stopping.worker(id).await?,
+    };
+    let stopped = stopping.prove_empty().await?;
+    if json.json {
+        output.json(&json!({ "stopped": stopped }))?;
+    } else {
+        let left = match stopped.len() {
+            0 => "no agent was running".to_owned(),
+            count => format!("{} ended, no process is left", counted(count as u64, "agent")),
+        };
+        output.line(&format!("{words}; {left}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+struct Stopping<'a> {
+    client: &'a Client,
+    /// Every live agent was started later than this entry.
+    since: Seq,
+    /// The last entry before the order.
+    begun: Seq,
+}
+
+impl Stopping<'_> {
+    async fn task(&self, task: TaskId) -> Result<String, Report> {
+        self.client.command(&Command::CancelTask { task }).await?;
+        Ok(format!("{task} is cancelled"))
+    }
+
+    async fn plan(&self, plan: PlanId) -> Result<String, Report> {
+        self.client.command(&Command::CancelPlan { plan }).await?;
+        Ok(format!("{plan} is cancelled"))
+    }
+
+    async fn worker(&self, text: &str) -> Result<String, Report> {
+        let unknown = || {
+            Report::new(Exit::Usage, format!("there is no worker `{text}`"))
+                .help("`pitcrew status --json` lists the workers")
+        };
+        let worker: WorkerId = text.parse().map_err(|_| unknown())?;
+        let board = all(self.client).await?;
+        let found = board.worker(worker).ok_or_else(unknown)?;
+        if found.status.has_ended() {
+            return Err(Report::new(Exit::Refused, format!("{worker} is {}", found.status)));
+        }
+        let words = self.task(found.task).await?;
+        Ok(format!("{worker} is stopped: {words}"))
+    }
+
+    /// First nothing may start any more, then whatever works is cancelled.
+    async fn everything(&self) -> Result<String, Report> {
+        let (mut plans, mut tasks) = (BTreeSet::new(), BTreeSet::new());
+        for _ in 0..ROUNDS_MAX {
+            let board = all(self.client).await?;
+            let active = board.plans.iter().filter(|it| it.status == PlanStatus::Active);
+            let active: Vec<PlanId> = active.map(|it| it.id).collect();
+            for plan in &active {
+                self.unless_over(&Command::PausePlan { plan: *plan }).await?;
+            }
+            let working: Vec<TaskId> = working(&board).collect();
+            for task in &working {
+                self.unless_over(&Command::CancelTask { task: *task }).await?;
+            }
+            if active.is_empty() && working.is_empty() {
+                break;
+            }
+            plans.extend(active);
+            tasks.extend(working);
+        }
+        Ok(format!(
+            "{} paused, {} cancelled",
+            counted(plans.len() as u64, "plan"),
+            counted(tasks.len() as u64, "task")
+        ))
+    }
+
+    /// What has ended by itself meanwhile needs no order.
+    async fn unless_over(&self, command: &Command) -> Result<(), Report> {
+        match self.client.command(command).await {
+            Err(report) if report.exit == Exit::Refused => Ok(()),
+            done => done.map(drop),
+        }
+    }
+
+    /// Waits until each agent that was told to end has ended, with everything that it started.
+    async fn prove_empty(&self) -> Result<BTreeSet<WorkerId>, Report> {
+        let now = all(self.client).await?.seq;
+        if now == Seq(0) {
+            return Ok(BTreeSet::new());
+        }
+        let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
+        let ended = journal::follow(self.client, self.since, |entry| {
+            if let Event::StopAsked { worker } = &entry.event {
+                told.insert(*worker);
+            } else if let Some(worker) = gone(&entry.event)
+                && told.remove(&worker)
+                && entry.seq > self.begun
+            {
+                stopped.insert(worker);
+            }
+            entry.seq >= now && told.is_empty()
+        });
+        match timeout(END_TIME_MAX, ended).await {
+            Ok(ended) => ended?,
+            Err(_) => {
+                let left: Vec<String> = told.iter().map(ToString::to_string).collect();
+                let message = format!("not all agents have ended: {}", left.join(", "));
+                return Err(Report::new(Exit::Failure, message)
+                    .help("they were told to end; `pitcrew audit --kind stop` shows when"));
+            }
+        }
+        Ok(stopped)
+    }
+}
+
+/// The agent of a worker is proven gone.
+fn gone(event: &Event) -> Option<WorkerId> {
+    if let Event::EffectEnded { result: EffectResult::AgentStopped { worker, .. }, .. }
+    | Event::AgentExited { worker, .. } = event
+    {
+        return Some(*worker);
+    }
+    None
+}
+
+async fn all(client: &Client) -> Result<BoardView, Report> {
+    client.board(BoardQuery { all: true, plan: None }).await
+}
+
+/// The entry before the first attempt that may still have a process.
+fn first_live(board: &BoardView) -> Seq {
+    let attempts = board.tasks.iter().flat_map(|it| &it.attempts);
+    let live = attempts.filter(|it| it.ended_at.is_none() || it.removed_at.is_none());
+    let first = live.map(|it| it.opened.0).min();
+    Seq(first.unwrap_or(board.seq.0).saturating_sub(1))
+}
+
+/// The tasks that somebody works on, or is about to.
+fn working(board: &BoardView) -> impl Iterator<Item = TaskId> {
+    let is_working = |status: TaskStatus| match status {
+        TaskStatus::Starting | TaskStatus::Running => true,
+        TaskStatus::Pending
+        | TaskStatus::Queued
+        | TaskStatus::Blocked
+        | TaskStatus::Verifying
+        | TaskStatus::Integrating
+        | TaskStatus::Completed
+        | TaskStatus::Partial
+        | TaskStatus::Failed
+        | TaskStatus::Cancelled => false,
+    };
+    board.tasks.iter().filter(move |it| is_working(it.status)).map(|it| it.id)
+}

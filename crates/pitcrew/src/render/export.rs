@@ -1,0 +1,163 @@
+//! A plan as a document that people read.
+
+use pitcrew_model::{Timestamp, Usage};
+use pitcrew_views::{
+    Attempt, AuditLine, BoardView, ClosedRequest, OpenRequest, PlanView, TaskView, plain,
+    words::{counted, duration, stamp},
+};
+use std::fmt::Write;
+
+/// Everything that there is to tell of a plan.
+pub struct Exported<'a> {
+    pub at: Timestamp,
+    pub plan: &'a PlanView,
+    pub board: &'a BoardView,
+    pub open: Vec<&'a OpenRequest>,
+    pub closed: Vec<&'a ClosedRequest>,
+    pub timeline: Vec<AuditLine>,
+}
+
+pub fn export(exported: &Exported<'_>) -> String {
+    let mut text = String::new();
+    head(&mut text, exported);
+    text.push_str("\n## Tasks\n");
+    for task in exported.board.tasks_of(exported.plan.id) {
+        tell_task(&mut text, task);
+    }
+    text.push_str("\n## Requests\n\n");
+    requests(&mut text, exported);
+    text.push_str("\n## Timeline\n\n");
+    let lines = exported.timeline.iter().map(|it| format!("{} {it}", time(it.at)));
+    fenced(&mut text, &lines.collect::<Vec<_>>().join("\n"));
+    text
+}
+
+fn head(text: &mut String, exported: &Exported<'_>) {
+    let plan = exported.plan;
+    say(text, &format!("# {} {}\n", plan.id, plain::line(&plan.name)));
+    say(text, &format!("- status: {}{}", plan.status, because(&plan.reason)));
+    say(
+        text,
+        &format!("- created: {} UTC, as of {} UTC", time(plan.created_at), time(exported.at)),
+    );
+    if let Some(base) = &plan.base {
+        let branch = plain::line(base.branch.as_deref().unwrap_or("a detached HEAD"));
+        say(text, &format!("- base: {branch} at {}", base.tip));
+    }
+    if let Some(head) = &plan.head {
+        say(text, &format!("- integrated: {head}"));
+    }
+    say(text, &format!("- landing: {}", plan.landing.status));
+    say(text, &format!("- used: {}", used(&plan.usage)));
+    for (vendor, usage) in &plan.vendors {
+        say(text, &format!("  - {}: {}", plain::line(vendor), used(usage)));
+    }
+    if !plan.description.is_empty() {
+        text.push('\n');
+        fenced(text, &plan.description);
+    }
+}
+
+fn tell_task(text: &mut String, task: &TaskView) {
+    say(text, &format!("\n### {} {}\n", task.id, plain::line(&task.key)));
+    let reason = because(task.reason.as_deref().unwrap_or_default());
+    say(text, &format!("- status: {} since {}{reason}", task.status, time(task.since)));
+    say(text, &format!("- agent: {}", plain::line(&task.agent)));
+    let region: Vec<String> = task.region.iter().map(ToString::to_string).collect();
+    if !region.is_empty() {
+        say(text, &format!("- region: {}", region.join(", ")));
+    }
+    let after: Vec<String> = task.depends_on.iter().map(ToString::to_string).collect();
+    if !after.is_empty() {
+        say(text, &format!("- after: {}", after.join(", ")));
+    }
+    say(text, &format!("- used: {}", used(&task.usage)));
+    for attempt in &task.attempts {
+        say(text, &format!("- {}", tell_attempt(attempt)));
+    }
+    text.push('\n');
+    fenced(text, &task.prompt);
+}
+
+fn tell_attempt(attempt: &Attempt) -> String {
+    let outcome = attempt.outcome.map_or_else(|| "goes on".to_owned(), |it| it.to_string());
+    let mut told = format!("attempt {} by {}: {outcome}", attempt.number, attempt.worker);
+    if let Some(ended) = attempt.ended_at {
+        write!(told, " after {}", duration(ended.since(attempt.started_at))).expect("a string");
+    }
+    if let Some(failure) = &attempt.failure {
+        told.push_str(&because(&failure.to_string()));
+    }
+    if let Some(commit) = &attempt.commit {
+        let files = counted(attempt.files_count, "file");
+        write!(
+            told,
+            "; {files}, +{} -{} as {}",
+            attempt.insertions,
+            attempt.deletions,
+            commit.short()
+        )
+        .expect("a string");
+    }
+    if let Some(summary) = attempt.summary.as_deref().filter(|it| !it.is_empty()) {
+        write!(told, "; it says: {}", plain::line(summary)).expect("a string");
+    }
+    told
+}
+
+fn requests(text: &mut String, exported: &Exported<'_>) {
+    for it in &exported.closed {
+        let answer = because(it.text.as_deref().unwrap_or_default());
+        let title = plain::line(&it.title);
+        let by = it.decided_by;
+        say(
+            text,
+            &format!("- {} {}: {title}: {} by {by}{answer}", time(it.opened_at), it.id, it.status),
+        );
+    }
+    for it in &exported.open {
+        let title = plain::line(&it.title);
+        say(text, &format!("- {} {}: {title}: waits", time(it.opened_at), it.id));
+    }
+    if exported.open.is_empty() && exported.closed.is_empty() {
+        say(text, "none");
+    }
+}
+
+fn used(usage: &Usage) -> String {
+    serde_json::to_string(usage).expect("usage is plain data")
+}
+
+fn because(reason: &str) -> String {
+    let reason = plain::line(reason);
+    if reason.is_empty() { reason } else { format!(" ({reason})") }
+}
+
+fn time(at: Timestamp) -> String {
+    stamp(at).replace('T', " ")
+}
+
+fn say(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// A block whose fence is longer than any in it: it cannot end what it stands in.
+fn fenced(text: &mut String, block: &str) {
+    let block = plain::block(block.trim_end());
+    let longest = block.split(|it| it != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat((longest + 1).max(3));
+    say(text, &format!("{fence}text\n{block}\n{fence}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_cannot_end_its_fence() {
+        let mut text = String::new();
+        fenced(&mut text, "a\n````\n# forged\n");
+        assert_eq!(text, "`````text\na\n````\n# forged\n`````\n");
+    }
+}

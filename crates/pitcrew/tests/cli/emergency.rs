@@ -1,0 +1,103 @@
+//! The emergency stop.
+
+use crate::support::*;
+use pitcrew_testkit::{Sandbox, eventually};
+use std::{fs, path::Path};
+
+/// A plan whose agent has a child that does not end by itself. It writes its number down.
+fn stubborn(sandbox: &Sandbox, name: &str, region: &str) -> String {
+    let pid = sandbox.root().join(format!("{name}.pid"));
+    format!(
+        r#"
+name = "{name}"
+
+[[task]]
+id = "{name}-works"
+region = "{region}"
+script = """
+run trap '' TERM; setsid sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; sleep 600
+complete never
+"""
+"#,
+        pid.display()
+    )
+}
+
+fn child(sandbox: &Sandbox, name: &str) -> String {
+    let file = sandbox.root().join(format!("{name}.pid"));
+    eventually("the agent has started a child", || fs::read_to_string(&file).ok())
+}
+
+#[track_caller]
+fn assert_gone(pid: &str) {
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is still there");
+}
+
+/// S4-125: the work of one worker ends at once, and nothing of it is left when the command returns.
+#[test]
+fn a_worker_is_stopped_with_everything_that_it_started() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&stubborn(&sandbox, "one", "core"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let pid = child(&sandbox, "one");
+    let stopped = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(0);
+    stopped
+        .says("worker-1 is stopped: task-1 is cancelled")
+        .says("1 agent ended, no process is left");
+    assert_gone(&pid);
+    assert_eq!(task_status(&sandbox, "one-works"), "cancelled");
+    sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6).notes("worker-1 is killed");
+}
+
+#[test]
+fn a_plan_and_a_task_are_stopped_by_their_names() {
+    let sandbox = sandbox();
+    for (name, region) in [("one", "core"), ("two", "ui")] {
+        let plan = sandbox.plan(&stubborn(&sandbox, name, region));
+        sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    }
+    let (first, second) = (child(&sandbox, "one"), child(&sandbox, "two"));
+    sandbox.pitcrew(&["stop", "plan", "one"]).expect(0).says("plan-1 is cancelled");
+    assert_gone(&first);
+    assert_eq!(task_status(&sandbox, "two-works"), "running", "the other plan goes on");
+    let stopped = sandbox.pitcrew(&["stop", "subtask", "task-2", "--json"]).expect(0).json();
+    assert_eq!(stopped["stopped"].as_array().map(Vec::len), Some(1), "{stopped}");
+    assert_gone(&second);
+    assert_eq!(plan_status(&sandbox, "plan-1"), "cancelled");
+}
+
+/// Everything stops and nothing starts again; the plans can go on.
+#[test]
+fn all_is_stopped_and_kept() {
+    let sandbox = sandbox();
+    for (name, region) in [("one", "core"), ("two", "ui")] {
+        let plan = sandbox.plan(&stubborn(&sandbox, name, region));
+        sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    }
+    let pids = ["one", "two"].map(|it| child(&sandbox, it));
+    let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
+    stopped.says("2 plans paused, 2 tasks cancelled; 2 agents ended, no process is left");
+    for pid in &pids {
+        assert_gone(pid);
+    }
+    for (name, plan) in [("one", "plan-1"), ("two", "plan-2")] {
+        assert_eq!(task_status(&sandbox, &format!("{name}-works")), "cancelled");
+        assert!(["paused", "failed"].contains(&plan_status(&sandbox, plan).as_str()));
+    }
+    sandbox.pitcrew(&["stop", "all"]).expect(0).says("no agent was running");
+}
+
+#[test]
+fn what_cannot_be_stopped_is_named() {
+    let sandbox = sandbox();
+    sandbox
+        .pitcrew(&["stop", "worker", "worker-9"])
+        .expect(2)
+        .notes("there is no worker `worker-9`");
+    sandbox.pitcrew(&["stop", "plan", "plan-9"]).expect(2).notes("there is no plan-9");
+    sandbox.pitcrew(&["stop", "plan"]).expect(2).notes("pitcrew stop plan plan-1");
+    sandbox.pitcrew(&["stop", "all", "plan-1"]).expect(2).notes("stops everything");
+    sandbox.pitcrew(&["stop", "planet"]).expect(2);
+    sandbox.pitcrew(&["stop", "all"]).expect(0).says("0 plans paused");
+    sandbox.pitcrew(&["stop"]).expect(0).says("has stopped");
+}

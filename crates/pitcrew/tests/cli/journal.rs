@@ -1,0 +1,74 @@
+//! What the journal tells: who did what, and all about a plan.
+
+use crate::support::*;
+use pitcrew_testkit::Sandbox;
+use serde_json::Value;
+
+const SECRET: &str = "hunter2-hunter2";
+
+/// A plan that ran, of somebody who wrote a password into it.
+fn ran() -> Sandbox {
+    let mut sandbox = sandbox();
+    sandbox.set("SHOP_API_KEY", SECRET);
+    let plan = TWO_COMMANDS.replace("echo 1 >", &format!("echo {SECRET} > /dev/null; echo 1 >"));
+    let plan = sandbox.plan(&plan);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox
+}
+
+/// S4-131: every operation with who, what, on whom and in which context.
+#[test]
+fn the_audit_tells_who_did_what() {
+    let sandbox = ran();
+    let audit = sandbox.pitcrew(&["audit"]).expect(0);
+    for words in [
+        "person       plan_created         plan-1 tidy up: created",
+        "orchestrator attempt_opened       task-1 first: attempt 1 by worker-1",
+        "worker-1     completion_claimed   task-1 first: says: done",
+        "orchestrator work_collected       task-2 second: changed 1 file",
+        "orchestrator integrated           task-2 second",
+    ] {
+        assert!(audit.stdout.contains(words), "{words}: {audit}");
+    }
+    assert!(!audit.stdout.contains(SECRET), "{audit}");
+    let persons = sandbox.pitcrew(&["audit", "--actor", "person", "--plan", "tidy up"]).expect(0);
+    assert!(persons.stdout.lines().count() > 0);
+    assert!(persons.stdout.lines().all(|it| it.contains(" person ")), "{persons}");
+    let claims = sandbox.pitcrew(&["audit", "--kind", "claimed", "--since", "1h", "--json"]);
+    let claims: Vec<Value> = lines(&claims.expect(0).stdout);
+    assert_eq!(claims.len(), 2, "{claims:?}");
+    assert_eq!(claims[0]["event"]["type"], "completion_claimed");
+    assert_eq!(
+        (&claims[0]["task"], &claims[0]["plan"]),
+        (&Value::from("task-1"), &Value::from("plan-1"))
+    );
+    let none = sandbox.pitcrew(&["audit", "--since", "2100-01-01"]).expect(0);
+    assert_eq!(none.stdout, "");
+    sandbox.pitcrew(&["audit", "--since", "soon"]).expect(2).notes("`soon` is no time");
+    sandbox.pitcrew(&["audit", "--actor", "me"]).expect(2).notes("worker-3");
+}
+
+/// S4-134: a plan can be handed to somebody who looks into it.
+#[test]
+fn a_plan_is_exported_without_its_secrets() {
+    let sandbox = ran();
+    let exported = sandbox.pitcrew(&["export", "plan-1", "--format", "json"]).expect(0);
+    assert!(!exported.stdout.contains(SECRET) && exported.stdout.contains("[redacted]"));
+    let exported = exported.json();
+    assert_eq!(exported["plan"]["status"], "completed");
+    assert_eq!(exported["tasks"].as_array().map(Vec::len), Some(2));
+    assert_eq!(exported["tasks"][0]["attempts"][0]["outcome"], "success");
+    assert!(exported["timeline"].as_array().is_some_and(|it| it.len() > 20), "{exported}");
+    let text = sandbox.pitcrew(&["export", "tidy up"]).expect(0);
+    assert!(!text.stdout.contains(SECRET), "{text}");
+    for words in
+        ["# plan-1 tidy up", "### task-2 second", "- attempt 1 by worker-1: success", "## Timeline"]
+    {
+        assert!(text.stdout.contains(words), "{words}: {text}");
+    }
+    sandbox.pitcrew(&["export", "plan-9"]).expect(2).notes("there is no plan-9");
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|it| serde_json::from_str(it).expect("a value a line")).collect()
+}
