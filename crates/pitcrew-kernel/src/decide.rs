@@ -3,7 +3,9 @@
 //! One file per command and per family of signals. What follows from the new state by standing
 //! rules is not here but in `settle`.
 
+mod authority;
 mod create_plan;
+mod add_task;
 mod order;
 mod decide_request;
 mod answer_question;
@@ -52,6 +54,7 @@ fn decide_command(
     input: &Input,
     command: &Command,
 ) -> Result<Vec<Event>, Rejection> {
+    authority::check(state, input.actor, command)?;
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
         Command::DecideRequest { request, verdict, reason } => {
@@ -61,6 +64,7 @@ fn decide_command(
             answer_question::decide(state, input.actor, *request, text)
         }
         Command::DeployTask { task } => deploy_task::decide(state, input.actor, *task),
+        Command::AddTask { plan, task } => add_task::decide(state, input.actor, *plan, task),
         Command::RetryTasks { tasks, freshness } => {
             retry_tasks::decide(state, input.actor, tasks, *freshness)
         }

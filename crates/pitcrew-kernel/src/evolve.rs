@@ -60,6 +60,7 @@ fn fold(state: &mut State, entry: &Entry) {
             task::moved(state, *task, *from, *to, reason);
         }
         Event::TaskDeployed { task, .. } => task::deployed(state, *task),
+        Event::TaskHeld { task, .. } => task::held(state, *task),
         Event::RetryGranted { task, freshness, .. } => {
             task::retry_granted(state, *task, *freshness);
         }
@@ -143,6 +144,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::BaseCheckAsked { .. }
         | Event::TaskMoved { .. }
         | Event::TaskDeployed { .. }
+        | Event::TaskHeld { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }
@@ -206,6 +208,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::PlanMoved { .. }
         | Event::TaskMoved { .. }
         | Event::TaskDeployed { .. }
+        | Event::TaskHeld { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }

@@ -49,6 +49,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::PlanMoved { .. }
         | Event::TaskMoved { .. }
         | Event::TaskDeployed { .. }
+        | Event::TaskHeld { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }

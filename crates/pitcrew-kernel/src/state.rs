@@ -107,6 +107,8 @@ pub struct Task {
     pub dependents: Vec<TaskId>,
     pub status: TaskStatus,
     pub deployed: bool,
+    /// Only a person may deploy it.
+    pub held: bool,
     /// Dependencies that are not completed yet.
     pub waiting_count: usize,
     /// Dependencies that ended without being completed, or are blocked themselves.

@@ -1,6 +1,6 @@
 //! Orders from outside: people and agents.
 
-use crate::{AttemptId, PlanId, PlanSpec, RequestId, SubtaskSpec, TaskId, TaskOutput};
+use crate::{AttemptId, PlanId, PlanSpec, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,11 @@ pub enum Command {
     },
     DeployTask {
         task: TaskId,
+    },
+    /// Adds a task to a plan that has not ended. `depends_on` names other tasks of that plan.
+    AddTask {
+        plan: PlanId,
+        task: Box<TaskSpec>,
     },
     /// Grants each of the tasks one more attempt.
     RetryTasks {

@@ -67,6 +67,11 @@ pub enum Event {
         task: TaskId,
         actor: Actor,
     },
+    /// Nobody but a person may deploy the task: what it runs was not in the plan that was approved.
+    TaskHeld {
+        task: TaskId,
+        actor: Actor,
+    },
     /// A person granted one more attempt.
     RetryGranted {
         task: TaskId,

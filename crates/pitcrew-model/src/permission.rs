@@ -12,6 +12,8 @@ pub enum Actor {
     Person,
     Orchestrator,
     Worker(WorkerId),
+    /// A person's own agent, from outside: it drives plans and decides nothing for the person.
+    Client,
 }
 
 impl fmt::Display for Actor {
@@ -20,6 +22,7 @@ impl fmt::Display for Actor {
             Self::Person => f.write_str("person"),
             Self::Orchestrator => f.write_str("orchestrator"),
             Self::Worker(worker) => worker.fmt(f),
+            Self::Client => f.write_str("client"),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Answers to commands that cannot be carried out. Nothing has changed when one is given.
 
 use crate::{
-    AttemptId, EffectId, LandingStatus, PlanId, PlanStatus, RepoPath, RequestId, RequestStatus,
-    SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace, limits,
+    Actor, AttemptId, EffectId, LandingStatus, PlanId, PlanStatus, RepoPath, RequestId,
+    RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace, limits,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,14 @@ pub enum Rejection {
     TaskTransition { task: TaskId, status: TaskStatus, wanted: TaskStatus },
     #[error("{task} cannot be deployed: it is {status}")]
     NotDeployable { task: TaskId, status: TaskStatus },
+    #[error("{plan} is {status}; a task can be added only before a plan has ended")]
+    NotExtendable { plan: PlanId, status: PlanStatus },
+    #[error(
+        "only a person may deploy {task}, which was added after the approval: `pitcrew deploy {task}`"
+    )]
+    NeedsPerson { task: TaskId },
+    #[error("{actor} may not do this: only a person can")]
+    NotForYou { actor: Actor },
     #[error("{task} is not deployable by hand: its plan deploys automatically")]
     DeploysItself { task: TaskId },
     #[error("{task} cannot be retried: it is {status}")]

@@ -83,7 +83,9 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
 /// Which part of the machine an event belongs to.
 fn part(event: &Event) -> String {
     match event {
-        Event::AttemptOpened { .. } | Event::TaskDeployed { .. } => "Orchestrator:deploy".into(),
+        Event::AttemptOpened { .. } | Event::TaskDeployed { .. } | Event::TaskHeld { .. } => {
+            "Orchestrator:deploy".into()
+        }
         Event::AgentStartAsked { worker }
         | Event::TurnOpened { worker, .. }
         | Event::StopAsked { worker }

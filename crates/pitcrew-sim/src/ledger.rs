@@ -154,6 +154,7 @@ impl Ledger {
                 self.task_moved(*task, *from, *to, reason);
             }
             Event::TaskDeployed { task, .. } => self.task(*task).deployed = true,
+            Event::TaskHeld { task, .. } => self.task(*task).deployed = false,
             Event::RetryGranted { task, .. } => self.task(*task).grant(),
             Event::AttemptOpened { attempt, task, worker, number, .. } => {
                 self.attempt_opened(*attempt, *task, *worker, *number);

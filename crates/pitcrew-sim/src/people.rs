@@ -20,7 +20,10 @@ impl World {
         };
         self.count_command(&command);
         self.last_command = Some(command.clone());
-        self.say(Actor::Person, InputBody::Command(command));
+        // A task that somebody else adds waits for the person.
+        let is_added = matches!(command, Command::AddTask { .. });
+        let actor = if is_added && dice.one_in(2) { Actor::Client } else { Actor::Person };
+        self.say(actor, InputBody::Command(command));
     }
 
     pub fn hand_in_plan(&mut self, dice: &mut Dice, tasks_max: u8) {
@@ -74,7 +77,7 @@ impl World {
         let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
         let freshness = if dice.one_in(3) { Freshness::Fresh } else { Freshness::Continue };
         let approval = if dice.one_in(2) { Approval::Given } else { Approval::Ask };
-        match dice.below(40) {
+        match dice.below(42) {
             0..12 => Command::DecideRequest { request, verdict, reason: None },
             12..17 => Command::AnswerQuestion { request, text: "answer".into() },
             17..20 => Command::DeployTask { task },
@@ -96,7 +99,11 @@ impl World {
                 let number = if dice.one_in(2) { None } else { Some(dice.small(4)) };
                 Command::RestoreTask { task, number }
             }
-            _ => Command::SetAgentsMax { count: dice.small(5) },
+            39 => Command::SetAgentsMax { count: dice.small(5) },
+            _ => {
+                let count = self.state().plan(plan).map_or(0, |it| it.tasks.len() as u64);
+                Command::AddTask { plan, task: Box::new(new_task(dice, count, count + 1)) }
+            }
         }
     }
 
@@ -133,6 +140,7 @@ impl World {
             | Command::DecideRequest { .. }
             | Command::AnswerQuestion { .. }
             | Command::DeployTask { .. }
+            | Command::AddTask { .. }
             | Command::ResumePlan { .. }
             | Command::CollectGarbage
             | Command::ApplySettings { .. }

@@ -159,6 +159,9 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NothingToPull { .. }
         | Rejection::ParentOver { .. }
         | Rejection::IsSubtask { .. }
+        | Rejection::NotExtendable { .. }
+        | Rejection::NeedsPerson { .. }
+        | Rejection::NotForYou { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,
     }
 }

@@ -16,9 +16,6 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     if tasks.len() > limits::TASKS_PER_PLAN_MAX {
         return Err(Rejection::TooManyTasks { count: tasks.len() });
     }
-    if let Some(task) = tasks.iter().find(|it| it.agent.backend.is_none()) {
-        return Err(Rejection::NoAgent { key: task.key.clone() });
-    }
     for task in tasks {
         check(task)?;
     }
@@ -56,6 +53,9 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
 
 /// The limits of one task, whichever door it came through.
 pub fn check(task: &TaskSpec) -> Result<(), Rejection> {
+    if task.agent.backend.is_none() {
+        return Err(Rejection::NoAgent { key: task.key.clone() });
+    }
     let needs_order = task.agent.backend.as_deref() == Some(BACKEND_COMMAND);
     let order_bytes = match &task.work {
         TaskWork::Prompt { .. } => 0,

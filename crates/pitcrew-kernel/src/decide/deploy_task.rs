@@ -14,5 +14,8 @@ pub fn decide(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, R
     if it.deployed {
         return Err(Rejection::DeploysItself { task });
     }
+    if it.held && actor != Actor::Person {
+        return Err(Rejection::NeedsPerson { task });
+    }
     Ok(vec![Event::TaskDeployed { task, actor }])
 }

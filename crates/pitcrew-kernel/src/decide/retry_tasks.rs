@@ -31,6 +31,9 @@ pub fn decide(
         if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
             return Err(Rejection::StillSaving { task: *task });
         }
+        if it.held && actor != Actor::Person {
+            return Err(Rejection::NeedsPerson { task: *task });
+        }
         plans.insert(it.plan);
         ended.insert(*task);
     }

@@ -19,7 +19,14 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
     owner.tasks.push(task);
     owner.open_count += 1;
     let deployed = owner.head.deploy == Deploy::Auto;
-    let row = Task { region_key, deployed, ..row(task, plan, spec, after) };
+    // One that joins later may depend on what has ended already.
+    let ended = |it: fn(TaskStatus) -> bool| {
+        after.iter().filter(|task| it(state.tasks[**task].status)).count()
+    };
+    let (waiting_count, blocking_count) =
+        (ended(|it| it != TaskStatus::Completed), ended(blocks_others));
+    let fresh = row(task, plan, spec, after);
+    let row = Task { region_key, deployed, waiting_count, blocking_count, ..fresh };
     state.tasks.push(task, row);
     for dependency in after {
         state.tasks.row(*dependency).dependents.push(task);
@@ -42,6 +49,7 @@ pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Tas
         dependents: Vec::new(),
         status: TaskStatus::Pending,
         deployed: false,
+        held: false,
         waiting_count: after.len(),
         blocking_count: 0,
         not_before: Timestamp(0),
@@ -137,14 +145,21 @@ fn tell_dependents(state: &mut State, task: TaskId, from: TaskStatus, to: TaskSt
 }
 
 pub fn deployed(state: &mut State, task: TaskId) {
-    state.tasks.row(task).deployed = true;
+    let row = state.tasks.row(task);
+    (row.deployed, row.held) = (true, false);
+    state.refresh_task(task);
+}
+
+pub fn held(state: &mut State, task: TaskId) {
+    let row = state.tasks.row(task);
+    (row.deployed, row.held) = (false, true);
     state.refresh_task(task);
 }
 
 pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
     let row = state.tasks.row(task);
     row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
-    row.deployed = true;
+    (row.deployed, row.held) = (true, false);
     if freshness == Freshness::Fresh {
         row.fresh = true;
     }

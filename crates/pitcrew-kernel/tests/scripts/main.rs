@@ -17,5 +17,6 @@ mod workers;
 mod permissions;
 mod pausing;
 mod cancelling;
+mod joining;
 mod landing;
 mod prompts;

@@ -67,6 +67,7 @@ fn commands() -> Vec<Command> {
         },
         Command::AwaitSubtasks { attempt: ATTEMPT, tasks: vec![TASK], timeout_ms: 60_000 },
         Command::PullSubtask { attempt: ATTEMPT, task: TASK },
+        Command::AddTask { plan: PLAN, task: Box::new(task_spec()) },
     ]
 }
 
@@ -99,5 +100,6 @@ golden!(
         SpawnSubtasks,
         AwaitSubtasks,
         PullSubtask,
+        AddTask,
     ]
 );

@@ -20,6 +20,7 @@ fn events() -> Vec<Event> {
         worker_events(),
         request_events(),
         subtask_events(),
+        vec![Event::TaskHeld { task: TASK, actor: Actor::Client }],
     ]
     .concat()
 }
@@ -263,6 +264,7 @@ golden!(
         ResultsHanded,
         OutputHanded,
         PullAsked,
+        TaskHeld,
     ]
 );
 

@@ -85,8 +85,8 @@ golden!(
     actors_are_stored_as_ever,
     Actor,
     "actor.ndjson",
-    vec![Actor::Person, Actor::Orchestrator, Actor::Worker(WORKER)],
-    [Person, Orchestrator, Worker]
+    vec![Actor::Person, Actor::Orchestrator, Actor::Worker(WORKER), Actor::Client],
+    [Person, Orchestrator, Worker, Client]
 );
 
 golden!(

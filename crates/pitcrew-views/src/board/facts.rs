@@ -75,6 +75,8 @@ pub(crate) struct Task {
     pub since: Timestamp,
     pub reason: Reason,
     pub deployed: bool,
+    /// It was added to a plan that was approved without it.
+    pub held: bool,
     pub retries_granted: u32,
     pub attempts: Vec<AttemptId>,
     pub kept: KeptStates,

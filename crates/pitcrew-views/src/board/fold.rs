@@ -38,6 +38,7 @@ impl Board {
             }
             Event::TaskMoved { task, to, reason, .. } => self.move_task(*task, *to, reason, at),
             Event::TaskDeployed { task, .. } => self.edit_task(*task, |it| it.deployed = true),
+            Event::TaskHeld { task, .. } => self.edit_task(*task, |it| it.held = true),
             Event::RetryGranted { task, .. } => self.edit_task(*task, Task::grant_retry),
             Event::AttemptOpened { .. } => self.open_attempt(entry),
             Event::AttemptEnded { attempt, outcome, failure } => {
@@ -287,6 +288,7 @@ impl Task {
             since: at,
             reason: Reason::Progress,
             deployed: false,
+            held: false,
             retries_granted: 0,
             attempts: Vec::new(),
             kept: KeptStates::default(),
@@ -295,6 +297,7 @@ impl Task {
 
     fn grant_retry(&mut self) {
         self.retries_granted = self.retries_granted.saturating_add(1);
+        self.deployed = true;
     }
 }
 

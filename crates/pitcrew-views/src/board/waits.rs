@@ -45,7 +45,8 @@ impl Board {
         if !waits.is_empty() {
             return format!("waits for {}", self.list(&waits));
         }
-        if plan.is_some_and(|it| it.head.deploy == Deploy::Manual) && !task.deployed {
+        let by_hand = task.held || plan.is_some_and(|it| it.head.deploy == Deploy::Manual);
+        if by_hand && !task.deployed {
             return format!("waits for `pitcrew deploy {id}`");
         }
         match task.not_before() {

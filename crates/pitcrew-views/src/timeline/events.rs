@@ -30,6 +30,10 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by(*actor, About::Task(*task), task_moved(board, (*from, *to), reason, entry.at))
         }
         Event::TaskDeployed { task, actor } => by(*actor, About::Task(*task), "deployed"),
+        Event::TaskHeld { task, actor } => {
+            let text = format!("added; waits for a person: `pitcrew deploy {task}`");
+            by(*actor, About::Task(*task), &text)
+        }
         Event::RetryGranted { task, freshness, actor } => {
             by(*actor, About::Task(*task), retry(*freshness))
         }

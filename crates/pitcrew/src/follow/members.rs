@@ -90,6 +90,7 @@ fn subject(event: &Event) -> Subject {
         | Event::LandingMoved { plan, .. } => Subject::Plan(*plan),
         Event::TaskMoved { task, .. }
         | Event::TaskDeployed { task, .. }
+        | Event::TaskHeld { task, .. }
         | Event::RetryGranted { task, .. }
         | Event::RestoreAsked { task, .. }
         | Event::AttemptOpened { task, .. } => Subject::Task(*task),

@@ -14,6 +14,14 @@ pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
     if let Some(command) = of_person(verb, rest, subject, words) {
         return (Actor::Person, InputBody::Command(command));
     }
+    if verb == "client" {
+        // An order of a person's, given by the person's own agent.
+        let (verb, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let (_, InputBody::Command(command)) = parse(script, verb, rest) else {
+            panic!("a client gives orders");
+        };
+        return (Actor::Client, InputBody::Command(command));
+    }
     if let Some(command) = of_worker(verb, subject, words) {
         return (Actor::Worker(WorkerId(1)), InputBody::Command(command));
     }
@@ -39,6 +47,7 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
         "deny" => Command::DecideRequest { request: id(subject), verdict: Verdict::Deny, reason },
         "answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         "deploy" => Command::DeployTask { task: id(subject) },
+        "add" => Command::AddTask { plan: id(subject), task: Box::new(plan::task(words)) },
         "retry" => {
             let fresh = rest.ends_with(" fresh");
             let freshness = if fresh { Freshness::Fresh } else { Freshness::Continue };
@@ -91,7 +100,10 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         }
         "ask" => note(NoteKind::Question),
         "tell" => note(NoteKind::Status),
+        "self-add" => Command::AddTask { plan: id(subject), task: Box::new(plan::task(words)) },
         // What no worker may do.
+        "self-cancel" => Command::CancelTask { task: id(subject) },
+        "self-land" => Command::LandPlan { plan: id(subject), approval: Approval::Given },
         "self-approve" => {
             Command::DecideRequest { request: id(subject), verdict: Verdict::Approve, reason: None }
         }

@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> CreatePlan {
     plan
 }
 
-fn task(text: &str) -> TaskSpec {
+pub fn task(text: &str) -> TaskSpec {
     let mut words = text.split_whitespace();
     let key = words.next().expect("a task has a name").to_owned();
     let mut task = TaskSpec {

@@ -66,6 +66,7 @@ pub fn event(event: &Event) -> String {
             format!("{task} {from} -> {to}{}", reason(why))
         }
         Event::TaskDeployed { task, .. } => format!("{task} deployed"),
+        Event::TaskHeld { task, .. } => format!("{task} waits for a person"),
         Event::RetryGranted { task, .. } => format!("{task} is granted one more attempt"),
         Event::AttemptOpened { attempt, task, number, start, base, .. } => {
             format!("{attempt} opened: {task} #{number} from {start}{}", of_base(start, base))

@@ -60,6 +60,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::BaseCheckAsked { .. }
         | Event::TaskMoved { .. }
         | Event::TaskDeployed { .. }
+        | Event::TaskHeld { .. }
         | Event::RetryGranted { .. }
         | Event::AttemptOpened { .. }
         | Event::BackendHeld { .. }

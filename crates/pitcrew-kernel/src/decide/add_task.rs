@@ -1,0 +1,83 @@
+//! A task joins a plan that has not ended.
+//!
+//! What a plan executes was approved by a person. Where somebody else adds to a plan that may run
+//! already, the new task waits until a person deploys it; where the plan waits for its approval, it is
+//! asked for anew, so that nobody approves what was not there when they looked.
+
+use super::create_plan;
+use crate::State;
+use alloc::{collections::BTreeSet, vec, vec::Vec};
+use pitcrew_model::{
+    Action, Actor, Event, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus,
+    Rule, TaskId, TaskSpec, builtin_rule, limits,
+};
+
+pub fn decide(
+    state: &State,
+    actor: Actor,
+    plan: PlanId,
+    spec: &TaskSpec,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.plan(plan)?;
+    let approved = match it.status {
+        PlanStatus::Draft | PlanStatus::AwaitingApproval => false,
+        PlanStatus::Active | PlanStatus::Paused => true,
+        PlanStatus::Clarifying
+        | PlanStatus::Decomposing
+        | PlanStatus::Completed
+        | PlanStatus::Partial
+        | PlanStatus::Failed
+        | PlanStatus::Cancelled => {
+            return Err(Rejection::NotExtendable { plan, status: it.status });
+        }
+    };
+    let count = it.tasks.len() + 1;
+    if count > limits::TASKS_PER_PLAN_MAX {
+        return Err(Rejection::TooManyTasks { count });
+    }
+    create_plan::check(spec)?;
+    let depends_on = dependencies(state, &it.tasks, spec)?;
+    let task = state.tasks.next_id();
+    let mut events = vec![Event::TaskAdded { plan, task, spec: spec.clone(), depends_on }];
+    let asks = builtin_rule(Action::PlanExecution) != Rule::AutoApprove;
+    if actor == Actor::Person || !asks {
+        return Ok(events);
+    }
+    if approved {
+        events.push(Event::TaskHeld { task, actor });
+    } else if let Some(request) = it.request {
+        events.extend(ask_again(state, actor, plan, request));
+    }
+    Ok(events)
+}
+
+fn ask_again(state: &State, actor: Actor, plan: PlanId, request: RequestId) -> [Event; 2] {
+    let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
+    let (kind, text) = (RequestKind::PlanExecution, Some("a task was added".into()));
+    let next = state.requests.next_id();
+    [
+        Event::RequestMoved { request, from, to, text, actor },
+        Event::RequestOpened { request: next, plan, task: None, worker: None, kind },
+    ]
+}
+
+/// The tasks of the plan that `depends_on` names. Nothing depends on a task that is not there yet,
+/// so that only the task itself could close a cycle.
+fn dependencies(
+    state: &State,
+    tasks: &[TaskId],
+    spec: &TaskSpec,
+) -> Result<Vec<TaskId>, Rejection> {
+    let key = &spec.key;
+    let find = |name: &str| tasks.iter().find(|it| state.tasks[**it].spec.key == name).copied();
+    if find(key).is_some() {
+        return Err(Rejection::DuplicateTask { key: key.clone() });
+    }
+    if spec.depends_on.contains(key) {
+        return Err(Rejection::Cycle { cycle: vec![key.clone(), key.clone()] });
+    }
+    let names: BTreeSet<&str> = spec.depends_on.iter().map(AsRef::as_ref).collect();
+    let stranger =
+        |missing: &str| Rejection::UnknownDependency { key: key.clone(), missing: missing.into() };
+    names.into_iter().map(|it| find(it).ok_or_else(|| stranger(it))).collect()
+}

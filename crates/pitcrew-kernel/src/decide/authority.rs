@@ -1,0 +1,88 @@
+//! Who may give which order. What an order leads to is decided elsewhere.
+
+use crate::State;
+use pitcrew_model::{Actor, Command, Rejection, TaskId, WorkerId};
+
+pub fn check(state: &State, actor: Actor, command: &Command) -> Result<(), Rejection> {
+    let allowed = match actor {
+        Actor::Person | Actor::Orchestrator => true,
+        Actor::Worker(worker) => return of_worker(state, worker, command),
+        Actor::Client => client(command),
+    };
+    if allowed { Ok(()) } else { Err(Rejection::NotForYou { actor }) }
+}
+
+/// A worker works, and hands in plans that a person decides about.
+fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), Rejection> {
+    match command {
+        Command::CompleteTask { .. }
+        | Command::Notify { .. }
+        | Command::CreatePlan(_)
+        | Command::AddTask { .. }
+        | Command::Once { .. }
+        | Command::SpawnSubtasks { .. }
+        | Command::AwaitSubtasks { .. }
+        | Command::PullSubtask { .. }
+        // Refused where they are decided: the words say which request it is.
+        | Command::DecideRequest { .. }
+        | Command::AnswerQuestion { .. } => Ok(()),
+        Command::CancelTask { task } => owns(state, worker, *task),
+        Command::RetryTasks { tasks, .. } => {
+            tasks.iter().try_for_each(|it| owns(state, worker, *it))
+        }
+        Command::DeployTask { .. }
+        | Command::AcceptTask { .. }
+        | Command::CancelPlan { .. }
+        | Command::PausePlan { .. }
+        | Command::ResumePlan { .. }
+        | Command::AbandonTask { .. }
+        | Command::AbandonPlan { .. }
+        | Command::RestoreTask { .. }
+        | Command::LandPlan { .. }
+        | Command::CollectGarbage
+        | Command::ApplySettings { .. }
+        | Command::SetAgentsMax { .. } => {
+            Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
+        }
+    }
+}
+
+/// A worker ends and repeats what it has handed out itself, and nothing else.
+fn owns(state: &State, worker: WorkerId, task: TaskId) -> Result<(), Rejection> {
+    let parent = state.parent_of(state.task(task)?);
+    if parent.is_some_and(|it| it.worker == worker) {
+        Ok(())
+    } else {
+        Err(Rejection::NotYourSubtask { task })
+    }
+}
+
+/// A person's own agent drives plans; what asks a person it cannot decide, and it gives up no work.
+fn client(command: &Command) -> bool {
+    match command {
+        Command::CreatePlan(_)
+        | Command::AddTask { .. }
+        | Command::DeployTask { .. }
+        | Command::RetryTasks { .. }
+        | Command::CancelTask { .. }
+        | Command::CancelPlan { .. }
+        | Command::PausePlan { .. }
+        | Command::ResumePlan { .. }
+        | Command::Once { .. } => true,
+        Command::DecideRequest { .. }
+        | Command::AnswerQuestion { .. }
+        | Command::AcceptTask { .. }
+        | Command::AbandonTask { .. }
+        | Command::AbandonPlan { .. }
+        | Command::RestoreTask { .. }
+        | Command::LandPlan { .. }
+        | Command::CollectGarbage
+        | Command::ApplySettings { .. }
+        | Command::SetAgentsMax { .. }
+        | Command::CompleteTask { .. }
+        | Command::Notify { .. }
+        | Command::SpawnSubtasks { .. }
+        | Command::AwaitSubtasks { .. }
+        | Command::PullSubtask { .. } => false,
+    }
+}

@@ -1,0 +1,174 @@
+//! Tasks that join a plan later, and orders that are not everybody's.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S1-023: a person adds to a plan that runs; what the task depends on has ended already.
+#[test]
+fn a_task_joins_a_plan_that_runs() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ work task-1
+            add plan-1 c after a
+            add plan-1 d after c,b
+            add plan-1 d
+            add plan-1 e after e
+            add plan-1 e after nobody
+            add plan-7 e
+        ",
+        &expect![[r#"
+            > add plan-1 c after a
+              task-3 = c after task-1
+              task-3 pending -> queued (dependencies are integrated)
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from merged-1
+              => prepare checkout attempt-3
+            > add plan-1 d after c,b
+              task-4 = d after task-2, task-3
+            > add plan-1 d
+              rejected: the plan has two tasks named `d`
+            > add plan-1 e after e
+              rejected: the tasks depend on each other in a cycle: e -> e
+            > add plan-1 e after nobody
+              rejected: task `e` depends on `nobody`, which the plan does not have
+            > add plan-7 e
+              rejected: there is no plan-7; `pitcrew status --all` lists the plans
+        "#]],
+    );
+}
+
+/// What somebody else than a person adds was in no plan that a person approved.
+#[test]
+fn a_task_that_an_agent_adds_waits_for_a_person() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            client add plan-1 b
+            self-add plan-1 c
+            client deploy task-2
+            ~ cancel task-3
+            client retry task-3
+            deploy task-2
+            retry task-3
+        ",
+        &expect![[r#"
+            > client add plan-1 b
+              task-2 = b
+              task-2 waits for a person
+            > self-add plan-1 c
+              task-3 = c
+              task-3 waits for a person
+            > client deploy task-2
+              rejected: only a person may deploy task-2, which was added after the approval: `pitcrew deploy task-2`
+            > client retry task-3
+              rejected: only a person may deploy task-3, which was added after the approval: `pitcrew deploy task-3`
+            > deploy task-2
+              task-2 deployed
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2
+            > retry task-3
+              task-3 is granted one more attempt
+              task-3 cancelled -> pending (a person asked for a retry)
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3
+        "#]],
+    );
+}
+
+/// Nobody approves what was not there when they looked.
+#[test]
+fn a_plan_that_grows_is_asked_for_anew() {
+    check(
+        "
+            ~ plan demo ask | a
+            client add plan-1 b after a
+            approve request-1
+            add plan-1 c
+            approve request-2
+            ~ cancel plan-1
+            client add plan-1 d
+        ",
+        &expect![[r#"
+            > client add plan-1 b after a
+              task-2 = b after task-1
+              request-1 at_user -> withdrawn (a task was added)
+              request-2: may the plan run?
+            > approve request-1
+              rejected: request-1 is withdrawn already
+            > add plan-1 c
+              task-3 = c
+            > approve request-2
+              request-2 at_user -> approved
+              plan-1 awaiting_approval -> active (approved)
+              => prepare plan-1
+            > client add plan-1 d
+              rejected: plan-1 is cancelled; a task can be added only before a plan has ended
+        "#]],
+    );
+}
+
+/// A task that depends on one that has failed is blocked from the start.
+#[test]
+fn a_task_that_joins_behind_a_failed_one_is_blocked() {
+    check(
+        "
+            ~ plan demo | a attempts=1 | b
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            ~ fail-start worker-1 missing claude
+            show board
+            add plan-1 c after a
+            show board
+        ",
+        &expect![[r#"
+            > show board
+              plan-1 active | task-1 failed, task-2 starting
+            > add plan-1 c after a
+              task-3 = c after task-1
+              task-3 pending -> blocked (task-1 is failed)
+            > show board
+              plan-1 active | task-1 failed, task-2 starting, task-3 blocked
+        "#]],
+    );
+}
+
+#[test]
+fn who_drives_decides_nothing() {
+    check(
+        "
+            ~ plan demo ask | a
+            client approve request-1
+            client land plan-1
+            client gc
+            client slots 9
+            self-cancel task-1
+            self-land plan-1
+            client cancel plan-1
+        ",
+        &expect![[r#"
+            > client approve request-1
+              rejected: client may not do this: only a person can
+            > client land plan-1
+              rejected: client may not do this: only a person can
+            > client gc
+              rejected: client may not do this: only a person can
+            > client slots 9
+              rejected: client may not do this: only a person can
+            > self-cancel task-1
+              rejected: subtask-1 is no sub-task of yours
+            > self-land plan-1
+              rejected: worker-1 may not do this: only a person can
+            > client cancel plan-1
+              request-1 at_user -> withdrawn
+              plan-1 awaiting_approval -> cancelled (cancelled)
+              task-1 pending -> cancelled (cancelled)
+        "#]],
+    );
+}
