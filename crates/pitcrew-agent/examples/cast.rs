@@ -1,7 +1,9 @@
 //! The processes of a real session, in one program: the tests start it as shim, agent and MCP server.
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
-use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve_stdio};
+use pitcrew_mcp::{
+    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve_stdio, visible,
+};
 use serde_json::{Value, json};
 use std::{
     fs::OpenOptions,
@@ -58,6 +60,10 @@ fn model(setup: &Value) -> ModelSetup {
 struct Log(PathBuf);
 
 impl Orchestrator for Log {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        visible(Role::Worker { spawning: Spawning::Refused })
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         let call = ToolCall::parse(tool, &arguments)
             .map_err(|mistake| ToolRefusal::new(mistake.to_string()))?;

@@ -14,6 +14,7 @@ mod command;
 mod stream;
 mod work;
 mod tool;
+mod mcp;
 mod garbage;
 
 pub use auth::{ParseTokenError, Token};
@@ -21,7 +22,8 @@ pub use command::{Accepted, Created, Refused};
 pub use garbage::{DroppableSnapshots, GarbagePreview, KeptCheckout, RemovableCheckout};
 pub use health::{API_VERSION, Health, ShuttingDown, Tier, VersionMismatch};
 pub use known::Known;
+pub use mcp::{McpAddress, McpAsked};
 pub use problem::{Problem, ProblemCode};
 pub use stream::{EventLine, EventStreamLine, LogFact, LogLine, LogSource, LogStreamLine};
-pub use tool::ToolAnswer;
+pub use tool::{ToolAnswer, ToolNames};
 pub use work::{Diff, FileStat, PlanReview, SnapshotRow, TaskDiff, TaskPath, TaskSnapshots};

@@ -13,7 +13,11 @@ pub const TASK_DIFF: &str = "/v1/tasks/{id}/diff";
 pub const TASK_PATH: &str = "/v1/tasks/{id}/path";
 pub const TASK_SNAPSHOTS: &str = "/v1/tasks/{id}/snapshots";
 pub const PLAN_REVIEW: &str = "/v1/plans/{id}/review";
+pub const TOOLS: &str = "/v1/tools";
 pub const TOOL: &str = "/v1/tools/{name}";
+pub const MCP_OPEN: &str = "/v1/mcp";
+/// On the loopback, where nothing else is.
+pub const MCP: &str = "/mcp";
 pub const SHUTDOWN: &str = "/v1/shutdown";
 pub const GARBAGE: &str = "/v1/gc";
 

@@ -2,20 +2,35 @@
 //! arguments as the body.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// What the agent is told. A tool that failed is an answer too, so that the agent can do better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolAnswer {
     pub is_error: bool,
     pub text: String,
+    /// The same for a program.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub structured: Map<String, Value>,
+}
+
+/// The answer to `GET /v1/tools`: the tools that the caller is shown, by their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolNames {
+    pub names: Vec<String>,
 }
 
 impl ToolAnswer {
     pub fn told(text: impl Into<String>) -> Self {
-        Self { is_error: false, text: text.into() }
+        Self { is_error: false, text: text.into(), structured: Map::new() }
     }
 
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { is_error: true, text: text.into() }
+        Self { is_error: true, text: text.into(), structured: Map::new() }
+    }
+
+    #[must_use]
+    pub fn with(self, structured: Map<String, Value>) -> Self {
+        Self { structured, ..self }
     }
 }

@@ -1,78 +1,127 @@
-//! The tools by name: what a model reads before it calls one.
+//! The tools by name: what a model reads before it calls one, and who is shown which.
+//!
+//! One file for each family. A tool has one name; every other spelling of it is taken silently.
 
-use serde_json::{Value, json};
+mod orchestrator;
+mod a2a;
+mod schema;
 
-/// Ends a worker's task.
-pub const COMPLETE_TASK: &str = "orchestrator_complete_task";
-/// Tells or asks something.
-pub const NOTIFY_ORCHESTRATOR: &str = "a2a_notify_orchestrator";
+pub use a2a::{
+    AWAIT_SUBTASKS, DECIDE_PERMISSIONS, GET_SUBTASK_RESULTS, LIST_AGENTS, NOTIFY_ORCHESTRATOR,
+    PULL_SUBTASK_CHANGES, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE,
+};
+pub use orchestrator::{
+    ADD_PLAN_TASK, CANCEL_TASK, COMPLETE_TASK, DEPLOY_TASK, LIST_WORKERS, RETRY_TASK, SAVE_PLAN,
+};
+
+use serde_json::Value;
 
 /// A tool as it is offered.
+#[derive(Clone, Debug)]
 pub struct ToolInfo {
     pub name: &'static str,
     pub title: &'static str,
     pub description: &'static str,
+    /// Whether a call changes anything.
+    pub changes: Changes,
+    pub audience: Audience,
     /// JSON schema of the arguments; always an object.
     pub input: Value,
+    /// JSON schema of the structured result; always an object.
+    pub output: Value,
+    /// Arguments that can be sent as they are.
+    pub example: &'static str,
 }
 
-/// Every tool of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    Nothing,
+    /// Adds to what is there.
+    Adds,
+    /// Ends or discards something.
+    Ends,
+}
+
+/// Whom a tool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    Everybody,
+    /// Whoever works on a task or a sub-task.
+    Workers,
+    /// Whoever may hand in plans: workers of a plan, and outside clients.
+    Planners,
+    /// Those who may spawn sub-tasks.
+    Parents,
+    /// Parents, and outside clients.
+    Drivers,
+    Subtasks,
+    Clients,
+}
+
+/// Who is calling, as far as it matters for what is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The worker of a plan's task.
+    Worker { spawning: Spawning },
+    /// The worker of a sub-task.
+    Subtask { spawning: Spawning },
+    /// A person's own agent, from outside.
+    Client { spawning: Spawning },
+}
+
+/// Whether depth and permissions leave room for sub-tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spawning {
+    Allowed,
+    Refused,
+}
+
+/// Every tool there is.
 pub fn tools() -> Vec<ToolInfo> {
-    vec![
-        ToolInfo {
-            name: COMPLETE_TASK,
-            title: "Complete the task",
-            description: "Report that your task has ended. Call this exactly once, when the work \
-                is finished or when you are sure that it cannot be finished; a turn that ends \
-                without this call does not count as completion. After the call make no further \
-                changes and end your turn. Your work is then checked and integrated for you: you \
-                need not commit.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "summary": {
-                        "type": "string",
-                        "minLength": 1,
-                        "description": "What was done and what a reviewer should know, in a few sentences. It becomes the commit message: begin with one short line."
-                    },
-                    "outcome": {
-                        "type": "string",
-                        "enum": ["success", "partial", "failed"],
-                        "default": "success",
-                        "description": "success: everything that was asked is done. partial: some of it is done; say in the summary what is missing. failed: it cannot be done; say why."
-                    }
-                },
-                "required": ["summary"]
-            }),
-        },
-        ToolInfo {
-            name: NOTIFY_ORCHESTRATOR,
-            title: "Tell or ask the orchestrator",
-            description: "Send a status note, or ask a person a question. A status note needs no \
-                answer: go on working. After a question end your turn: the answer arrives as your \
-                next prompt. Ask only what you cannot find out yourself.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "kind": {
-                        "type": "string",
-                        "enum": ["status", "question"],
-                        "description": "status: for information. question: you need an answer before you can go on."
-                    },
-                    "message": {
-                        "type": "string",
-                        "minLength": 1,
-                        "description": "The note or the question, complete in itself: the reader does not see your conversation."
-                    }
-                },
-                "required": ["kind", "message"]
-            }),
-        },
-    ]
+    [orchestrator::tools(), a2a::tools()].concat()
+}
+
+/// The tools that a caller is shown. The only place that says so.
+pub fn visible(role: Role) -> Vec<ToolInfo> {
+    tools().into_iter().filter(|it| is_for(it.audience, role)).collect()
+}
+
+fn is_for(audience: Audience, role: Role) -> bool {
+    let (Role::Worker { spawning } | Role::Subtask { spawning } | Role::Client { spawning }) = role;
+    let (is_subtask, is_client) = match role {
+        Role::Worker { .. } => (false, false),
+        Role::Subtask { .. } => (true, false),
+        Role::Client { .. } => (false, true),
+    };
+    let spawns = spawning == Spawning::Allowed;
+    match audience {
+        Audience::Everybody => true,
+        Audience::Workers => !is_client,
+        Audience::Planners => !is_subtask,
+        Audience::Parents => spawns,
+        Audience::Drivers => spawns || is_client,
+        Audience::Subtasks => is_subtask,
+        Audience::Clients => is_client,
+    }
 }
 
 /// What agents put before the name of a tool: that of their own surface, or of our server.
 const SURFACES: &[&str] = &["mcppitcrew", "copilot", "pitcrew"];
+/// The families, which callers leave out.
+const FAMILIES: &[&str] = &["orchestrator", "a2a"];
+
+/// Names that others have for a tool, as letters.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("createplan", SAVE_PLAN),
+    ("addtask", ADD_PLAN_TASK),
+    ("listtasks", LIST_WORKERS),
+    ("spawnsubtasks", SPAWN_PARALLEL_SUBTASKS),
+    ("awaitsubtask", AWAIT_SUBTASKS),
+    ("getsubtaskresult", GET_SUBTASK_RESULTS),
+    ("completesubtask", SUBTASK_COMPLETE),
+    ("pullsubtask", PULL_SUBTASK_CHANGES),
+    ("decidepermission", DECIDE_PERMISSIONS),
+];
 
 /// The one name of a tool, however its call spells it: `orchestrator_completeTask`,
 /// `copilot_orchestratorCompleteTask`, `mcp__pitcrew__orchestrator_complete_task` and the name
@@ -80,11 +129,15 @@ const SURFACES: &[&str] = &["mcppitcrew", "copilot", "pitcrew"];
 pub fn canonical_name(spelling: &str) -> Option<&'static str> {
     let letters = letters(spelling);
     let surface = SURFACES.iter().find_map(|it| letters.strip_prefix(it));
-    match surface.unwrap_or(&letters) {
-        "orchestratorcompletetask" | "completetask" => Some(COMPLETE_TASK),
-        "a2anotifyorchestrator" | "notifyorchestrator" => Some(NOTIFY_ORCHESTRATOR),
-        _ => None,
-    }
+    let rest = surface.unwrap_or(&letters);
+    let rest = FAMILIES.iter().find_map(|it| rest.strip_prefix(it)).unwrap_or(rest);
+    let short = |name: &str| {
+        let name = self::letters(name);
+        FAMILIES.iter().find_map(|it| name.strip_prefix(it)).map(str::to_owned)
+    };
+    let names = orchestrator::NAMES.iter().chain(a2a::NAMES);
+    let known = names.copied().find(|it| short(it).as_deref() == Some(rest));
+    known.or_else(|| OTHER_NAMES.iter().find(|it| it.0 == rest).map(|it| it.1))
 }
 
 /// Letters and digits in lower case: what all spellings of a name have in common.
@@ -93,29 +146,4 @@ pub(crate) fn letters(spelling: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// S1-029, S1-030: one canonical name, and whoever learned another one gets there too.
-    #[test]
-    fn every_tool_has_one_name_and_many_spellings() {
-        for spelling in [
-            "orchestrator_complete_task",
-            "orchestrator_completeTask",
-            "orchestrator-complete-task",
-            "completeTask",
-            "copilot_orchestratorCompleteTask",
-            "mcp__pitcrew__orchestrator_complete_task",
-        ] {
-            assert_eq!(canonical_name(spelling), Some(COMPLETE_TASK), "{spelling}");
-        }
-        assert_eq!(canonical_name("a2a_notifyOrchestrator"), Some(NOTIFY_ORCHESTRATOR));
-        assert_eq!(canonical_name("orchestrator_complete"), None);
-        for tool in tools() {
-            assert_eq!(canonical_name(tool.name), Some(tool.name));
-            assert_eq!(tool.input["type"], "object", "{}", tool.name);
-        }
-        let names: Vec<&str> = tools().iter().map(|it| it.name).collect();
-        assert_eq!(names, pitcrew_model::ORCHESTRATOR_TOOLS, "no person is asked about these");
-    }
-}
+mod tests;

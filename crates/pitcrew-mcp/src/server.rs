@@ -1,22 +1,40 @@
 //! The MCP server: the only place that names the MCP library on the serving side.
 
-use crate::{ToolAnswer, ToolRefusal, catalogue};
+mod http;
+
+pub use http::{HttpOptions, serve_http};
+
+use crate::{
+    ToolAnswer, ToolRefusal,
+    catalogue::{self, Changes, ToolInfo},
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-        Tool,
+        JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
 use serde_json::Value;
-use std::future::Future;
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::{Instant, interval_at},
+};
+
+/// A call that is held says so this often to clients that want to hear of it. Many give up on a
+/// silent call after a minute.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// Where calls go. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
-    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them.
+    /// The tools that the caller is shown.
+    fn visible(&self) -> impl Future<Output = Vec<ToolInfo>> + Send;
+
+    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. Takes as
+    /// long as it takes.
     fn call(
         &self,
         tool: &str,
@@ -58,10 +76,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
-            .with_instructions(
-                "Call orchestrator_complete_task exactly once, at the end of your task. Call \
-                 a2a_notify_orchestrator to report status or to ask a person.",
-            )
+            .with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(
@@ -69,19 +84,21 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(catalogue::tools().into_iter().map(offered).collect()))
+        let visible = self.orchestrator.visible().await;
+        Ok(ListToolsResult::with_all_items(visible.into_iter().map(offered).collect()))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // A name that nobody knows goes on too: the orchestrator's refusal reaches the model,
         // while clients show a protocol error to nobody.
         let tool = catalogue::canonical_name(&request.name).unwrap_or(&request.name);
-        let result = match self.orchestrator.call(tool, arguments).await {
+        let called = self.orchestrator.call(tool, arguments);
+        let result = match told_of_progress(called, &context).await {
             Ok(ToolAnswer { text, structured }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(Value::Object(structured));
@@ -93,12 +110,50 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     }
 }
 
-fn offered(tool: catalogue::ToolInfo) -> Tool {
-    let schema: JsonObject = match tool.input {
+const INSTRUCTIONS: &str = "Pitcrew runs a crew of coding agents on one git repository. A worker \
+    ends its task with exactly one call of the tool for that, orchestrator_complete_task or \
+    a2a_subtask_complete. a2a_notify_orchestrator reports status or asks a question. \
+    orchestrator_list_workers shows what is going on.";
+
+/// Waits for the call. A client that gave a token for it hears meanwhile that it goes on.
+async fn told_of_progress<T>(
+    call: impl Future<Output = T>,
+    context: &RequestContext<RoleServer>,
+) -> T {
+    let mut call = pin!(call);
+    let Some(token) = context.meta.get_progress_token() else { return call.await };
+    let mut ticks = interval_at(Instant::now() + PROGRESS_EVERY, PROGRESS_EVERY);
+    let mut count = 0.0;
+    loop {
+        tokio::select! {
+            answer = &mut call => return answer,
+            _ = ticks.tick() => {
+                count += 1.0;
+                let progress = ProgressNotificationParam::new(token.clone(), count)
+                    .with_message("still waiting");
+                // A client that is gone is not told; the call ends with its connection.
+                context.peer.notify_progress(progress).await.ok();
+            }
+        }
+    }
+}
+
+fn offered(tool: ToolInfo) -> Tool {
+    let annotations = ToolAnnotations::with_title(tool.title)
+        .read_only(tool.changes == Changes::Nothing)
+        .destructive(tool.changes == Changes::Ends)
+        .open_world(false);
+    Tool::new(tool.name, tool.description, object(tool.input))
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::new(object(tool.output)))
+        .with_annotations(annotations)
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
         Value::Object(schema) => schema,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             unreachable!("the catalogue holds objects: its test says so")
         }
-    };
-    Tool::new(tool.name, tool.description, schema).with_title(tool.title)
+    }
 }

@@ -1,6 +1,8 @@
 //! Whatever an agent sends to the tools: it is told what is wrong, and the session goes on or ends.
 
-use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve};
+use pitcrew_mcp::{
+    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve, visible,
+};
 use pitcrew_model::limits;
 use pitcrew_testkit::corpus;
 use serde_json::Value;
@@ -18,9 +20,11 @@ fn any_call_is_read_or_told_what_to_send() {
         match ToolCall::parse(name, &call["arguments"]) {
             Ok(call) => {
                 assert!(!call.acknowledgement().text.is_empty());
-                let (ToolCall::CompleteTask { summary: said, .. }
-                | ToolCall::Notify { message: said, .. }) = call;
-                assert!(!said.trim().is_empty() && said.len() <= limits::SUMMARY_BYTES_MAX);
+                if let ToolCall::Complete { summary: said, .. }
+                | ToolCall::Notify { message: said, .. } = call
+                {
+                    assert!(!said.trim().is_empty() && said.len() <= limits::SUMMARY_BYTES_MAX);
+                }
             }
             Err(error) => {
                 let message = error.to_string();
@@ -33,6 +37,10 @@ fn any_call_is_read_or_told_what_to_send() {
 struct Listener;
 
 impl Orchestrator for Listener {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        visible(Role::Worker { spawning: Spawning::Refused })
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         match ToolCall::parse(tool, &arguments) {
             Ok(call) => Ok(call.acknowledgement()),

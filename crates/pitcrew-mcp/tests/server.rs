@@ -1,6 +1,8 @@
 //! The tools over MCP, with the official client on the other end of a pipe.
 
-use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolCall, ToolRefusal, serve};
+use pitcrew_mcp::{
+    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve, visible,
+};
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, RoleClient,
     model::{CallToolRequestParams, ProtocolVersion},
@@ -12,6 +14,10 @@ use serde_json::{Value, json};
 struct Reads;
 
 impl Orchestrator for Reads {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        visible(Role::Worker { spawning: Spawning::Refused })
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         match ToolCall::parse(tool, &arguments) {
             Ok(call) => Ok(call.acknowledgement()),
@@ -52,7 +58,15 @@ async fn both_eras_can_complete_and_ask() {
         let client = client(lifecycle.clone()).await;
         let tools = client.list_all_tools().await.expect("tools");
         let names: Vec<&str> = tools.iter().map(|it| it.name.as_ref()).collect();
-        assert_eq!(names, ["orchestrator_complete_task", "a2a_notify_orchestrator"]);
+        let shown = [
+            "orchestrator_save_plan",
+            "orchestrator_add_plan_task",
+            "orchestrator_list_workers",
+            "orchestrator_complete_task",
+            "a2a_notify_orchestrator",
+        ];
+        assert_eq!(names, shown);
+        assert!(tools.iter().all(|it| it.output_schema.is_some() && it.annotations.is_some()));
         assert!(tools.iter().all(|it| it.description.is_some()), "{lifecycle:?}");
 
         let (refused, text, structured) =

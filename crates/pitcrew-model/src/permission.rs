@@ -91,7 +91,24 @@ pub enum RequestKind {
 }
 
 /// The tools that the orchestrator gives to its workers.
-pub const ORCHESTRATOR_TOOLS: &[&str] = &["orchestrator_complete_task", "a2a_notify_orchestrator"];
+pub const ORCHESTRATOR_TOOLS: &[&str] = &[
+    "orchestrator_save_plan",
+    "orchestrator_add_plan_task",
+    "orchestrator_list_workers",
+    "orchestrator_deploy_task",
+    "orchestrator_complete_task",
+    "orchestrator_cancel_task",
+    "orchestrator_retry_task",
+    "a2a_list_agents",
+    "a2a_spawn_subtask",
+    "a2a_spawn_parallel_subtasks",
+    "a2a_await_subtasks",
+    "a2a_get_subtask_results",
+    "a2a_subtask_complete",
+    "a2a_pull_subtask_changes",
+    "a2a_decide_permissions",
+    "a2a_notify_orchestrator",
+];
 /// The `kind` of their calls, and of commands that do nothing but such a call.
 pub const ORCHESTRATOR_TOOL_KIND: &str = "orchestrator";
 

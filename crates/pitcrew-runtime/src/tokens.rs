@@ -26,10 +26,23 @@ impl Tokens {
 
     /// The token of one attempt. Derived, so that it is the same after a restart.
     pub fn worker(&self, attempt: AttemptId) -> String {
+        self.derived("worker", &attempt.to_string())
+    }
+
+    /// The token of the person's own agents, which may call tools and decide nothing.
+    pub fn client(&self) -> String {
+        self.derived("client", "")
+    }
+
+    pub fn is_client(&self, token: &str) -> bool {
+        same(token, &self.client())
+    }
+
+    fn derived(&self, whose: &str, which: &str) -> String {
         let digest = Sha256::new()
-            .chain_update(b"pitcrew worker\n")
+            .chain_update(format!("pitcrew {whose}\n"))
             .chain_update(self.person.as_bytes())
-            .chain_update(attempt.to_string().as_bytes())
+            .chain_update(which.as_bytes())
             .finalize();
         digest.iter().map(|it| format!("{it:02x}")).collect::<Vec<_>>().concat()
     }
@@ -63,5 +76,7 @@ mod tests {
         assert_eq!(tokens.find(&one, [AttemptId(2), AttemptId(1)].into_iter()), Some(AttemptId(1)));
         assert_eq!(tokens.find(&one, [AttemptId(2)].into_iter()), None);
         assert!(!tokens.is_person(&one) && tokens.is_person(&"ab".repeat(32)));
+        let client = tokens.client();
+        assert!(tokens.is_client(&client) && !tokens.is_person(&client) && !tokens.is_client(&one));
     }
 }

@@ -1,19 +1,15 @@
 //! Who is asking. Rights come from the token, never from what a request says of itself.
 
-use crate::{answer::Failed, serve::Doors};
+use crate::{answer::Failed, serve::Doors, tools::Caller};
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, request::Parts},
 };
 use pitcrew_api::{ProblemCode, Token};
-use pitcrew_model::AttemptId;
 use std::sync::Arc;
 
 /// The person who owns the workspace.
 pub struct Person;
-
-/// The worker of one attempt, while it is at work.
-pub struct WorkerOf(pub AttemptId);
 
 impl FromRequestParts<Arc<Doors>> for Person {
     type Rejection = Failed;
@@ -23,26 +19,40 @@ impl FromRequestParts<Arc<Doors>> for Person {
         if doors.tokens.is_person(token.reveal()) {
             return Ok(Self);
         }
-        Err(match doors.worker_of(&token) {
-            Some(_) => forbidden("a worker may only call its tools"),
-            None => unauthorized("this token is nobody's"),
+        let is_client = doors.tokens.is_client(token.reveal());
+        Err(if is_client || doors.worker_of(&token).is_some() {
+            forbidden("a worker or client may only call its tools")
+        } else {
+            unauthorized("this token is nobody's")
         })
     }
 }
 
-impl FromRequestParts<Arc<Doors>> for WorkerOf {
+impl FromRequestParts<Arc<Doors>> for Caller {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
-        let token = bearer(&parts.headers)?;
-        match doors.worker_of(&token) {
-            Some(attempt) => Ok(Self(attempt)),
-            None if doors.tokens.is_person(token.reveal()) => {
-                Err(forbidden("tools are for workers, and this is the workspace's own token"))
-            }
-            None => Err(unauthorized("this token belongs to no worker that is at work")),
-        }
+        caller(&parts.headers, doors)
     }
+}
+
+/// Whoever may call tools: a worker while it is at work, or a person's own agent.
+pub fn caller(headers: &HeaderMap, doors: &Doors) -> Result<Caller, Failed> {
+    let token = bearer(headers)?;
+    if let Some(attempt) = doors.worker_of(&token) {
+        let views = doors.orchestrator.handle().views();
+        let worker = views.board.attempt(attempt).map(|it| it.worker);
+        let gone = || Failed::new(ProblemCode::NotFound, format!("{attempt} has no worker"));
+        return Ok(Caller::Worker { attempt, worker: worker.ok_or_else(gone)? });
+    }
+    if doors.tokens.is_client(token.reveal()) {
+        return Ok(Caller::Client);
+    }
+    Err(if doors.tokens.is_person(token.reveal()) {
+        forbidden("tools are for workers and clients, and this is the workspace's own token")
+    } else {
+        unauthorized("this token belongs to no worker that is at work")
+    })
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Token, Failed> {

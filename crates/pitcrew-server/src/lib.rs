@@ -8,7 +8,10 @@ mod auth;
 mod answer;
 mod extract;
 mod streams;
+mod tools;
+mod loopback;
 mod routes;
 mod serve;
 
 pub use serve::{Serve, serve};
+pub use tools::{AgentRow, Desk, ReadPlan};

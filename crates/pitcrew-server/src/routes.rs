@@ -7,6 +7,7 @@ mod events;
 mod tasks;
 mod plans;
 mod tools;
+mod mcp;
 mod garbage;
 
 use crate::{answer::Failed, serve::Doors};
@@ -39,7 +40,9 @@ pub fn router(doors: Arc<Doors>) -> Router {
         .route(paths::TASK_PATH, get(tasks::path))
         .route(paths::TASK_SNAPSHOTS, get(tasks::snapshots))
         .route(paths::PLAN_REVIEW, get(plans::review))
+        .route(paths::TOOLS, get(tools::list))
         .route(paths::TOOL, post(tools::call).layer(DefaultBodyLimit::max(TOOL_BODY_BYTES_MAX)))
+        .route(paths::MCP_OPEN, post(mcp::open))
         .route(paths::GARBAGE, get(garbage::preview))
         .route(paths::SHUTDOWN, post(health::shutdown))
         .fallback(unknown)

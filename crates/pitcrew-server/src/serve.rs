@@ -1,6 +1,6 @@
 //! Opening the doors and closing them.
 
-use crate::{idle::Clients, routes};
+use crate::{idle::Clients, routes, tools::Desk};
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
 pub use pitcrew_runtime::now;
@@ -31,6 +31,7 @@ pub struct Serve {
     pub workspace: String,
     /// End after so long without a client, a worker or anything due.
     pub idle: Option<Duration>,
+    pub desk: Arc<dyn Desk>,
 }
 
 /// What the routes share.
@@ -40,6 +41,9 @@ pub struct Doors {
     pub workspace: String,
     pub started_at: Timestamp,
     pub clients: Clients,
+    pub desk: Arc<dyn Desk>,
+    /// The port on which tools are served over HTTP, once somebody asked for it.
+    pub loopback: tokio::sync::Mutex<Option<u16>>,
     /// True from the moment nobody is let in any more: streams end then.
     pub closing: watch::Sender<bool>,
 }
@@ -72,6 +76,8 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
         workspace: serve.workspace,
         started_at: now(),
         clients: Clients::default(),
+        desk: serve.desk,
+        loopback: tokio::sync::Mutex::default(),
         closing: watch::Sender::new(false),
     });
     let served = let_in(&doors, &serve.socket, serve.idle, ready).await;

@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,

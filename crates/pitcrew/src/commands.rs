@@ -34,7 +34,8 @@ mod completions;
 mod agent;
 mod mcp;
 mod tool;
-mod worker_door;
+mod tool_door;
+mod desk;
 mod say;
 
 use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
@@ -94,7 +95,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Config(args) => config::run(args.command, output),
         Commands::Completions(args) => completions::run(&args, output),
         Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
-        Commands::Mcp => wait_for(mcp::run()),
+        Commands::Mcp(args) => wait_for(mcp::run(args, output)),
         Commands::Tool(args) => wait_for(tool::run(args, output)),
         Commands::Shim { .. } => unreachable!("it was started before"),
     }

@@ -6,11 +6,49 @@ use super::named::Named;
 use crate::schema::{ContentBlock, ToolCall, ToolCallContent, ToolKind};
 use pitcrew_model::ORCHESTRATOR_TOOLS;
 use serde_json::{Map, Value};
+use std::{collections::BTreeSet, path::Path};
 
 /// The name of our MCP server.
 const SERVER: &str = "pitcrew";
-/// The arguments of our tools. A call with any other is not one of them.
-const ARGUMENTS: &[&str] = &["summary", "outcome", "kind", "message"];
+/// What an argument may hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Texts,
+    Flag,
+    /// A list of sub-tasks, each with arguments of its own.
+    Subtasks,
+}
+
+/// The arguments of our tools. A call with any other is not one of them: what runs commands is
+/// looked at by a person.
+const ARGUMENTS: &[(&str, Form)] = &[
+    ("summary", Form::Text),
+    ("outcome", Form::Text),
+    ("output", Form::Text),
+    ("kind", Form::Text),
+    ("message", Form::Text),
+    ("plan", Form::Text),
+    ("all", Form::Flag),
+    ("task", Form::Text),
+    ("fresh", Form::Flag),
+    ("agent", Form::Text),
+    ("prompt", Form::Text),
+    ("expected_output", Form::Text),
+    ("model", Form::Text),
+    ("workspace", Form::Text),
+    ("target_files", Form::Texts),
+    ("timeout", Form::Text),
+    ("blocking", Form::Flag),
+    ("subtasks", Form::Subtasks),
+    ("id", Form::Text),
+    ("ids", Form::Texts),
+    ("requests", Form::Texts),
+    ("verdict", Form::Text),
+    ("reason", Form::Text),
+];
+/// Those that need no argument, because they only look.
+const LOOKS: &[&str] = &["orchestrator_list_workers", "a2a_list_agents"];
 
 /// A call that does not show its input may be anything, whatever its title says: a person decides.
 pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
@@ -19,7 +57,11 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
         return false;
     };
     let is_text = |it: &ToolCallContent| matches!(it, ToolCallContent::Content(_));
-    if named.is_command_cut || !named.paths.is_empty() || !call.content.iter().all(is_text) {
+    // What a sub-task may change is named by its parent and not touched by the call.
+    let mut targets = BTreeSet::new();
+    add_targets(input, &mut targets);
+    let touches = named.paths.iter().any(|it| !targets.contains(it.as_path()));
+    if named.is_command_cut || touches || !call.content.iter().all(is_text) {
         return false;
     }
     // Any other kind does something else than to talk to us.
@@ -30,7 +72,20 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
     if !named.commands.is_empty() {
         return are_our_commands(input);
     }
-    is_our_server(title, input) || is_other && is_title(title) && are_our_arguments(input)
+    let looks = input.is_empty() && LOOKS.iter().any(|it| is_title_of(title, it));
+    is_our_server(title, input)
+        || is_other && (looks || is_title(title) && are_our_arguments(input))
+}
+
+fn add_targets<'a>(input: &'a Map<String, Value>, targets: &mut BTreeSet<&'a Path>) {
+    let list = |key| input.get(key).and_then(Value::as_array).into_iter().flatten();
+    targets.extend(list("target_files").filter_map(Value::as_str).map(Path::new));
+    for subtask in list("subtasks").filter_map(Value::as_object) {
+        add_targets(subtask, targets);
+    }
+    if let Some(Value::Object(arguments)) = input.get("arguments") {
+        add_targets(arguments, targets);
+    }
 }
 
 /// The input of a call of a server's tool as gemini shows it: the only text of the call, as JSON.
@@ -99,9 +154,20 @@ fn is_title_of(title: &str, name: &str) -> bool {
 
 fn are_our_arguments(input: &Map<String, Value>) -> bool {
     let is_ours = |(key, value): (&String, &Value)| {
-        ARGUMENTS.contains(&key.as_str()) && (value.is_string() || value.is_null())
+        let form = ARGUMENTS.iter().find(|it| it.0 == key).map(|it| it.1);
+        form.is_some_and(|form| value.is_null() || has_form(value, form))
     };
     !input.is_empty() && input.iter().all(is_ours)
+}
+
+fn has_form(value: &Value, form: Form) -> bool {
+    let all = |it: fn(&Value) -> bool| value.as_array().is_some_and(|items| items.iter().all(it));
+    match form {
+        Form::Text => value.is_string(),
+        Form::Flag => value.is_boolean(),
+        Form::Texts => all(Value::is_string),
+        Form::Subtasks => all(|it| it.as_object().is_some_and(are_our_arguments)),
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +213,32 @@ mod tests {
         let input = json!({"command": line, "commands": [line]});
         let shell = json!({"title": "Ask", "kind": "execute", "rawInput": input});
         assert_eq!(kind_of(&shell), "orchestrator");
+    }
+
+    /// A sub-task that names its files is spawned without asking, one that runs a command is not.
+    #[test]
+    fn our_other_tools_are_known_too() {
+        let kind = |tool: &str, input: &Value| {
+            let title = format!("mcp__pitcrew__{tool}");
+            kind_of(&json!({"title": title, "kind": "other", "rawInput": input}))
+        };
+        let one = json!({"agent": "claude", "prompt": "look", "target_files": ["src/a"]});
+        for (tool, input) in [
+            ("a2a_spawn_subtask", one.clone()),
+            ("a2a_spawn_parallel_subtasks", json!({"subtasks": [one], "blocking": true})),
+            ("a2a_await_subtasks", json!({"ids": ["subtask-3"], "timeout": "5m"})),
+            ("orchestrator_list_workers", json!({})),
+        ] {
+            assert_eq!(kind(tool, &input), "orchestrator", "{tool}");
+        }
+        for (tool, input) in [
+            ("a2a_spawn_subtask", json!({"agent": "command", "command": "rm x"})),
+            ("a2a_spawn_parallel_subtasks", json!({"subtasks": [{"command": "rm x"}]})),
+            ("a2a_spawn_subtask", json!({"agent": "x", "path": "/etc/x"})),
+            ("orchestrator_complete_task", json!({})),
+        ] {
+            assert_ne!(kind(tool, &input), "orchestrator", "{tool} {input}");
+        }
     }
 
     #[test]

@@ -36,9 +36,6 @@ pub fn decide(
         let delegation = delegation(state, parent, subtask, wait_ms.is_some(), group, names);
         let spec = spec(state, parent, subtask, &delegation);
         create_plan::check(&spec)?;
-        if spec.agent.backend.is_none() {
-            return Err(Rejection::NoAgent { key: spec.key });
-        }
         tasks.push(TaskId(number));
         events.push(Event::SubtaskAdded { plan, task: TaskId(number), spec, delegation });
     }

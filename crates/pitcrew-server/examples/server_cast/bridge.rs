@@ -2,8 +2,10 @@
 
 use crate::http;
 use hyper::Method;
-use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolRefusal, serve_stdio};
-use serde_json::{Map, Value};
+use pitcrew_mcp::{
+    Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio, visible,
+};
+use serde_json::Value;
 use std::{
     env,
     path::PathBuf,
@@ -31,6 +33,10 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        visible(Role::Worker { spawning: Spawning::Allowed })
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         let since = UNIX_EPOCH.elapsed().expect("a clock").as_nanos();
         let nonce = format!("{}_{since}", std::process::id());
@@ -53,6 +59,6 @@ impl Orchestrator for Bridge {
         if answer.is_error {
             return Err(ToolRefusal::new(answer.text));
         }
-        Ok(ToolAnswer { text: answer.text, structured: Map::new() })
+        Ok(ToolAnswer { text: answer.text, structured: answer.structured })
     }
 }

@@ -1,11 +1,13 @@
 //! The orchestrator of a lab: everything it needs to know is in the lab's folder.
 
-use pitcrew_config::{BackendSettings, Dirs, Settings, Sources, WorkspaceId};
+use pitcrew_config::{
+    BackendSettings, Dirs, PlanDefaults, Settings, Sources, WorkspaceId, parse_plan,
+};
 use pitcrew_git::{Git, Repository};
 use pitcrew_model::text;
 use pitcrew_process::Cancel;
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
-use pitcrew_server::{Serve, serve};
+use pitcrew_server::{AgentRow, Desk, ReadPlan, Serve, serve};
 use std::{
     collections::BTreeMap,
     env,
@@ -13,6 +15,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -51,8 +54,24 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     let setup = Setup { program, repository, dirs, settings, tokens: tokens.clone() };
     let orchestrator = Orchestrator::start(setup)?;
     let idle = idle_ms.map(Duration::from_millis);
-    serve(Serve { orchestrator, tokens, socket, workspace, idle }, || {}).await?;
+    let desk = Arc::new(LabDesk);
+    serve(Serve { orchestrator, tokens, socket, workspace, idle, desk }, || {}).await?;
     Ok(())
+}
+
+/// Reads plans with the built-in settings.
+struct LabDesk;
+
+impl Desk for LabDesk {
+    fn read_plan(&self, text: &str) -> Result<ReadPlan, String> {
+        let parsed = parse_plan("plan", text, &PlanDefaults::default());
+        let parsed = parsed.map_err(|it| it.to_string())?;
+        Ok(ReadPlan { spec: parsed.spec, warnings: Vec::new() })
+    }
+
+    fn agents(&self) -> Vec<AgentRow> {
+        Vec::new()
+    }
 }
 
 fn backends(program: &Path, lab: &Path) -> BTreeMap<String, BackendSettings> {

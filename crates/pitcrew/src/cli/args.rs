@@ -173,11 +173,11 @@ pub enum Commands {
         #[arg(long, value_name = "FILE")]
         script: Option<PathBuf>,
     },
-    /// The tools of a worker over MCP
-    #[command(hide = true)]
-    Mcp,
-    /// One tool of a worker
-    #[command(hide = true)]
+    /// Serve the tools over MCP to your own agent
+    #[command(after_help = "Examples:\n  pitcrew mcp\n  pitcrew mcp --http --port 7070")]
+    Mcp(McpArgs),
+    /// Call a tool, or list them
+    #[command(after_help = "Examples:\n  pitcrew tool\n  pitcrew tool orchestrator_list_workers")]
     Tool(ToolArgs),
 }
 
@@ -521,9 +521,21 @@ pub struct CompletionsArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Serve on the loopback instead of standard input and output
+    #[arg(long)]
+    pub http: bool,
+    /// The port; any that is free where not given
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "http")]
+    pub port: u16,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
 pub struct ToolArgs {
-    /// The name of the tool
-    pub name: String,
+    /// The name of the tool; without one they are listed
+    pub name: Option<String>,
     /// Its arguments, as a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub json: String,

@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon"]),
     ("Finish", &["land", "restore", "gc"]),
     ("Look", &["audit", "export", "backends", "doctor", "config"]),
-    ("Serve", &["serve", "stop", "completions"]),
+    ("Serve", &["serve", "stop", "mcp", "tool", "completions"]),
 ];
 
 /// The command line, with its commands in groups.
@@ -91,6 +91,7 @@ mod tests {
             ("docs/plan-file.md", include_str!("../../../../docs/plan-file.md")),
             ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
             ("docs/backends.md", include_str!("../../../../docs/backends.md")),
+            ("docs/mcp.md", include_str!("../../../../docs/mcp.md")),
             ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
         ];
         let mut lines_count = 0;

@@ -1,28 +1,103 @@
-//! The tools of a worker over MCP on standard input and output.
+//! The tools over MCP: of a worker, or of a person's own agent; on standard input and output, or over
+//! HTTP on the loopback.
 
-use super::{Done, worker_door::WorkerDoor};
-use crate::{exit::Exit, report::Report};
-use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolRefusal, serve_stdio};
-use serde_json::{Map, Value};
+use super::{
+    Done,
+    tool_door::{ToolDoor, client_token},
+};
+use crate::{
+    cli::McpArgs,
+    client::{Client, Next},
+    exit::Exit,
+    output::Output,
+    report::Report,
+    workspace::Workspace,
+};
+use pitcrew_api::{
+    McpAddress, McpAsked,
+    paths::{self, BoardQuery, EventsQuery},
+};
+use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
+use serde_json::{Value, json};
+use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
-pub async fn run() -> Done {
-    let bridge = Bridge { door: WorkerDoor::of_environment()? };
+pub async fn run(args: McpArgs, output: Output) -> Done {
+    if args.http {
+        return over_http(args, output).await;
+    }
+    let bridge = Bridge { door: ToolDoor::open().await? };
     let served = serve_stdio(bridge).await;
     served.map_err(|error| Report::from_error(Exit::Failure, &error))?;
     Ok(Exit::Success)
 }
 
 struct Bridge {
-    door: WorkerDoor,
+    door: ToolDoor,
 }
 
 impl Orchestrator for Bridge {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        self.door.visible().await
+    }
+
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         let answer = self.door.tool(tool, &arguments).await;
         if answer.is_error {
             return Err(ToolRefusal::new(answer.text));
         }
-        let structured = Map::from_iter([("message".to_owned(), answer.text.clone().into())]);
-        Ok(ToolAnswer { text: answer.text, structured })
+        Ok(ToolAnswer { text: answer.text, structured: answer.structured })
     }
+}
+
+/// Stays, so that the orchestrator does too; one that was replaced opens the same port again.
+async fn over_http(args: McpArgs, output: Output) -> Done {
+    let client = Client::of(Workspace::here()?).await?;
+    let mut asked = McpAsked { port: args.port };
+    let token_file = write_token(&client.workspace)?;
+    let mut told = false;
+    loop {
+        let address: McpAddress = client.post(paths::MCP_OPEN, &asked).await?;
+        asked.port = port_of(&address.url).unwrap_or(asked.port);
+        if !told {
+            told = true;
+            let token_file = token_file.display().to_string();
+            if args.output.json {
+                output.json(&json!({ "url": address.url, "token_file": token_file }))?;
+            } else {
+                output.line(&address.url)?;
+                output.note(&format!("the bearer token is in {token_file}; Ctrl-C ends this"));
+            }
+        }
+        tokio::select! {
+            stayed = stay(&client) => stayed?,
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+        }
+    }
+}
+
+/// Returns when the orchestrator is gone.
+async fn stay(client: &Client) -> Result<(), Report> {
+    let after = client.board(BoardQuery::default()).await?.seq;
+    let mut lines = client.stream(&paths::events(EventsQuery { after, follow: true })).await?;
+    while let Next::Line(_) = lines.next().await {}
+    Ok(())
+}
+
+fn port_of(url: &str) -> Option<u16> {
+    url.strip_suffix(paths::MCP)?.rsplit_once(':')?.1.parse().ok()
+}
+
+/// For clients that read their secret from a file: only its owner can.
+fn write_token(workspace: &Workspace) -> Result<PathBuf, Report> {
+    let path = workspace.dirs.runtime.join("mcp.token");
+    let failed = |error: std::io::Error| {
+        Report::new(Exit::Failure, format!("failed to write `{}`", path.display()))
+            .because(error.to_string())
+    };
+    let token = client_token(workspace)?;
+    let mut options = fs::OpenOptions::new();
+    let mut file =
+        options.write(true).create(true).truncate(true).mode(0o600).open(&path).map_err(failed)?;
+    writeln!(file, "{}", token.reveal()).map_err(failed)?;
+    Ok(path)
 }

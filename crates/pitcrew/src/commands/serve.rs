@@ -1,6 +1,6 @@
 //! The orchestrator's process.
 
-use super::Done;
+use super::{Done, desk::SettingsDesk};
 use crate::{
     cli::ServeArgs, client::workspace_token, exit::Exit, report::Report, workspace::Workspace,
 };
@@ -9,7 +9,7 @@ use pitcrew_process::leave_session;
 use pitcrew_runtime::{Orchestrator, Setup, StartError, StartErrorKind, Tokens};
 use pitcrew_server::{Serve, serve};
 use pitcrew_store::OpenErrorKind;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 pub fn run(args: &ServeArgs) -> Done {
     // Only the build that is killed on purpose has points to be killed at.
@@ -42,6 +42,7 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     })?;
     let root = workspace.root().to_owned();
     let socket = workspace.dirs.socket();
+    let desk = Arc::new(SettingsDesk { settings: settings.clone() });
     let setup = Setup {
         program,
         repository: workspace.repository,
@@ -52,7 +53,7 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     let orchestrator = Orchestrator::start(setup).map_err(|error| not_started(&error))?;
     let idle = args.on_demand.then_some(Duration::from_millis(limits::ORCHESTRATOR_IDLE_MS));
     let workspace = root.display().to_string();
-    let order = Serve { orchestrator, tokens, socket: socket.clone(), workspace, idle };
+    let order = Serve { orchestrator, tokens, socket: socket.clone(), workspace, idle, desk };
     let foreground = !args.on_demand;
     let ready = || {
         if foreground {

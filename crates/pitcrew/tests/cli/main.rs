@@ -16,3 +16,4 @@ mod finish;
 mod recover;
 mod restore;
 mod terminal;
+mod tools;

@@ -1,0 +1,160 @@
+//! The arguments of one call, by whatever spelling of their keys.
+
+use super::ToolCallError;
+use crate::catalogue::{ToolInfo, letters};
+use pitcrew_model::{TaskId, limits, text};
+use serde_json::{Map, Value};
+
+pub struct Arguments<'a> {
+    pub tool: &'static str,
+    pub example: &'static str,
+    object: &'a Map<String, Value>,
+}
+
+impl<'a> Arguments<'a> {
+    pub fn of(tool: &ToolInfo, value: &'a Value) -> Result<Self, ToolCallError> {
+        let (tool, example) = (tool.name, tool.example);
+        match value {
+            Value::Object(object) => Ok(Self { tool, example, object }),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Err(ToolCallError::NoObject { tool, example }),
+        }
+    }
+
+    /// The same call, with one of the objects in it as its arguments.
+    pub fn inner(&self, key: &'static str, value: &'a Value) -> Result<Self, ToolCallError> {
+        let object =
+            value.as_object().ok_or_else(|| self.wrong(key, value, "a list of objects"))?;
+        Ok(Self { tool: self.tool, example: self.example, object })
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.object.iter()
+    }
+
+    /// The value of the first of `keys` that the object has. What is null is not there.
+    pub fn find(&self, keys: &[&str]) -> Option<&'a Value> {
+        let of_key = |key: &&str| {
+            self.object.iter().find(|(spelling, _)| letters(spelling) == *key).map(|it| it.1)
+        };
+        keys.iter().filter_map(of_key).find(|it| !it.is_null())
+    }
+
+    /// A text that is not empty, cut to what may be kept of it.
+    pub fn words(&self, keys: &[&str], bytes_max: usize) -> Option<String> {
+        keys.iter()
+            .filter_map(|key| self.find(&[key])?.as_str())
+            .map(str::trim)
+            .find(|it| !it.is_empty())
+            .map(|it| text::cut(it, bytes_max).to_owned())
+    }
+
+    /// A text of the first of `keys` that is there; an error where that is something else.
+    pub fn text(&self, key: &'static str, keys: &[&str]) -> Result<Option<String>, ToolCallError> {
+        let Some(value) = self.find(keys) else { return Ok(None) };
+        match value.as_str().map(str::trim) {
+            Some("") => Ok(None),
+            Some(_) if self.is_too_long(value) => Err(self.wrong(key, value, TOO_LONG)),
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Err(self.wrong(key, value, "a text")),
+        }
+    }
+
+    fn is_too_long(&self, value: &Value) -> bool {
+        value.as_str().is_some_and(|it| it.len() > limits::PROMPT_BYTES_MAX)
+    }
+
+    pub fn flag(&self, key: &'static str, keys: &[&str]) -> Result<Option<bool>, ToolCallError> {
+        let Some(value) = self.find(keys) else { return Ok(None) };
+        match (value, value.as_str().map(letters).as_deref()) {
+            (Value::Bool(flag), _) => Ok(Some(*flag)),
+            (_, Some("true" | "yes")) => Ok(Some(true)),
+            (_, Some("false" | "no")) => Ok(Some(false)),
+            (_, Some(_) | None) => Err(self.wrong(key, value, "true or false")),
+        }
+    }
+
+    /// A list of texts; one text is a list of one.
+    pub fn texts(&self, key: &'static str, keys: &[&str]) -> Result<Vec<String>, ToolCallError> {
+        let Some(value) = self.find(keys) else { return Ok(Vec::new()) };
+        let wrong = || self.wrong(key, value, "a list of texts");
+        match value {
+            Value::String(one) => Ok(vec![one.clone()]),
+            Value::Array(several) if several.len() <= ITEMS_MAX => {
+                several.iter().map(|it| it.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
+            }
+            Value::Array(_) => Err(self.wrong(key, value, "a list of at most 1000 elements")),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(wrong()),
+        }
+    }
+
+    /// A time: `10m`, `90s`, or a number of seconds.
+    pub fn milliseconds(
+        &self,
+        key: &'static str,
+        keys: &[&str],
+    ) -> Result<Option<u64>, ToolCallError> {
+        if let Some(value) = self.find(&[&format!("{}ms", keys[0])]) {
+            let wrong = || self.wrong(key, value, "a number of milliseconds");
+            return value.as_u64().map(Some).ok_or_else(wrong);
+        }
+        let Some(value) = self.find(keys) else { return Ok(None) };
+        let wrong = || self.wrong(key, value, "a time such as `10m` or `90s`");
+        let seconds = match value {
+            Value::Number(number) => number.as_u64().and_then(|it| it.checked_mul(1_000)),
+            Value::String(words) => time(words.trim()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        seconds.map(Some).ok_or_else(wrong)
+    }
+
+    /// A task that must be named: `task-7`, `subtask-7`, or its number.
+    pub fn task(&self, keys: &[&str]) -> Result<TaskId, ToolCallError> {
+        let key = if keys[0] == "id" { "id" } else { "task" };
+        let value = self.find(keys).ok_or_else(|| self.missing(key, "an id"))?;
+        task_id(value).ok_or_else(|| self.wrong(key, value, TASK_ID))
+    }
+
+    pub fn missing(&self, key: &'static str, what: &'static str) -> ToolCallError {
+        ToolCallError::Missing { tool: self.tool, key, what, example: self.example }
+    }
+
+    pub fn wrong(&self, key: &str, found: &Value, allowed: &'static str) -> ToolCallError {
+        let found = format!("`{}`", text::cut(&found.to_string(), 80));
+        ToolCallError::Wrong { tool: self.tool, key: key.to_owned(), found, allowed }
+    }
+}
+
+pub const TASK_ID: &str =
+    "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
+const TOO_LONG: &str = "shorter";
+const ITEMS_MAX: usize = 1_000;
+
+pub fn task_id(value: &Value) -> Option<TaskId> {
+    let number = match value {
+        Value::Number(number) => return number.as_u64().map(TaskId),
+        Value::String(words) => {
+            let words = words.trim();
+            words.strip_prefix("subtask-").or_else(|| words.strip_prefix("task-")).unwrap_or(words)
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    let digits = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());
+    digits.then(|| number.parse().ok().map(TaskId)).flatten()
+}
+
+fn time(words: &str) -> Option<u64> {
+    let end = words.find(|it: char| !it.is_ascii_digit()).unwrap_or(words.len());
+    let (number, unit) = words.split_at(end);
+    let unit_ms = match letters(unit).as_str() {
+        "ms" => 1,
+        "" | "s" | "sec" | "second" | "seconds" => 1_000,
+        "m" | "min" | "minute" | "minutes" => 60_000,
+        "h" | "hour" | "hours" => 3_600_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit_ms)
+}

@@ -1,0 +1,209 @@
+use super::*;
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+fn check(name: &str, arguments: &Value, expect: &Expect) {
+    expect.assert_eq(&match ToolCall::parse(name, arguments) {
+        Ok(call) => format!("{call:?}"),
+        Err(error) => error.to_string(),
+    });
+}
+
+/// S1-067: the completion tool is understood in every spelling that agents use for it.
+#[test]
+fn a_completion_is_read_in_every_spelling() {
+    let plain = ToolCall::Complete { claim: Claim::Success, summary: "done it".into() };
+    for (name, arguments) in [
+        ("orchestrator_complete_task", json!({"summary": "done it"})),
+        ("orchestrator_completeTask", json!({"Summary": " done it ", "outcome": "success"})),
+        ("completeTask", json!({"result": "done it", "status": "completed", "more": [1]})),
+    ] {
+        assert_eq!(ToolCall::parse(name, &arguments), Ok(plain.clone()), "{name} {arguments}");
+    }
+}
+
+#[test]
+fn a_bad_call_is_told_what_to_send() {
+    check(
+        "orchestrator_complete_task",
+        &json!({"outcome": "failed"}),
+        &expect![[
+            r#"`orchestrator_complete_task` needs `summary`: a text that is not empty, such as {"summary": "added the parser and its tests"}"#
+        ]],
+    );
+    check(
+        "orchestrator_complete_task",
+        &json!("ok"),
+        &expect![[
+            r#"the arguments of `orchestrator_complete_task` must be a JSON object, such as {"summary": "added the parser and its tests"}"#
+        ]],
+    );
+    check(
+        "orchestrator_complete_task",
+        &json!({"summary": "x", "outcome": 7}),
+        &expect![
+            "`outcome` of `orchestrator_complete_task` is `7`; it must be one of `success`, `partial`, `failed`"
+        ],
+    );
+    check(
+        "a2a_notify_orchestrator",
+        &json!({"message": "x"}),
+        &expect![[
+            r#"`a2a_notify_orchestrator` needs `kind`: a text that is not empty, such as {"kind": "question", "message": "which port should it use?"}"#
+        ]],
+    );
+    check(
+        "rm_rf",
+        &json!({}),
+        &expect![
+            "there is no tool `rm_rf`; there are: orchestrator_save_plan, orchestrator_add_plan_task, orchestrator_list_workers, orchestrator_deploy_task, orchestrator_complete_task, orchestrator_cancel_task, orchestrator_retry_task, a2a_list_agents, a2a_spawn_subtask, a2a_spawn_parallel_subtasks, a2a_await_subtasks, a2a_get_subtask_results, a2a_subtask_complete, a2a_pull_subtask_changes, a2a_decide_permissions, a2a_notify_orchestrator"
+        ],
+    );
+}
+
+#[test]
+fn a_question_names_itself() {
+    check(
+        "a2a_notifyOrchestrator",
+        &json!({"question": "which port?"}),
+        &expect![[r#"Notify { kind: Question, message: "which port?" }"#]],
+    );
+    check(
+        "a2a_notify_orchestrator",
+        &json!({"type": "status_update", "text": "half"}),
+        &expect![[r#"Notify { kind: Status, message: "half" }"#]],
+    );
+}
+
+#[test]
+fn a_long_summary_is_cut_and_not_refused() {
+    let long = "ü".repeat(limits::SUMMARY_BYTES_MAX);
+    let call = ToolCall::parse(COMPLETE_TASK, &json!({"summary": long})).expect("a call");
+    let ToolCall::Complete { summary, .. } = call else { panic!("a completion") };
+    assert_eq!(summary.len(), limits::SUMMARY_BYTES_MAX);
+}
+
+#[test]
+fn every_acknowledgement_says_what_comes_next() {
+    for kind in [NoteKind::Status, NoteKind::Question] {
+        let answer = ToolCall::Notify { kind, message: "x".into() }.acknowledgement();
+        assert!(!answer.text.is_empty() && answer.structured.contains_key("next"));
+    }
+}
+
+/// S4-041: one name for the agent, and whoever learned another is understood.
+#[test]
+fn a_spawn_is_read_in_every_spelling() {
+    let one = |arguments: Value| match ToolCall::parse("a2a_spawn_subtask", &arguments) {
+        Ok(ToolCall::Spawn(spawn)) => spawn,
+        other => panic!("{other:?}"),
+    };
+    let plain = one(json!({"agent": "claude", "prompt": "look", "expected_output": "a list",
+        "target_files": ["src/a.rs"], "timeout": "10m", "blocking": true}));
+    assert!(plain.blocking && plain.subtasks[0].timeout_ms == Some(600_000));
+    let spelled = json!({"agentType": "claude", "prompt": " look ", "expectedOutput": "a list",
+        "targetFiles": "src/a.rs", "timeoutMs": 600_000, "blocking": "true"});
+    assert_eq!(plain, one(spelled.clone()));
+    let several = json!({"subtasks": [spelled], "blocking": true});
+    let several = ToolCall::parse("a2a_spawnParallelSubtasks", &several);
+    assert_eq!(several, Ok(ToolCall::Spawn(plain)));
+    check(
+        "a2a_spawn_subtask",
+        &json!({"agent": "claude", "prompt": "x", "target_files": ["../x"]}),
+        &expect![[
+            r#"`target_files` of `a2a_spawn_subtask` is `"../x"`; it must be paths inside the repository"#
+        ]],
+    );
+    check(
+        "a2a_spawn_subtask",
+        &json!({"agent": "claude"}),
+        &expect![[
+            r#"`a2a_spawn_subtask` needs `prompt`: a text that is not empty, such as {"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of places", "blocking": true}"#
+        ]],
+    );
+    check(
+        "a2a_spawn_parallel_subtasks",
+        &json!({"subtasks": ["x"]}),
+        &expect![[
+            r#"`subtasks` of `a2a_spawn_parallel_subtasks` is `"x"`; it must be a list of objects"#
+        ]],
+    );
+}
+
+#[test]
+fn ids_are_read_as_they_come() {
+    let wanted =
+        ToolCall::AwaitSubtasks { tasks: vec![TaskId(4), TaskId(5)], timeout_ms: Some(90_000) };
+    for arguments in [
+        json!({"ids": ["subtask-4", "task-5"], "timeout": "90s"}),
+        json!({"taskIds": [4, "5"], "timeout": 90}),
+        json!({"subtask_ids": ["4", "subtask-5"], "timeout": "90 seconds"}),
+    ] {
+        assert_eq!(ToolCall::parse("a2a_await_subtasks", &arguments), Ok(wanted.clone()));
+    }
+    check(
+        "a2a_await_subtasks",
+        &json!({"ids": ["all"]}),
+        &expect![[
+            r#"`ids` of `a2a_await_subtasks` is `"all"`; it must be an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them"#
+        ]],
+    );
+    check(
+        "orchestrator_cancel_task",
+        &json!({}),
+        &expect![[
+            r#"`orchestrator_cancel_task` needs `task`: an id, such as {"task": "task-12"}"#
+        ]],
+    );
+}
+
+/// S1-022: a plan in JSON is the plan file that says the same.
+#[test]
+fn a_plan_in_json_becomes_a_plan_file() {
+    let plan = json!({"name": "tidy", "setup": ["npm ci"], "tasks": [
+        {"id": "docs", "prompt": "Fix \"typos\"\nin docs.", "dependsOn": ["a"], "maxAttempts": 2},
+        {"id": "a", "agentType": "claude", "odd key": {"x": 1}}]});
+    let Ok(ToolCall::SavePlan { text }) = ToolCall::parse("orchestrator_save_plan", &plan) else {
+        panic!("a plan");
+    };
+    expect![[r#"
+        name = "tidy"
+        setup = ["npm ci"]
+
+        [[task]]
+        depends_on = ["a"]
+        id = "docs"
+        max_attempts = 2
+        prompt = "Fix \"typos\"\nin docs."
+
+        [[task]]
+        agent = "claude"
+        id = "a"
+        "odd key" = { "x" = 1 }
+    "#]]
+    .assert_eq(&text);
+    let whole = ToolCall::parse("savePlan", &json!({"plan": "name = \"x\""}));
+    assert_eq!(whole, Ok(ToolCall::SavePlan { text: "name = \"x\"".into() }));
+    check(
+        "orchestrator_save_plan",
+        &json!({"name": "x"}),
+        &expect![[
+            r#"`orchestrator_save_plan` needs `plan`: the plan as TOML text, or `name` and `tasks`, such as {"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#
+        ]],
+    );
+}
+
+/// S4-076: what a worker tells: status, question, completion.
+#[test]
+fn a_completion_that_is_told_is_a_completion() {
+    check(
+        "a2a_notify_orchestrator",
+        &json!({"kind": "completion", "message": "did it"}),
+        &expect![[r#"Complete { claim: Success, summary: "did it" }"#]],
+    );
+    check(
+        "a2a_notify_orchestrator",
+        &json!({"kind": "error", "message": "the port is taken"}),
+        &expect![[r#"Notify { kind: Status, message: "error: the port is taken" }"#]],
+    );
+}

@@ -1,0 +1,49 @@
+//! Pieces of JSON schema that several tools share.
+
+use serde_json::{Map, Value, json};
+
+/// An object with these properties. `required` names those that must be there.
+pub fn object(properties: Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// A text that is not empty.
+pub fn text(description: &str) -> Value {
+    json!({ "type": "string", "minLength": 1, "description": description })
+}
+
+pub fn choice(values: &[&str], default: Option<&str>, description: &str) -> Value {
+    let mut schema = Map::from_iter([
+        ("type".to_owned(), json!("string")),
+        ("enum".to_owned(), json!(values)),
+        ("description".to_owned(), json!(description)),
+    ]);
+    if let Some(default) = default {
+        schema.insert("default".into(), json!(default));
+    }
+    schema.into()
+}
+
+pub fn texts(description: &str, example: Value) -> Value {
+    let items = json!({ "type": "string", "minLength": 1 });
+    json!({ "type": "array", "items": items, "description": description, "examples": [example] })
+}
+
+/// What every order answers with.
+pub fn accepted(more: Value) -> Value {
+    let mut properties = Map::from_iter([
+        ("accepted".to_owned(), json!({ "type": "boolean" })),
+        (
+            "next".to_owned(),
+            json!({
+                "type": "string",
+                "enum": ["continue", "end_turn"],
+                "description": "What you should do now."
+            }),
+        ),
+    ]);
+    if let Value::Object(more) = more {
+        properties.extend(more);
+    }
+    object(properties.into(), &["accepted", "next"])
+}

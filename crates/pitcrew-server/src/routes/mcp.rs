@@ -1,0 +1,20 @@
+//! Asks for the tools over HTTP.
+
+use crate::{answer::Failed, auth::Person, extract::Wanted, loopback, serve::Doors};
+use axum::{Json, extract::State};
+use pitcrew_api::{McpAddress, McpAsked, ProblemCode, paths};
+use std::sync::Arc;
+
+pub async fn open(
+    _: Person,
+    State(doors): State<Arc<Doors>>,
+    Wanted(asked): Wanted<McpAsked>,
+) -> Result<Json<McpAddress>, Failed> {
+    match loopback::open(&doors, asked.port).await {
+        Ok(port) => Ok(Json(McpAddress { url: format!("http://127.0.0.1:{port}{}", paths::MCP) })),
+        Err(error) => {
+            let message = format!("port {} of 127.0.0.1 cannot be opened: {error}", asked.port);
+            Err(Failed::new(ProblemCode::BadRequest, message).help("choose another with `--port`"))
+        }
+    }
+}

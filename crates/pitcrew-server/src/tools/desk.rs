@@ -1,0 +1,26 @@
+//! What only the program around the doors knows.
+
+use pitcrew_model::PlanSpec;
+
+/// How plans are read here, and which agents there are. Both may look at the disk.
+pub trait Desk: Send + Sync + 'static {
+    /// Reads a plan as a plan file is read. The error names every problem with its line.
+    fn read_plan(&self, text: &str) -> Result<ReadPlan, String>;
+
+    fn agents(&self) -> Vec<AgentRow>;
+}
+
+/// A plan that can be handed in.
+pub struct ReadPlan {
+    pub spec: PlanSpec,
+    /// What its author should know.
+    pub warnings: Vec<String>,
+}
+
+/// Somebody who can be given work.
+pub struct AgentRow {
+    pub name: String,
+    /// `ready`, or what is missing.
+    pub status: String,
+    pub description: String,
+}

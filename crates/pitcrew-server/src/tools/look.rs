@@ -1,0 +1,80 @@
+//! Calls that only look.
+
+use crate::serve::{Doors, now};
+use pitcrew_mcp::ToolAnswer;
+use pitcrew_model::PlanId;
+use pitcrew_views::{BoardView, Scope};
+use serde_json::{Map, Value, json};
+use std::{fmt::Write as _, sync::Arc};
+
+pub fn workers(doors: &Doors, plan: Option<PlanId>, all: bool) -> ToolAnswer {
+    let scope = match plan {
+        Some(plan) => Scope::Only(plan),
+        None if all => Scope::All,
+        None => Scope::Current,
+    };
+    let board = doors.orchestrator.handle().views().board.view(now(), scope);
+    ToolAnswer { text: text(&board), structured: structured(&board) }
+}
+
+fn text(board: &BoardView) -> String {
+    let mut text = format!("{} of {} slots are taken.\n", board.slots_taken, board.agents_max);
+    if board.plans.is_empty() {
+        text.push_str("There is no plan.\n");
+    }
+    for plan in &board.plans {
+        let line = writeln!(text, "\n{} `{}`: {}", plan.id, plan.name, plan.status);
+        line.expect("a string takes everything");
+        for task in board.tasks_of(plan.id) {
+            let reason = task.reason.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+            let worker = task.worker.map(|it| format!(", {it}")).unwrap_or_default();
+            let (id, key, agent) = (task.id, &task.key, &task.agent);
+            let line = writeln!(text, "- {id} `{key}` by {agent}{worker}: {}{reason}", task.status);
+            line.expect("a string takes everything");
+        }
+    }
+    text
+}
+
+fn structured(board: &BoardView) -> Map<String, Value> {
+    let plans =
+        board.plans.iter().map(|it| json!({ "id": it.id, "name": it.name, "status": it.status }));
+    let tasks = board.tasks.iter().map(|it| {
+        json!({
+            "id": it.id,
+            "key": it.key,
+            "plan": it.plan,
+            "status": it.status,
+            "agent": it.agent,
+            "waits_for": it.reason,
+            "worker": it.worker,
+        })
+    });
+    let live = board.workers.iter().filter(|it| !it.status.has_ended());
+    let workers = live.map(|it| {
+        let activity = it.activity.as_ref().map(|it| &it.note);
+        json!({ "id": it.id, "task": it.task, "status": it.status, "activity": activity })
+    });
+    let slots = json!({ "taken": board.slots_taken, "max": board.agents_max });
+    Map::from_iter([
+        ("plans".to_owned(), plans.collect()),
+        ("tasks".to_owned(), tasks.collect()),
+        ("workers".to_owned(), workers.collect()),
+        ("slots".to_owned(), slots),
+    ])
+}
+
+pub async fn agents(doors: &Arc<Doors>) -> ToolAnswer {
+    let desk = doors.desk.clone();
+    let looked = tokio::task::spawn_blocking(move || desk.agents()).await;
+    let agents = looked.unwrap_or_default();
+    let mut text = String::new();
+    for agent in &agents {
+        let line = writeln!(text, "- {}: {}. {}", agent.name, agent.status, agent.description);
+        line.expect("a string takes everything");
+    }
+    let rows = agents
+        .iter()
+        .map(|it| json!({ "name": it.name, "status": it.status, "description": it.description }));
+    ToolAnswer { text, structured: Map::from_iter([("agents".to_owned(), rows.collect())]) }
+}

@@ -1,0 +1,101 @@
+//! Calls that are orders.
+
+use super::{Caller, Calling, ReadPlan, Refused};
+use pitcrew_api::Created;
+use pitcrew_mcp::{TaskText, ToolAnswer, ToolCall};
+use pitcrew_model::{Approval, Command, CreatePlan, Event, Origin, PlanId};
+use serde_json::json;
+
+/// An order that makes nothing new.
+pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, Refused> {
+    let answer = call.acknowledgement();
+    let order = match (call, calling.caller) {
+        (ToolCall::DeployTask { task }, _) => Command::DeployTask { task },
+        (ToolCall::CancelTask { task }, _) => Command::CancelTask { task },
+        (ToolCall::RetryTask { task, freshness }, _) => {
+            Command::RetryTasks { tasks: vec![task], freshness }
+        }
+        (ToolCall::Complete { claim, summary }, Caller::Worker { attempt, .. }) => {
+            Command::CompleteTask { attempt, claim, summary, output: None }
+        }
+        (ToolCall::Notify { kind, message }, Caller::Worker { attempt, .. }) => {
+            Command::Notify { attempt, kind, message }
+        }
+        (call, caller) => unreachable!("{call:?} of {caller:?} is no plain order"),
+    };
+    calling.order(order).await?;
+    Ok(answer)
+}
+
+pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, Refused> {
+    let ReadPlan { spec, warnings } = read(calling, text).await?;
+    let (origin, approval) = (Origin::File, Approval::Ask);
+    let create = CreatePlan { spec, origin, clean_base: false, approval };
+    let accepted = calling.order(Command::CreatePlan(create)).await?;
+    let created = Created::from_events(accepted.entries.iter().map(|it| &it.event));
+    let Some(plan) = created.plan else {
+        let text = "The plan was taken before; orchestrator_list_workers shows it.";
+        return Ok(ToolAnswer::accepted(text, json!({})));
+    };
+    let request = created.requests.first();
+    let count = created.tasks.len();
+    let tasks = if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
+    let mut text = match request {
+        Some(request) => format!(
+            "Saved as {plan} with {tasks}. Nothing runs yet: a person has to approve it with `pitcrew approve {request}`."
+        ),
+        None => format!("Saved as {plan} with {tasks}. It runs."),
+    };
+    for warning in &warnings {
+        text.push_str("\n\n");
+        text.push_str(warning);
+    }
+    let more = json!({
+        "plan": plan,
+        "tasks": created.tasks,
+        "request": request,
+        "warnings": warnings,
+    });
+    Ok(ToolAnswer::accepted(text, more))
+}
+
+pub async fn add_task(
+    calling: &Calling<'_>,
+    plan: PlanId,
+    task: &TaskText,
+) -> Result<ToolAnswer, Refused> {
+    let read = read(calling, &task.text).await?;
+    let Some(mut spec) = read.spec.tasks.into_iter().next() else {
+        return Err(Refused::Told("the task could not be read".into()));
+    };
+    spec.depends_on.clone_from(&task.depends_on);
+    let accepted = calling.order(Command::AddTask { plan, task: Box::new(spec) }).await?;
+    let events = || accepted.entries.iter().map(|it| &it.event);
+    let created = Created::from_events(events());
+    let held = events().any(|it| matches!(it, Event::TaskHeld { .. }));
+    let Some(task) = created.tasks.first() else {
+        let text = "The task was taken before; orchestrator_list_workers shows it.";
+        return Ok(ToolAnswer::accepted(text, json!({})));
+    };
+    let text = match (held, created.requests.first()) {
+        (true, _) => format!(
+            "Added as {task}. {plan} was approved without it, so a person has to deploy it with `pitcrew deploy {task}`."
+        ),
+        (false, Some(request)) => format!(
+            "Added as {task}. {plan} waits for a person's approval: `pitcrew approve {request}`."
+        ),
+        (false, None) => format!("Added as {task} to {plan}."),
+    };
+    let waits = held || !created.requests.is_empty();
+    Ok(ToolAnswer::accepted(text, json!({ "task": task, "waits_for_person": waits })))
+}
+
+/// Beside the requests of others: it may take a while.
+async fn read(calling: &Calling<'_>, text: &str) -> Result<ReadPlan, Refused> {
+    let (desk, text) = (calling.doors.desk.clone(), text.to_owned());
+    let read = tokio::task::spawn_blocking(move || desk.read_plan(&text)).await;
+    match read {
+        Ok(read) => read.map_err(Refused::Told),
+        Err(panic) => Err(Refused::Told(format!("the plan could not be read: {panic}"))),
+    }
+}

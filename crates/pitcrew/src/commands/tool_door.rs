@@ -1,0 +1,168 @@
+//! How tool calls reach the orchestrator: a worker's by what its environment holds, those of a
+//! person's own agent by the repository it runs in.
+
+use crate::{
+    client::{Answer, CallError, Client, call, workspace_token},
+    exit::Exit,
+    render::Style,
+    report::Report,
+    workspace::Workspace,
+};
+use hyper::Method;
+use pitcrew_api::{Problem, Token, ToolAnswer, ToolNames, paths};
+use pitcrew_mcp::{Changes, Role, Spawning, ToolInfo, tools, visible};
+use pitcrew_model::limits;
+use pitcrew_runtime::Tokens;
+use serde_json::Value;
+use std::{fs::File, io::Read, path::PathBuf, time::Duration};
+use tokio::time::{Instant, sleep};
+
+const TRY_EVERY: Duration = Duration::from_millis(100);
+
+/// The socket and the secret of one caller.
+pub struct ToolDoor {
+    socket: PathBuf,
+    token: Token,
+    patience: Duration,
+    caller: Caller,
+}
+
+enum Caller {
+    /// Never starts an orchestrator: that is for people. While none is there it waits, for as long
+    /// as the agent itself is kept without one.
+    Worker,
+    /// Starts one like any command of the person does.
+    Client(Box<Workspace>),
+}
+
+impl ToolDoor {
+    /// The worker's door where there is one, else that of the person's own agent.
+    pub async fn open() -> Result<Self, Report> {
+        match std::env::var_os("PITCREW_SOCKET").filter(|it| !it.is_empty()) {
+            Some(socket) => Self::of_worker(socket.into()),
+            None => Self::of_client(Workspace::here()?).await,
+        }
+    }
+
+    fn of_worker(socket: PathBuf) -> Result<Self, Report> {
+        let missing = |name: &str| {
+            Report::new(Exit::Usage, format!("{name} is not set, or not what it should be"))
+                .help("Pitcrew sets it in the environment of its agents, beside PITCREW_SOCKET")
+        };
+        let variable = |name: &str| std::env::var(name).ok();
+        let token = variable("PITCREW_TOKEN").and_then(|it| it.parse().ok());
+        let patience_ms = variable("PITCREW_TOOL_PATIENCE_MS").and_then(|it| it.parse().ok());
+        Ok(Self {
+            socket,
+            token: token.ok_or_else(|| missing("PITCREW_TOKEN"))?,
+            patience: Duration::from_millis(patience_ms.unwrap_or(limits::LEASE_MS_DEFAULT)),
+            caller: Caller::Worker,
+        })
+    }
+
+    async fn of_client(workspace: Workspace) -> Result<Self, Report> {
+        let client = Client::of(workspace).await?;
+        let workspace = client.workspace;
+        Ok(Self {
+            socket: workspace.dirs.socket(),
+            token: client_token(&workspace)?,
+            patience: Duration::from_millis(limits::LEASE_MS_DEFAULT),
+            caller: Caller::Client(Box::new(workspace)),
+        })
+    }
+
+    /// The tools that the caller is shown. Where nobody can say, those of its kind: what it may not
+    /// call is refused when it does.
+    pub async fn visible(&self) -> Vec<ToolInfo> {
+        let asked = call(&self.socket, &self.token, Method::GET, paths::TOOLS, Vec::new()).await;
+        let names: Option<ToolNames> =
+            asked.ok().and_then(|it| serde_json::from_slice(&it.body).ok());
+        let spawning = Spawning::Allowed;
+        match (names, &self.caller) {
+            (Some(ToolNames { names }), _) => {
+                tools().into_iter().filter(|it| names.iter().any(|name| name == it.name)).collect()
+            }
+            (None, Caller::Worker) => visible(Role::Worker { spawning }),
+            (None, Caller::Client(_)) => visible(Role::Client { spawning: Spawning::Refused }),
+        }
+    }
+
+    /// Calls a tool. What could not be served at all is an answer too: the caller is a model.
+    ///
+    /// A worker's call whose answer is lost is made again under the same nonce, so that it is carried
+    /// out once. One that is held is asked about again and again, under its nonce too.
+    pub async fn tool(&self, name: &str, arguments: &Value) -> ToolAnswer {
+        let nonce = match nonce() {
+            Ok(nonce) => nonce,
+            Err(error) => return ToolAnswer::failed(format!("no random number: {error}")),
+        };
+        let Some(path) = paths::tool(name, &nonce) else {
+            return ToolAnswer::failed(format!("`{name}` is no name of a tool"));
+        };
+        let body = arguments.to_string().into_bytes();
+        let mut deadline = Instant::now() + self.patience;
+        loop {
+            let is_late = Instant::now() >= deadline;
+            match call(&self.socket, &self.token, Method::POST, &path, body.clone()).await {
+                Ok(answer) if answer.status == HELD => {
+                    deadline = Instant::now() + self.patience;
+                    continue;
+                }
+                Ok(answer) if answer.status == 503 && !is_late => {}
+                Ok(answer) => return told(&answer),
+                Err(CallError::NotSent(_)) if !is_late => {}
+                Err(CallError::Broken(_)) if !is_late && self.may_repeat(name) => {}
+                Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
+                    return ToolAnswer::failed(format!(
+                        "the orchestrator does not answer: {reason}; orchestrator_list_workers shows what holds"
+                    ));
+                }
+            }
+            if let Caller::Client(workspace) = &self.caller
+                && let Err(report) = Client::of((**workspace).clone()).await
+            {
+                return ToolAnswer::failed(report.render(Style::plain()));
+            }
+            sleep(TRY_EVERY).await;
+        }
+    }
+
+    /// Whether a call whose fate is not known may be made again.
+    fn may_repeat(&self, name: &str) -> bool {
+        match self.caller {
+            Caller::Worker => true,
+            Caller::Client(_) => {
+                tools().iter().any(|it| it.name == name && it.changes == Changes::Nothing)
+            }
+        }
+    }
+}
+
+/// The call goes on, and its answer is not there yet.
+const HELD: u16 = 202;
+
+/// What the person's own agents prove themselves with.
+pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
+    let person = workspace_token(&workspace.dirs)?;
+    let token = Tokens::new(person.reveal().to_owned()).client();
+    Ok(token.parse().expect("a derived token is one"))
+}
+
+/// A name for a call that no other call has.
+fn nonce() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
+fn told(answer: &Answer) -> ToolAnswer {
+    if answer.status == 200
+        && let Ok(answer) = serde_json::from_slice(&answer.body)
+    {
+        return answer;
+    }
+    ToolAnswer::failed(match serde_json::from_slice::<Problem>(&answer.body) {
+        Ok(problem) => problem.message,
+        Err(_) => format!("the orchestrator answered with HTTP status {}", answer.status),
+    })
+}

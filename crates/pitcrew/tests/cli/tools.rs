@@ -1,0 +1,70 @@
+//! The tools, called by a person's own agent.
+
+use crate::support::{await_task, sandbox, text};
+use pitcrew_testkit::Sandbox;
+use serde_json::{Value, json};
+
+fn tool(sandbox: &Sandbox, name: &str, arguments: &Value, code: i32) -> String {
+    let done = sandbox.pitcrew(&["tool", name, "--json", &arguments.to_string()]).expect(code);
+    if code == 0 { done.stdout } else { done.stderr }
+}
+
+/// S1-022..S1-025, S1-027, S1-028: an outside client drives a plan, and a person decides.
+#[test]
+fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
+    let sandbox = sandbox();
+    let list = sandbox.pitcrew(&["tool"]).expect(0).stdout;
+    assert!(list.contains("orchestrator_save_plan") && list.contains("--json '"), "{list}");
+    assert!(!list.contains("orchestrator_complete_task --json"), "{list}");
+
+    let plan = json!({"name": "tidy", "tasks": [
+        {"id": "first", "command": "echo 1 > core/new.txt", "region": ["core"]}]});
+    let saved = tool(&sandbox, "orchestrator_save_plan", &plan, 0);
+    assert!(saved.contains("plan-1") && saved.contains("pitcrew approve request-1"), "{saved}");
+    let more = json!({"plan": "plan-1", "id": "second", "command": "echo 2 > ui/new.txt",
+        "dependsOn": ["first"]});
+    let added = tool(&sandbox, "orchestrator_addPlanTask", &more, 0);
+    assert!(added.contains("task-2") && added.contains("pitcrew approve request-2"), "{added}");
+
+    let board = tool(&sandbox, "orchestrator_list_workers", &json!({}), 0);
+    assert!(board.contains("`second`") && board.contains("awaiting_approval"), "{board}");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6);
+    sandbox.pitcrew(&["approve", "request-2"]).expect(0);
+    await_task(&sandbox, "second", "completed");
+    tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "task-2"}), 6);
+}
+
+/// What an agent adds to a plan that runs was approved by nobody.
+#[test]
+fn a_task_that_is_added_later_waits_for_the_person() {
+    let sandbox = sandbox();
+    let gate = crate::support::gated(&sandbox, "gated");
+    sandbox.write("plan.toml", &gate);
+    sandbox.pitcrew(&["run", "plan.toml", "--yes", "--detach"]).expect(0);
+    let more = json!({"plan": "plan-1", "id": "later", "command": "echo 2 > ui/new.txt"});
+    let added = tool(&sandbox, "orchestrator_add_plan_task", &more, 0);
+    assert!(added.contains("pitcrew deploy task-2"), "{added}");
+    let refused = tool(&sandbox, "orchestrator_deploy_task", &json!({"task": "task-2"}), 6);
+    assert!(refused.contains("only a person may deploy task-2"), "{refused}");
+    sandbox.pitcrew(&["deploy", "task-2"]).expect(0);
+    await_task(&sandbox, "later", "completed");
+    crate::support::open_gate(&sandbox);
+    await_task(&sandbox, "waits", "completed");
+}
+
+/// S1-030: whoever calls wrongly is told what to do.
+#[test]
+fn a_wrong_call_says_what_to_do() {
+    let sandbox = sandbox();
+    let bad = json!({"plan": "name = \"x\"\n\n[[task]]\nid = \"a\"\ncomand = \"ls\"\n"});
+    let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
+    assert!(told.contains("plan:5") && told.contains("command"), "{told}");
+    let told = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
+    assert!(told.contains("not for you") && told.contains("orchestrator_save_plan"), "{told}");
+    let told = tool(&sandbox, "levitate", &json!({}), 6);
+    assert!(told.contains("no tool `levitate`"), "{told}");
+    let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
+    assert!(agents.contains("command: ready"), "{agents}");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    assert_eq!(text(&board["plans"]), "", "nothing was handed in: {board}");
+}
