@@ -56,6 +56,8 @@ pub enum Audience {
     Drivers,
     Subtasks,
     Clients,
+    /// Nothing carries it out yet.
+    Nobody,
 }
 
 /// Who is calling, as far as it matters for what is shown.
@@ -102,6 +104,7 @@ fn is_for(audience: Audience, role: Role) -> bool {
         Audience::Drivers => spawns || is_client,
         Audience::Subtasks => is_subtask,
         Audience::Clients => is_client,
+        Audience::Nobody => false,
     }
 }
 

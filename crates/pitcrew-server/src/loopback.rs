@@ -5,7 +5,7 @@
 use crate::{
     auth::caller,
     serve::Doors,
-    tools::{Caller, Calling, Refused},
+    tools::{Caller, Calling, Refused, secret},
 };
 use axum::{
     Router,
@@ -68,13 +68,18 @@ struct OnBehalf {
 
 impl Orchestrator for OnBehalf {
     async fn visible(&self) -> Vec<ToolInfo> {
-        pitcrew_mcp::visible(self.caller.role(&self.doors))
+        pitcrew_mcp::visible(self.caller.role(&self.doors).await)
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
-        let calling = Calling { doors: &self.doors, caller: self.caller, nonce: None };
-        calling.call(tool, &arguments).await.map_err(|refused| match refused {
+        let told = |refused| match refused {
             Refused::Told(message) | Refused::ShuttingDown(message) => ToolRefusal::new(message),
-        })
+            Refused::Held => ToolRefusal::new("it takes longer; ask for the results again"),
+        };
+        // The protocol has no name for a call that would outlive us: it gets one here.
+        let nonce = Some(secret().map_err(told)?);
+        let (doors, caller) = (&self.doors, self.caller);
+        let calling = Calling { doors, caller, nonce, held_until: None };
+        calling.call(tool, &arguments).await.map_err(told)
     }
 }

@@ -5,16 +5,19 @@
 mod caller;
 mod desk;
 mod order;
+mod subtask;
 mod look;
 
 pub use caller::Caller;
 pub use desk::{AgentRow, Desk, ReadPlan};
+pub use subtask::secret;
 
 use crate::serve::Doors;
 use pitcrew_mcp::{COMPLETE_TASK, SUBTASK_COMPLETE, ToolAnswer, ToolCall, canonical_name, visible};
 use pitcrew_model::{Command, Rejection};
 use serde_json::Value;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Why a call was not carried out.
 pub enum Refused {
@@ -22,6 +25,8 @@ pub enum Refused {
     Told(String),
     /// Not for the caller to know: whoever carries its calls asks the next orchestrator.
     ShuttingDown(String),
+    /// It goes on; whoever asks again under the same nonce finds it.
+    Held,
 }
 
 impl From<Rejection> for Refused {
@@ -39,12 +44,14 @@ pub struct Calling<'a> {
     pub caller: Caller,
     /// The caller's own name for the call. One that comes again is carried out once.
     pub nonce: Option<String>,
+    /// How long the answer may be held; absent: as long as it takes.
+    pub held_until: Option<Instant>,
 }
 
 impl Calling<'_> {
     pub async fn call(&self, name: &str, arguments: &Value) -> Result<ToolAnswer, Refused> {
         let call = ToolCall::parse(name, arguments).map_err(|it| Refused::Told(it.to_string()))?;
-        self.check_visible(name)?;
+        self.check_visible(name).await?;
         match &call {
             ToolCall::ListWorkers { plan, all } => Ok(look::workers(self.doors, *plan, *all)),
             ToolCall::ListAgents => Ok(look::agents(self.doors).await),
@@ -55,19 +62,21 @@ impl Calling<'_> {
             | ToolCall::CancelTask { .. }
             | ToolCall::RetryTask { .. }
             | ToolCall::Notify { .. } => order::plain(self, call).await,
-            ToolCall::Spawn(_)
-            | ToolCall::AwaitSubtasks { .. }
-            | ToolCall::SubtaskResults { .. }
-            | ToolCall::PullSubtask { .. }
-            | ToolCall::DecidePermissions { .. } => {
-                unreachable!("nobody is shown them, and what is not shown is refused")
+            ToolCall::Spawn(spawn) => subtask::spawn(self, spawn).await,
+            ToolCall::AwaitSubtasks { tasks, timeout_ms } => {
+                subtask::await_all(self, tasks, *timeout_ms).await
+            }
+            ToolCall::SubtaskResults { tasks } => subtask::results(self, tasks).await,
+            ToolCall::PullSubtask { task } => subtask::pull(self, *task).await,
+            ToolCall::DecidePermissions { .. } => {
+                unreachable!("nobody is shown it, and what is not shown is refused")
             }
         }
     }
 
     /// What is not shown is not carried out either.
-    fn check_visible(&self, name: &str) -> Result<(), Refused> {
-        let visible = visible(self.caller.role(self.doors));
+    async fn check_visible(&self, name: &str) -> Result<(), Refused> {
+        let visible = visible(self.caller.role(self.doors).await);
         // A worker that ends its work by the other name has said what it means.
         let wanted = match canonical_name(name) {
             Some(COMPLETE_TASK | SUBTASK_COMPLETE) if self.caller != Caller::Client => {

@@ -241,7 +241,7 @@ fn decide_permissions() -> ToolInfo {
         description: "Approve or deny what sub-tasks of yours ask you for. You can grant only what \
             you may do yourself; anything else goes on to the orchestrator and to a person.",
         changes: Changes::Adds,
-        audience: Audience::Parents,
+        audience: Audience::Nobody,
         input: object(
             json!({
                 "requests": texts("The ids of the requests, as they were told to you.", json!(["request-5"])),

@@ -3,6 +3,7 @@
 use crate::serve::Doors;
 use pitcrew_mcp::{Role, Spawning};
 use pitcrew_model::{Actor, AttemptId, WorkerId};
+use pitcrew_runtime::Standing;
 
 /// Known by its token, never by what it says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +24,17 @@ impl Caller {
         }
     }
 
-    pub fn role(self, _doors: &Doors) -> Role {
-        let spawning = Spawning::Refused;
-        match self {
-            Self::Worker { .. } => Role::Worker { spawning },
-            Self::Client => Role::Client { spawning },
+    pub async fn role(self, doors: &Doors) -> Role {
+        let refused = Spawning::Refused;
+        let Self::Worker { attempt, .. } = self else {
+            return Role::Client { spawning: refused };
+        };
+        match doors.orchestrator.handle().standing(attempt).await {
+            None => Role::Worker { spawning: refused },
+            Some(Standing { is_subtask, may_spawn }) => {
+                let spawning = if may_spawn { Spawning::Allowed } else { refused };
+                if is_subtask { Role::Subtask { spawning } } else { Role::Worker { spawning } }
+            }
         }
     }
 }

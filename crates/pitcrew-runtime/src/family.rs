@@ -1,0 +1,100 @@
+//! What a worker may know of itself and of its sub-tasks: asked of the kernel's state itself, which
+//! nobody else keeps.
+
+use crate::handle::{Handle, Message};
+use pitcrew_kernel::{Pull, State};
+use pitcrew_model::{AttemptId, Rejection, SubtaskResult, TaskId};
+use tokio::sync::oneshot;
+
+/// Where an attempt stands in its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub is_subtask: bool,
+    /// Whether there is depth left below it.
+    pub may_spawn: bool,
+}
+
+/// Where the pulling of a sub-task's changes stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulled {
+    NotYet,
+    UnderWay,
+    Done,
+}
+
+impl Handle {
+    /// Absent when there is no such attempt, or when we are shutting down.
+    pub async fn standing(&self, attempt: AttemptId) -> Option<Standing> {
+        let look = move |state: &State| {
+            let task = &state.tasks[state.attempts.get(attempt)?.task];
+            let depth = task.delegation.as_ref().map_or(0, |it| it.depth);
+            let may_spawn = depth < state.spawn_limits().depth_max;
+            Some(Standing { is_subtask: task.delegation.is_some(), may_spawn })
+        };
+        self.look(look).await.flatten()
+    }
+
+    /// The sub-tasks that a call of the worker's handed out, in the order in which it named them.
+    pub async fn handed_out_by(&self, attempt: AttemptId, call: String) -> Vec<TaskId> {
+        let look = move |state: &State| {
+            let children = state.attempts.get(attempt).map(|it| it.family.children.clone());
+            let of_call = |it: &TaskId| {
+                let delegation = state.tasks[*it].delegation.as_ref();
+                delegation.is_some_and(|it| it.call.as_deref() == Some(&*call))
+            };
+            children.unwrap_or_default().into_iter().filter(of_call).collect()
+        };
+        self.look(look).await.unwrap_or_default()
+    }
+
+    /// Whether a call of the worker's still waits for its sub-tasks. Absent when we are shutting down.
+    pub async fn is_held(&self, attempt: AttemptId, call: String) -> Option<bool> {
+        let look = move |state: &State| {
+            let wait = |it: &pitcrew_kernel::Attempt| state.workers[it.worker].wait.clone();
+            let wait = state.attempts.get(attempt).and_then(wait);
+            wait.is_some_and(|it| it.call.as_deref() == Some(&*call))
+        };
+        self.look(look).await
+    }
+
+    /// What sub-tasks of the attempt came to; those that have not ended have no result. Without
+    /// names: all of them. Those of others are refused.
+    pub async fn results(
+        &self,
+        attempt: AttemptId,
+        tasks: Vec<TaskId>,
+    ) -> Result<Vec<(TaskId, Option<SubtaskResult>)>, Rejection> {
+        let look = move |state: &State| {
+            let own = &state.attempt(attempt)?.family.children;
+            if let Some(task) = tasks.iter().find(|it| !own.contains(it)) {
+                return Err(Rejection::NotYourSubtask { task: *task });
+            }
+            let wanted = if tasks.is_empty() { own.clone() } else { tasks };
+            Ok(wanted.into_iter().map(|it| (it, state.result_of(it))).collect())
+        };
+        self.look(look).await.unwrap_or(Err(Rejection::ShuttingDown))
+    }
+
+    /// Absent when we are shutting down.
+    pub async fn pulled(&self, task: TaskId) -> Option<Pulled> {
+        let look = move |state: &State| match state.tasks.get(task).map(|it| it.pull) {
+            Some(Pull::UnderWay(_)) => Pulled::UnderWay,
+            Some(Pull::Done) => Pulled::Done,
+            Some(Pull::None) | None => Pulled::NotYet,
+        };
+        self.look(look).await
+    }
+
+    /// Asks the writer, between two inputs.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&State) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, answer) = oneshot::channel();
+        let look = move |state: &State| {
+            sender.send(look(state)).ok();
+        };
+        self.inputs.send(Message::Look(Box::new(look))).await.ok()?;
+        answer.await.ok()
+    }
+}
