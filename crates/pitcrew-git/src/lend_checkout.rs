@@ -17,6 +17,7 @@ use crate::{
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -31,6 +32,8 @@ pub struct LendCheckout {
     /// Whose work is read.
     pub parent: AttemptId,
     pub start: CommitId,
+    /// Who may still be in a checkout that was lent. All others have left.
+    pub present: BTreeSet<AttemptId>,
 }
 
 impl Vault {
@@ -53,6 +56,9 @@ impl Vault {
             return Ok(pool.checkouts[index].as_checkout());
         }
         self.drop_unfinished(&mut pool)?;
+        for lent in &mut pool.checkouts {
+            lent.readers.retain(|it| order.present.contains(it));
+        }
         let lending = Lending { vault: self, order, policy, cancel };
         let index = match lending.shared(&pool)? {
             Some(index) => {
@@ -63,18 +69,6 @@ impl Vault {
         };
         self.set_pool(order.parent, &pool)?;
         Ok(pool.checkouts[index].as_checkout())
-    }
-
-    /// The reader is gone. The checkout stays for the next one.
-    pub fn give_back(&self, parent: AttemptId, reader: AttemptId) -> Result<(), Failure> {
-        let lock = self.lock_of_pool(parent);
-        let _held = lock.lock().expect("no holder of the lock panics");
-        let mut pool = self.pool(parent)?;
-        if let Some(index) = pool.of(reader) {
-            pool.checkouts[index].readers.retain(|it| *it != reader);
-            self.set_pool(parent, &pool)?;
-        }
-        Ok(())
     }
 
     /// Removes every checkout that was lent to sub-tasks of an attempt. None of it is work.

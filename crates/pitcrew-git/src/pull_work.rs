@@ -27,8 +27,6 @@ pub struct PullWork {
     /// Whose checkout it is brought into.
     pub attempt: AttemptId,
     pub path: PathBuf,
-    /// What that attempt started from.
-    pub start: CommitId,
     /// What the sub-task started from.
     pub base: CommitId,
     /// What it made of it.
@@ -70,7 +68,9 @@ impl Vault {
             return Err(Failure::Checkout { message });
         }
         require_free_space(&self.layout.vault)?;
-        let pulling = Pulling { vault: self, order, policy, cancel };
+        let record = self.records().checkout(order.attempt)?;
+        let start = record.map_or_else(|| order.base.clone(), |it| it.start);
+        let pulling = Pulling { vault: self, order, start, policy, cancel };
         let note = self.records().pull(order.attempt, order.key);
         match records::read::<PullRecord>(&note)? {
             Some(record) if record.state == PullState::Done => Ok(record.pulled),
@@ -94,6 +94,8 @@ impl Vault {
 struct Pulling<'a> {
     vault: &'a Vault,
     order: &'a PullWork,
+    /// What the attempt started from.
+    start: CommitId,
     policy: &'a Policy,
     cancel: &'a Cancel,
 }
@@ -180,11 +182,11 @@ impl Pulling<'_> {
 
     /// Everything that is in the tree now, in an index of ours.
     fn look(&self) -> Result<Snapshot<'_>, VaultError> {
-        let Self { vault, order, policy, cancel } = *self;
+        let Self { vault, order, start, policy, cancel } = self;
         let source = Source {
             attempt: order.attempt,
             path: &order.path,
-            start: &order.start,
+            start,
             message: "State before the work of a sub-task was pulled",
             nested: Nested::Listed,
         };

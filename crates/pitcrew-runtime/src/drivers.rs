@@ -16,7 +16,8 @@ use crate::{
     words,
 };
 use futures::FutureExt;
-use pitcrew_model::{Effect, EffectId, EffectResult, Signal};
+use pitcrew_git::{LendCheckout, PullWork};
+use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Signal, Workspace};
 use pitcrew_process::Cancel;
 use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -153,6 +154,19 @@ async fn work(
         }
         Effect::InterruptTurn { worker } => agents.interrupt(id, worker).await,
         Effect::StopAgent { worker } => agents.stop(worker).await,
+        Effect::PrepareCheckout {
+            attempt,
+            start,
+            place: Some(CheckoutPlace { workspace: Workspace::ReadOnly, parent, .. }),
+            ..
+        } => {
+            let present = agents.present();
+            vault.lend(LendCheckout { attempt, parent, start, present }, cancel).await
+        }
+        Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
+            let order = PullWork { attempt, path: path.into(), base, work, key: id.0 };
+            vault.pull(task, order, cancel).await
+        }
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }
         | Effect::PrepareCheckout { .. }
@@ -165,7 +179,6 @@ async fn work(
         | Effect::Verify { .. }
         | Effect::Integrate { .. }
         | Effect::Land { .. }
-        | Effect::PullWork { .. }
         | Effect::RemoveCheckout { .. }) => vault.carry_out(effect, cancel).await,
     }
 }

@@ -5,6 +5,8 @@ use pitcrew_git::{LendCheckout, Vault};
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::Cancel;
 use std::{
+    cell::RefCell,
+    collections::BTreeSet,
     fs,
     os::unix::fs::{MetadataExt, symlink},
     path::PathBuf,
@@ -17,6 +19,7 @@ struct Scene {
     vault: Vault,
     first: CommitId,
     second: CommitId,
+    present: RefCell<BTreeSet<AttemptId>>,
 }
 
 /// Two states of a parent's work, the second with a file more, one less and one changed.
@@ -31,27 +34,20 @@ fn scene() -> Scene {
     write(&parent.join("api/more.rs"), "more\n");
     fs::remove_file(parent.join("README.md")).unwrap();
     let second = lab.save(&vault, &attempt(1), &parent).unwrap();
-    Scene { lab, vault, first, second }
+    Scene { lab, vault, first, second, present: RefCell::default() }
 }
 
 impl Scene {
     fn lend(&self, reader: u64, start: &CommitId) -> PathBuf {
-        self.try_to_lend(reader, start, &self.lab.cancel).unwrap()
-    }
-
-    fn try_to_lend(
-        &self,
-        reader: u64,
-        start: &CommitId,
-        cancel: &Cancel,
-    ) -> Result<PathBuf, Failure> {
+        self.present.borrow_mut().insert(AttemptId(reader));
+        let present = self.present.borrow().clone();
         let (attempt, start) = (AttemptId(reader), start.clone());
-        let order = LendCheckout { attempt, parent: PARENT, start };
-        Ok(self.vault.lend_checkout(&order, &self.lab.policy, cancel)?.path)
+        let order = LendCheckout { attempt, parent: PARENT, start, present };
+        self.vault.lend_checkout(&order, &self.lab.policy, &self.lab.cancel).unwrap().path
     }
 
-    fn give_back(&self, reader: u64) {
-        self.vault.give_back(PARENT, AttemptId(reader)).unwrap();
+    fn leave(&self, reader: u64) {
+        self.present.borrow_mut().remove(&AttemptId(reader));
     }
 
     /// The folder is the state, to git and to the eye.
@@ -91,11 +87,11 @@ fn a_free_checkout_is_taken_to_the_next_state_by_what_differs() {
     let path = scene.lend(11, &scene.first);
     let inode = |file: &str| fs::metadata(path.join(file)).unwrap().ino();
     let untouched = inode("api/lib.rs");
-    scene.give_back(11);
+    scene.leave(11);
     assert_eq!(scene.lend(12, &scene.second), path);
     assert_eq!(inode("api/lib.rs"), untouched, "what is the same is not written again");
     scene.assert_is(&path, &scene.second);
-    scene.give_back(12);
+    scene.leave(12);
     assert_eq!(scene.lend(13, &scene.first), path, "and back");
     scene.assert_is(&path, &scene.first);
 }
@@ -121,8 +117,8 @@ fn what_a_reader_wrote_is_undone_before_the_next_one_comes() {
     write(&path.join(".git/config"), config);
     let other = scene.lend(12, &scene.first);
     assert_ne!(other, path, "one that was written to is shared with nobody");
-    scene.give_back(11);
-    scene.give_back(12);
+    scene.leave(11);
+    scene.leave(12);
     let (one, two) = (scene.lend(13, &scene.first), scene.lend(14, &scene.second));
     assert!([&one, &two].contains(&&path) && [&one, &two].contains(&&other), "both are used again");
     scene.assert_is(&one, &scene.first);
@@ -138,8 +134,8 @@ fn what_the_user_has_beside_git_is_there_for_every_reader() {
     assert_eq!(read(&path.join(".mcp.json")), "{}\n");
     assert_eq!(scene.lend(12, &scene.first), path);
     write(&path.join(".mcp.json"), "{\"evil\": 1}\n");
-    scene.give_back(11);
-    scene.give_back(12);
+    scene.leave(11);
+    scene.leave(12);
     assert_eq!(scene.lend(13, &scene.second), path);
     assert_eq!(read(&path.join(".mcp.json")), "{}\n");
 }
@@ -165,9 +161,13 @@ fn a_kill_in_the_middle_costs_nothing_but_time() {
             (20 + round, if round % 2 == 0 { &scene.first } else { &scene.second });
         let cancel = Cancel::default();
         std::thread::scope(|scope| {
-            let lending = scope.spawn(|| scene.try_to_lend(reader, start, &cancel));
+            let (vault, policy) = (&scene.vault, &scene.lab.policy);
+            let (attempt, present) = (AttemptId(reader), BTreeSet::from([AttemptId(reader)]));
+            let order = LendCheckout { attempt, parent: PARENT, start: start.clone(), present };
+            let cancel = &cancel;
+            let lending = scope.spawn(move || vault.lend_checkout(&order, policy, cancel));
             pitcrew_testkit::eventually("it has begun, or is over", || {
-                let pool = scene.vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
+                let pool = vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
                 let making = fs::read_to_string(pool).is_ok_and(|it| it.contains("making"));
                 (making || lending.is_finished()).then_some(())
             });
@@ -178,7 +178,7 @@ fn a_kill_in_the_middle_costs_nothing_but_time() {
         });
         let path = scene.lend(reader, start);
         scene.assert_is(&path, start);
-        scene.give_back(reader);
+        scene.leave(reader);
     }
 }
 

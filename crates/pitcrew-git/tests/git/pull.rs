@@ -46,7 +46,6 @@ impl Scene {
         let order = PullWork {
             attempt: AttemptId(1),
             path: self.path.clone(),
-            start: self.base.start.clone(),
             base: self.shared.clone(),
             work: work.clone(),
             key,

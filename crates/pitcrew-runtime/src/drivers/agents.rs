@@ -22,7 +22,7 @@ use pitcrew_model::{
 };
 use pitcrew_process::end_shim;
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
@@ -53,6 +53,12 @@ impl Agents {
     /// An agent is about to be started. From now on it can be given up and stopped.
     pub fn announce(&self, worker: WorkerId, attempt: AttemptId) {
         self.live().insert(worker, Arc::new(Live::new(attempt)));
+    }
+
+    /// The attempts whose agents may be in a checkout.
+    pub fn present(&self) -> BTreeSet<AttemptId> {
+        let ours: Vec<AttemptId> = self.live().values().map(|it| it.attempt).collect();
+        self.handle.views().board.live_attempts().chain(ours).collect()
     }
 
     /// A turn is about to begin. From now on it can be interrupted.

@@ -2,10 +2,10 @@
 
 use super::subject::Subject;
 use pitcrew_git::{
-    AttemptName, CollectWork, LandPlan, PrepareCheckout, PreparePlan, Removal, RestoreWork,
-    SaveWork, TakeSnapshot, Vault, Verify,
+    AttemptName, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan, PullWork,
+    Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
-use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, Workspace};
+use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Workspace};
 use pitcrew_process::{Cancel, Policy};
 use std::{path::Path, sync::Arc};
 use tokio::sync::Semaphore;
@@ -41,15 +41,28 @@ impl VaultDriver {
         } else {
             None
         };
-        let work = move || driver.try_to_work(effect, &cancel);
-        match tokio::task::spawn_blocking(work).await {
-            Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
-            // Whoever caught it in the first place reports it.
-            Err(ended) => match ended.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(cancelled) => subject.failed(cancelled.to_string()),
-            },
-        }
+        blocking(subject, move || driver.try_to_work(effect, &cancel)).await
+    }
+
+    /// A sub-task reads what its parent has done so far.
+    pub async fn lend(&self, order: LendCheckout, cancel: Cancel) -> EffectResult {
+        let (driver, attempt) = (self.clone(), order.attempt);
+        let work = move || {
+            let checkout = driver.vault.lend_checkout(&order, &driver.policy, &cancel)?;
+            let path = checkout.path.display().to_string();
+            Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
+        };
+        blocking(Subject::Working(attempt), work).await
+    }
+
+    /// A parent takes what its sub-task has done.
+    pub async fn pull(&self, task: TaskId, order: PullWork, cancel: Cancel) -> EffectResult {
+        let (driver, attempt) = (self.clone(), order.attempt);
+        let work = move || {
+            let work = driver.vault.pull(&order, &driver.policy, &cancel)?;
+            Ok(EffectResult::WorkPulled { attempt, task, work })
+        };
+        blocking(Subject::Pulling(attempt, task), work).await
     }
 
     fn try_to_work(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
@@ -101,10 +114,6 @@ impl VaultDriver {
                 EffectResult::Integrated { attempt, head }
             }
             effect @ Effect::Land { .. } => self.land(effect, cancel)?,
-            Effect::PullWork { .. } => {
-                let message = "changes of sub-tasks cannot be pulled".into();
-                return Err(Failure::Git { message });
-            }
             Effect::RemoveCheckout { attempt, path } => {
                 match vault.remove_checkout(attempt, Path::new(&path), policy, cancel)? {
                     Removal::Removed => EffectResult::CheckoutRemoved { attempt },
@@ -116,6 +125,7 @@ impl VaultDriver {
             | Effect::AnswerPermission { .. }
             | Effect::InterruptTurn { .. }
             | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
+            Effect::PullWork { .. } => unreachable!("it is pulled under the id of its effect"),
         })
     }
 
@@ -173,5 +183,20 @@ impl VaultDriver {
         let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
         let landing = self.vault.land(&order, &self.policy, cancel)?;
         Ok(EffectResult::Landed { plan, landing })
+    }
+}
+
+/// Git blocks; it does so on a thread of its own.
+async fn blocking(
+    subject: Subject,
+    work: impl FnOnce() -> Result<EffectResult, Failure> + Send + 'static,
+) -> EffectResult {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
+        // Whoever caught it in the first place reports it.
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(cancelled) => subject.failed(cancelled.to_string()),
+        },
     }
 }
