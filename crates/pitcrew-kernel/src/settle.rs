@@ -171,6 +171,10 @@ fn start(state: &State) -> Option<Vec<Event>> {
     if let Some(child) = agenda.children.first() {
         return Some(open_attempt(state, *child));
     }
+    let coming_count = u32::try_from(agenda.soon.len()).unwrap_or(u32::MAX);
+    if agenda.slots_used.saturating_add(coming_count) >= state.agents_max {
+        return None;
+    }
     let free = |(key, overlap): &(u32, pitcrew_model::Overlap)| {
         *overlap == pitcrew_model::Overlap::Allow || !agenda.regions.is_held(*key)
     };

@@ -109,9 +109,9 @@ pub enum Rejection {
     )]
     SubtasksTooFast { worker: WorkerId, max: u32, wait_ms: u64 },
     #[error(
-        "{agent} is at work on these same words already, as {}, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it", SubtaskName(*ancestor)
+        "{agent} is at work on these same words already, as {ancestor}, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it"
     )]
-    SubtaskCycle { agent: String, ancestor: TaskId },
+    SubtaskCycle { agent: String, ancestor: String },
     #[error(
         "sub-task {number} works in its parent's files: name those that it may change as `target_files`"
     )]
@@ -147,7 +147,7 @@ pub enum Rejection {
     #[error("you have handed out no sub-tasks")]
     NothingToAwait,
     #[error(
-        "{} have not ended: wait for them with `a2a_await_subtasks`, or cancel them, and then say that you are done",
+        "what you have handed out has not ended ({}): wait for it with `a2a_await_subtasks`, or cancel it, and then say that you are done",
         SubtaskNames(tasks)
     )]
     SubtasksOpen { tasks: Vec<TaskId> },

@@ -94,7 +94,13 @@ fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Reje
     match state.chain(parent.task).find(same) {
         Some(ancestor) => {
             let agent = spec.agent.to_string();
-            Err(Rejection::SubtaskCycle { agent, ancestor: ancestor.id })
+            let is_part = ancestor.delegation.is_some();
+            let name = if is_part {
+                SubtaskName(ancestor.id).to_string()
+            } else {
+                ancestor.id.to_string()
+            };
+            Err(Rejection::SubtaskCycle { agent, ancestor: name })
         }
         None => Ok(()),
     }

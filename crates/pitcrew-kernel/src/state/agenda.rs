@@ -24,6 +24,8 @@ pub struct Agenda {
     queued: BTreeMap<Group, BTreeSet<TaskId>>,
     /// Queued sub-tasks that could start if there was a slot: their regions are their parents'.
     pub children: BTreeSet<TaskId>,
+    /// Sub-tasks that can be queued as soon as what they begin from is kept: in a moment.
+    pub soon: BTreeSet<TaskId>,
     /// Sub-tasks whose parent has ended without them.
     pub orphans: BTreeSet<TaskId>,
     /// Running workers that do nothing but wait.
@@ -76,6 +78,7 @@ pub enum Due {
     Queue(Timestamp),
     Start(Group),
     StartChild,
+    Soon,
 }
 
 impl Agenda {
@@ -108,6 +111,7 @@ impl Agenda {
             Due::Queue(at) => drop(self.to_queue.remove(&(at, task))),
             Due::Start(group) => self.leave_group(group, task),
             Due::StartChild => drop(self.children.remove(&task)),
+            Due::Soon => drop(self.soon.remove(&task)),
         }
         match due {
             Due::Nothing => {}
@@ -116,6 +120,7 @@ impl Agenda {
             Due::Queue(at) => drop(self.to_queue.insert((at, task))),
             Due::Start(group) => self.join_group(group, task),
             Due::StartChild => drop(self.children.insert(task)),
+            Due::Soon => drop(self.soon.insert(task)),
         }
     }
 
@@ -175,12 +180,9 @@ impl State {
         match task.status {
             TaskStatus::Pending if task.blocking_count > 0 => Due::Block,
             TaskStatus::Blocked if task.blocking_count == 0 => Due::Unblock,
+            TaskStatus::Pending if runs && task.waits_for_snapshot => Due::Soon,
             TaskStatus::Pending
-                if runs
-                    && task.deployed
-                    && task.waiting_count == 0
-                    && !task.waits_for_snapshot
-                    && self.is_put_away(task) =>
+                if runs && task.deployed && task.waiting_count == 0 && self.is_put_away(task) =>
             {
                 Due::Queue(task.not_before)
             }

@@ -15,6 +15,8 @@ mod usage;
 mod timeouts;
 mod workers;
 mod permissions;
+mod subtasks;
+mod subtask_limits;
 mod pausing;
 mod cancelling;
 mod joining;

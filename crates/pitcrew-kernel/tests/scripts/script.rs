@@ -4,6 +4,7 @@
 //! attempt of a task along the happy path and tell only what happens to others. Snapshots are taken
 //! at once and not shown, unless a line says `snapshots`.
 
+mod family;
 mod input;
 mod plan;
 mod show;
@@ -12,7 +13,7 @@ use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
     Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
-    TaskId, TaskStatus, Timestamp, WorkerId,
+    TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -163,7 +164,13 @@ impl Script {
             format!("turn {worker} end_turn"),
             format!("stopped {worker}"),
         ];
-        let merge = ["collected", "verified", "integrated"].map(|it| format!("{it} {attempt}"));
+        // What a worker has handed out is never merged.
+        let merge: &[&str] = match self.state.tasks[task].workspace() {
+            None => &["collected", "verified", "integrated"],
+            Some(Workspace::Isolated) => &["collected"],
+            Some(Workspace::ReadOnly | Workspace::Shared) => &[],
+        };
+        let merge = merge.iter().map(|it| format!("{it} {attempt}"));
         let started = self.state.tasks[task].status != TaskStatus::Starting;
         let lines: Vec<String> = match verb {
             "start" => start.into(),
@@ -200,6 +207,14 @@ impl Script {
         }
     }
 
+    /// The sub-task that the effect pulls.
+    fn pulled(&self, effect: EffectId) -> TaskId {
+        let Some(Effect::PullWork { task, .. }) = self.outbox.get(&effect) else {
+            return TaskId(0);
+        };
+        *task
+    }
+
     fn step_of(&self, attempt: AttemptId) -> EffectId {
         self.state.attempts[attempt].step.expect("the attempt waits for something")
     }
@@ -218,7 +233,8 @@ fn is_news(event: &Event, task: TaskId, attempt: AttemptId) -> bool {
         return *moved != task || *to == TaskStatus::Completed;
     }
     let worker = WorkerId(attempt.0);
-    matches!(event, Event::AttemptOpened { attempt: other, .. } if *other != attempt)
+    matches!(event, Event::AwaitEnded { .. } | Event::ResultsHanded { .. })
+        || matches!(event, Event::AttemptOpened { attempt: other, .. } if *other != attempt)
         || matches!(event, Event::WorkerMoved { worker: other, .. } if *other != worker)
         || matches!(event, Event::PlanMoved { .. })
 }

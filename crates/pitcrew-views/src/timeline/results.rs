@@ -7,6 +7,7 @@ use pitcrew_model::{
     SubtaskName, TaskId, Work,
 };
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of result")]
 pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),

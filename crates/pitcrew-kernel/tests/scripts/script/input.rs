@@ -1,11 +1,11 @@
 //! One line becomes one input. Results find the effect they belong to among the open ones.
 
-use super::{Script, plan};
+use super::{Script, family, plan};
 use pitcrew_model::{
     Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
     EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing,
     NoteKind, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind,
-    Signal, Snapshot, StopReason, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
+    Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -77,6 +77,9 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
 }
 
 fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
+    if let Some(command) = family::of_worker(verb, subject, words) {
+        return Some(command);
+    }
     let note = |kind| Command::Notify { attempt: id(subject), kind, message: words.into() };
     if verb == "once" {
         let mut words = words.splitn(3, ' ');
@@ -319,6 +322,12 @@ fn for_attempt(
             effect = script.effect(of);
             EffectResult::SnapshotsDropped { attempt }
         }
+        "pulled" | "not-pulled" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::PullWork { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            pull_ended(attempt, script.pulled(effect), verb, words)
+        }
         "snapshot" | "unchanged" | "no-snapshot" => {
             let of =
                 |it: &Effect| matches!(it, Effect::Snapshot { attempt: of, .. } if *of == attempt);
@@ -337,6 +346,15 @@ fn for_attempt(
         _ => return None,
     };
     Some(Script::ended(effect, result))
+}
+
+fn pull_ended(attempt: AttemptId, task: TaskId, verb: &str, words: &str) -> EffectResult {
+    if verb == "not-pulled" {
+        return EffectResult::WorkNotPulled { attempt, task, failure: failure(words) };
+    }
+    let (commit, files) = (CommitId("pulled".into()), Vec::new());
+    let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
+    EffectResult::WorkPulled { attempt, task, work }
 }
 
 fn snapshot_ended(attempt: AttemptId, verb: &str, words: &str) -> EffectResult {

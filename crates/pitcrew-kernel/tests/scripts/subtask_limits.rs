@@ -1,0 +1,334 @@
+//! How much, how deep, how fast and on which files work is handed out.
+
+use crate::script::{Script, check};
+use expect_test::expect;
+
+/// S1-040, S4-033, S4-119, S4-128: two below a worker of a plan, and no more.
+#[test]
+fn nobody_goes_deeper_than_two() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | one
+            ~ start subtask-2
+            spawn attempt-2 | two
+            ~ start subtask-3
+            spawn attempt-3 | three
+        ",
+        &expect![[r#"
+            > spawn attempt-2 | two
+              subtask-3 = Do two. for attempt-2, read_only, depth 2
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, read_only of attempt-2
+            > spawn attempt-3 | three
+              rejected: a sub-task of yours would be at depth 3, and 2 is the deepest there may be: do this part yourself
+        "#]],
+    );
+}
+
+/// S4-122, S4-128: ten in all, also after some have ended; all or none.
+#[test]
+fn a_worker_hands_out_ten_in_all() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | one | two | three | four | five | six | seven | eight
+            spawn attempt-1 | nine | ten | eleven
+            ~ spawn attempt-1 | nine | ten
+            spawn attempt-1 | eleven
+            cancel subtask-2
+            spawn attempt-1 | eleven
+            spawn attempt-1
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | nine | ten | eleven
+              rejected: worker-1 has handed out 8 sub-tasks and asks for 3 more, and 10 is all that one worker may: do the rest yourself
+            > spawn attempt-1 | eleven
+              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+            > cancel subtask-2
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 created -> killed (cancelled by person)
+              task-2 starting -> cancelled (cancelled by person)
+              task-6 queued -> starting (a slot is free)
+              attempt-6 opened: task-6 #1 from base
+              => prepare checkout attempt-6, read_only of attempt-1
+            > spawn attempt-1 | eleven
+              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+            > spawn attempt-1
+              rejected: no sub-tasks were named; give at least one
+        "#]],
+    );
+}
+
+/// S4-120: nobody is asked what he or those above him were asked.
+#[test]
+fn an_ancestor_is_never_asked_the_same_again() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            spawn attempt-1 | a
+            spawn attempt-1 | a agent=codex
+            ~ start subtask-2
+            spawn attempt-2 | a
+            spawn attempt-2 | a agent=codex
+            spawn attempt-2 | b agent=codex
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | a
+              rejected: claude is at work on these same words already, as task-1, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+            > spawn attempt-1 | a agent=codex
+              subtask-2 = Do a. for attempt-1, read_only, depth 1
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, read_only of attempt-1
+            > spawn attempt-2 | a
+              rejected: claude is at work on these same words already, as task-1, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+            > spawn attempt-2 | a agent=codex
+              rejected: codex is at work on these same words already, as subtask-2, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+            > spawn attempt-2 | b agent=codex
+              subtask-3 = Do b. for attempt-2, read_only, depth 2
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, read_only of attempt-2
+        "#]],
+    );
+}
+
+/// S4-030: who shares a checkout works on files of his own.
+#[test]
+fn leases_of_shared_children_are_disjoint() {
+    check(
+        "
+            ~ plan demo | a in src,docs
+            ~ prepared plan-1
+            ~ start task-1
+            spawn attempt-1 | paint shared
+            spawn attempt-1 | paint shared on=web
+            spawn attempt-1 | paint shared on=src/ui | draw shared on=src/ui/icons
+            spawn attempt-1 | paint shared on=src/ui | draw shared on=docs
+            ~ start subtask-2
+            spawn attempt-1 | mend shared on=src
+            spawn attempt-1 | mend isolated on=src
+            spawn attempt-2 | colour shared on=src/app
+            spawn attempt-2 | colour shared on=src/ui/colours
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | paint shared
+              rejected: sub-task 1 works in its parent's files: name those that it may change as `target_files`
+            > spawn attempt-1 | paint shared on=web
+              rejected: sub-task 1 would change web, which is not yours to change: name files within src, docs
+            > spawn attempt-1 | paint shared on=src/ui | draw shared on=src/ui/icons
+              rejected: sub-task 2 would change src/ui/icons, and so does sub-task 1: name other files, or hand it out when that one has ended
+            > spawn attempt-1 | paint shared on=src/ui | draw shared on=docs
+              subtask-2 = Do paint. for attempt-1, shared, depth 1
+              subtask-3 = Do draw. for attempt-1, shared, depth 1
+              task-2 pending -> queued
+              task-3 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, shared of attempt-1
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, shared of attempt-1
+            > spawn attempt-1 | mend shared on=src
+              rejected: sub-task 1 would change src, and so does subtask-2: name other files, or hand it out when that one has ended
+            > spawn attempt-1 | mend isolated on=src
+              subtask-4 = Do mend. for attempt-1, isolated, depth 1
+              task-4 pending -> queued
+              task-4 queued -> starting (a slot is free)
+              attempt-4 opened: task-4 #1 from base
+              => prepare checkout attempt-4, isolated of attempt-1
+            > spawn attempt-2 | colour shared on=src/app
+              rejected: sub-task 1 would change src/app, which is not yours to change: name files within src/ui
+            > spawn attempt-2 | colour shared on=src/ui/colours
+              subtask-5 = Do colour. for attempt-2, shared, depth 2
+              task-5 pending -> queued
+              task-5 queued -> starting (a slot is free)
+              attempt-5 opened: task-5 #1 from base
+              => prepare checkout attempt-5, shared of attempt-1
+        "#]],
+    );
+}
+
+/// S4-030: what nobody may change, nobody can hand on.
+#[test]
+fn a_reader_hands_out_reading_only() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | read
+            ~ start subtask-2
+            spawn attempt-2 | write isolated
+            spawn attempt-2 | look
+        ",
+        &expect![[r#"
+            > spawn attempt-2 | write isolated
+              rejected: sub-task 1 asks for the workspace isolated, but you may change nothing yourself: use `read_only`
+            > spawn attempt-2 | look
+              subtask-3 = Do look. for attempt-2, read_only, depth 2
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, read_only of attempt-2
+        "#]],
+    );
+}
+
+/// S4-127: no more processes than there may be, and a refusal instead of a wait for nothing.
+#[test]
+fn a_spawn_beyond_the_live_agents_is_refused() {
+    check(
+        "
+            ~ settings 2 3
+            ~ plan demo | a in a | b in b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-3
+            spawn attempt-2 wait=60s | look
+            ~ work subtask-3
+            spawn attempt-2 wait=60s | look
+        ",
+        &expect![[r#"
+            > spawn attempt-2 wait=60s | look
+              rejected: 3 agents are alive, and more there may not be: wait for some of them to end, or do it yourself
+            > spawn attempt-2 wait=60s | look
+              subtask-4 = Do look. for attempt-2, read_only, depth 1
+              worker-2 waits for subtask-4 until 60000 ms
+              worker-2 running -> waiting_subtasks (it waits for its sub-tasks)
+              task-4 pending -> queued
+              task-4 queued -> starting (a slot is free)
+              attempt-4 opened: task-4 #1 from base
+              => prepare checkout attempt-4, read_only of attempt-2
+        "#]],
+    );
+}
+
+/// A backend that would refuse at once is not asked.
+#[test]
+fn a_blocked_backend_is_refused_with_its_reason() {
+    check(
+        "
+            ~ plan demo | a agent=codex in a | b in b attempts=1 | c agent=gemini in c attempts=1
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ start task-3
+            ~ turn worker-2 no-login no key
+            ~ turn worker-3 quota 90000
+            spawn attempt-1 | look agent=claude
+            spawn attempt-1 | look agent=gemini
+            spawn attempt-1 | look agent=codex
+            ~ tick +301s
+            spawn attempt-1 | again agent=claude
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | look agent=claude
+              rejected: claude cannot be used: the agent is not logged in: claude: no key; log in, then `pitcrew retry`; use another agent, or do it yourself
+            > spawn attempt-1 | look agent=gemini
+              rejected: gemini is at a limit of its provider for another 90 seconds: use another agent, or do it yourself
+            > spawn attempt-1 | look agent=codex
+              subtask-4 = Do look. for attempt-1, read_only, depth 1
+              task-4 pending -> queued
+              task-4 queued -> starting (a slot is free)
+              attempt-4 opened: task-4 #1 from base
+              => prepare checkout attempt-4, read_only of attempt-1
+            > spawn attempt-1 | again agent=claude
+              subtask-5 = Do again. for attempt-1, read_only, depth 1
+              task-5 pending -> queued
+              task-5 queued -> starting (a slot is free)
+              attempt-5 opened: task-5 #1 from base
+              => prepare checkout attempt-5, read_only of attempt-1
+        "#]],
+    );
+}
+
+/// S4-127: each refusal says whose it is.
+#[test]
+fn only_a_parent_touches_its_children() {
+    check(
+        "
+            ~ plan demo | a in a | b in b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ spawn attempt-1 | look
+            await attempt-2 5s
+            await attempt-2 5s subtask-3
+            pull attempt-2 subtask-3
+            ~ spawn attempt-2 | look
+            await attempt-2 5s subtask-3
+            accept subtask-3
+            ~ turn worker-1 end_turn
+            await attempt-1 5s
+        ",
+        &expect![[r#"
+            > await attempt-2 5s
+              rejected: you have handed out no sub-tasks
+            > await attempt-2 5s subtask-3
+              rejected: you have handed out no sub-tasks
+            > pull attempt-2 subtask-3
+              rejected: subtask-3 is no sub-task of yours
+            > await attempt-2 5s subtask-3
+              rejected: subtask-3 is no sub-task of yours
+            > accept subtask-3
+              rejected: subtask-3 is a sub-task: it is its parent who takes what it did
+            > await attempt-1 5s
+              rejected: worker-1 is not in the middle of a turn: the results come with the next one
+        "#]],
+    );
+}
+
+/// S4-121, S4-126, S4-128: twenty in a minute, counted from the time of each.
+#[test]
+fn twenty_in_a_minute_are_enough() {
+    let mut script = Script::default();
+    script.state.spawn_limits.total_max = 1_000;
+    let hurry = "| a1 | a2 | a3 | a4 | a5 | a6 | a7 | a8 | a9 | a10";
+    script.run(&format!(
+        "
+            plan demo | a
+            prepared plan-1
+            start task-1
+            spawn attempt-1 {hurry}
+            tick +20s
+            spawn attempt-1 {hurry}
+        "
+    ));
+    let said = script.run(
+        "
+            spawn attempt-1 | one
+            tick +39s
+            spawn attempt-1 | one
+            tick +1s
+            ~ spawn attempt-1 | one | two | three | four | five | six | seven | eight | nine | ten
+            spawn attempt-1 | eleven
+        ",
+    );
+    expect![[r#"
+        > spawn attempt-1 | one
+          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait 40 seconds, then try again
+        > tick +39s
+          nothing
+        > spawn attempt-1 | one
+          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait a second, then try again
+        > tick +1s
+          nothing
+        > spawn attempt-1 | eleven
+          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait 20 seconds, then try again
+    "#]]
+    .assert_eq(&said);
+}
