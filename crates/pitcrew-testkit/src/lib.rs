@@ -17,6 +17,7 @@ mod corpus;
 mod memory;
 mod agents;
 mod offline;
+mod skipped;
 pub mod model;
 pub mod crew;
 
@@ -29,5 +30,6 @@ pub use process::Process;
 pub use python::{BOMBS, python};
 pub use running::Running;
 pub use sandbox::Sandbox;
+pub use skipped::skipped;
 pub use terminal::Terminal;
 pub use wait::{PATIENCE, eventually, until, within};

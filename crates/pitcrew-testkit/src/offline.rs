@@ -1,5 +1,6 @@
 //! A network with nothing in it but this machine's loopback.
 
+use crate::skipped;
 use std::process::{Command, Stdio};
 
 /// Set in the process that has such a network.
@@ -31,7 +32,11 @@ pub fn can_be_offline() -> Result<(), String> {
 /// `test` is the path of the test, by which the new process finds it.
 #[track_caller]
 pub fn offline(test: &str, body: impl FnOnce()) {
-    if is_offline() || can_be_offline().is_err() {
+    if is_offline() {
+        return body();
+    }
+    if let Err(reason) = can_be_offline() {
+        skipped(&format!("the empty network of {test}"), &reason);
         return body();
     }
     let program = std::env::current_exe().expect("a test is a program");

@@ -20,7 +20,7 @@ async fn ends(kind: &str) {
     let (handle, mut events) = fixture.start().await;
     match common::line(heard(&mut events).await).as_str() {
         "limited" => assert!(lifeline.is_held()),
-        other => return eprintln!("SKIPPED a bomb of {kind}: {other}"),
+        other => return pitcrew_testkit::skipped(&format!("a bomb of {kind}"), other),
     }
     let began = Instant::now();
     // Whether it was heard in time is of no matter: it is heard.

@@ -6,6 +6,7 @@ use crate::support::{
     program, temp_dir, turn,
 };
 use pitcrew_store::{AppendErrorKind, Batch, Journal as _, OpenErrorKind, SqliteJournal};
+use pitcrew_testkit::skipped;
 use std::{
     fs::{self, File},
     io::Write as _,
@@ -31,14 +32,6 @@ fn is_possible(mut command: Command, test: &str) -> bool {
         skipped(test, &format!("`{}` does not work here", command.get_program().display()));
     }
     possible
-}
-
-fn skipped(test: &str, reason: &str) {
-    if let Ok(path) = std::env::var("PITCREW_TEST_SKIPPED") {
-        let file = File::options().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skipped tests"), "{test}: {reason}").expect("a line");
-    }
-    eprintln!("SKIPPED {test}: {reason}");
 }
 
 fn run(command: &mut Command) {

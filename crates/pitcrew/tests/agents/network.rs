@@ -1,7 +1,6 @@
 //! That the tests beside this one prove something: where they run, nothing can leave.
 
-use crate::support::skipped;
-use pitcrew_testkit::{can_be_offline, is_offline, offline};
+use pitcrew_testkit::{can_be_offline, is_offline, offline, skipped};
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener, TcpStream},

@@ -1,7 +1,6 @@
 //! What the tests share: a crew of real agents in a network that ends at this machine.
 
-use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew};
-use std::{fs, io::Write};
+use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew, skipped};
 
 /// Runs a test without a network, with these agents as backends; says so where it cannot.
 pub fn with_crew(test: &str, agents: &[&str], body: impl FnOnce(&Crew)) {
@@ -14,13 +13,4 @@ pub fn with_crew(test: &str, agents: &[&str], body: impl FnOnce(&Crew)) {
     pitcrew_testkit::offline(test, || {
         body(&Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &agents, PATIENCE));
     });
-}
-
-/// Says that a test cannot run here.
-pub fn skipped(name: &str, reason: &str) {
-    if let Ok(path) = std::env::var("PITCREW_TEST_SKIPPED") {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skipped tests"), "{name}: {reason}").expect("a line");
-    }
-    eprintln!("SKIPPED {name}: {reason}");
 }

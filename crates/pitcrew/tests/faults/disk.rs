@@ -6,7 +6,7 @@ use crate::{
     support::*,
 };
 use pitcrew_model::{Failure, TaskStatus};
-use pitcrew_testkit::{Running, Sandbox, eventually};
+use pitcrew_testkit::{Running, Sandbox, eventually, skipped};
 use std::{
     fs::{self, File},
     io::Write,

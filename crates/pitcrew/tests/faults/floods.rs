@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use pitcrew_model::{Failure, RefusalKind, TaskStatus};
-use pitcrew_testkit::{Finished, Process, Sandbox, eventually};
+use pitcrew_testkit::{Finished, Process, Sandbox, eventually, skipped};
 use std::{
     collections::BTreeMap,
     fs,

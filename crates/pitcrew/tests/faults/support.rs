@@ -1,7 +1,7 @@
 //! What the tests share: plans with a fault in them, and what became of it.
 
 use pitcrew_model::{AttemptId, EffectResult, Entry, Event, Failure, TaskStatus};
-use pitcrew_testkit::{Finished, Process, Sandbox, eventually, python};
+use pitcrew_testkit::{Finished, Process, Sandbox, eventually, python, skipped};
 use pitcrew_views::{BoardView, OpenRequest, TaskView};
 use serde_json::Value;
 use std::{
@@ -250,12 +250,3 @@ pub fn runs_mounted(test: &str, mount: &str) {
 
 /// Names the mounted folder to the test that was started again.
 pub const MOUNTED: &str = "PITCREW_TEST_MOUNTED";
-
-/// Says that a test cannot run here.
-pub fn skipped(name: &str, reason: &str) {
-    if let Ok(path) = std::env::var("PITCREW_TEST_SKIPPED") {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.expect("the list of skipped tests"), "{name}: {reason}").expect("a line");
-    }
-    eprintln!("SKIPPED {name}: {reason}");
-}
