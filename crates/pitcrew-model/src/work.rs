@@ -116,6 +116,17 @@ impl Usage {
         }
     }
 
+    /// What is left of these without those.
+    #[must_use]
+    pub fn without(self, others: Self) -> Self {
+        Self {
+            tokens_in: self.tokens_in.saturating_sub(others.tokens_in),
+            tokens_out: self.tokens_out.saturating_sub(others.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_sub(others.tokens_cached),
+            cost_micros: self.cost_micros.saturating_sub(others.cost_micros),
+        }
+    }
+
     /// The larger of each. What was counted once is not taken back.
     #[must_use]
     pub fn at_least(self, other: Self) -> Self {

@@ -16,5 +16,5 @@ pub use board::{
     RegionView, Scope, SessionView, Step, TaskView, Worker,
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
-pub use summary::{NotCompleted, Summary, TaskSummary, Totals};
+pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

@@ -24,7 +24,7 @@ pub struct Summary {
     /// What each backend has used; empty where no model was.
     #[serde(default)]
     pub vendors: BTreeMap<String, Usage>,
-    /// What scheduling, retrying and merging have used: they are code.
+    /// What was used for no task's agent: scheduling, retrying and merging are code.
     #[serde(default)]
     pub supervision: Usage,
     /// How much of each cap is used, of the plan and of its tasks.
@@ -91,11 +91,16 @@ impl Summary {
             totals: Totals::of(shown, &tasks, board.at),
             tasks,
             vendors: shown.vendors.clone(),
-            supervision: Usage::NONE,
+            supervision: supervision(&shown.vendors, shown.usage),
             caps: shown.caps.iter().chain(views.iter().flat_map(|it| &it.caps)).copied().collect(),
             not_completed: not_completed.map(|it| NotCompleted::of(it)).collect(),
         })
     }
+}
+
+/// What a plan has used beside its agents.
+pub fn supervision(vendors: &BTreeMap<String, Usage>, total: Usage) -> Usage {
+    vendors.values().fold(total, |rest, it| rest.without(*it))
 }
 
 impl TaskSummary {

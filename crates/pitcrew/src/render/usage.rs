@@ -2,7 +2,7 @@
 
 use super::table::{Align, Table};
 use pitcrew_model::{Dollars, Measure, Spending, Usage};
-use pitcrew_views::plain;
+use pitcrew_views::{plain, supervision};
 use std::collections::BTreeMap;
 
 /// A line for each backend and one for ourselves; nothing where no model was used.
@@ -16,7 +16,7 @@ pub fn usage(vendors: &BTreeMap<String, Usage>, total: &Usage) -> Vec<String> {
     for (backend, usage) in vendors {
         table.row(row(&plain::line(backend), usage));
     }
-    table.row(row("supervision", &Usage::NONE));
+    table.row(row("supervision", &supervision(vendors, *total)));
     if vendors.len() > 1 {
         table.row(row("total", total));
     }
