@@ -165,9 +165,18 @@ fn clock(words: &[&str], said: &[&str], now: Timestamp, here: &TimeZone) -> Opti
     let from = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?.to_zoned(zone);
     let zoned = match (month, day) {
         (Some(month), Some(day)) => {
-            let year = year.and_then(|it| it.0.parse().ok()).unwrap_or(from.year());
-            let date = civil::Date::new(year, month, i8::try_from(day).ok()?).ok()?;
-            date.to_datetime(time).to_zoned(from.time_zone().clone()).ok()?
+            let told = year.and_then(|it| it.0.parse().ok());
+            let day = i8::try_from(day).ok()?;
+            let date = |year| civil::Date::new(year, month, day).ok();
+            let zoned =
+                |it: civil::Date| it.to_datetime(time).to_zoned(from.time_zone().clone()).ok();
+            let at = date(told.unwrap_or(from.year())).and_then(zoned);
+            // `Jan 2`, told in December.
+            let next_year = || date(from.year() + 1).and_then(zoned);
+            match told {
+                Some(_) => at?,
+                None => at.filter(|it| *it > from).or_else(next_year)?,
+            }
         }
         _ => next(&from, time)?,
     };
@@ -251,8 +260,12 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_794_760_000_000);
 
     fn until(text: &str) -> Option<String> {
+        until_from(NOW, text)
+    }
+
+    fn until_from(now: Timestamp, text: &str) -> Option<String> {
         let here = TimeZone::fixed(offset(1));
-        let at = reset_where(text, NOW, &here)?.after(NOW)?;
+        let at = reset_where(text, now, &here)?.after(now)?;
         let at = jiff::Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok()?;
         Some(at.to_string())
     }
@@ -296,6 +309,17 @@ mod tests {
         ] {
             assert_eq!(until(text).as_deref(), Some(wanted), "{text}");
         }
+    }
+
+    #[test]
+    fn a_day_of_january_that_is_told_in_december_is_one_of_the_next_year() {
+        // 2026-12-30T16:26:40Z.
+        let december = Timestamp(NOW.0 + 45 * 86_400_000);
+        let until = |text: &str| until_from(december, text);
+        let january = Some("2027-01-02T17:00:00Z");
+        assert_eq!(until("limit · resets Jan 2 at 5pm (UTC)").as_deref(), january);
+        assert_eq!(until("resets Dec 31 at 5pm (UTC)").as_deref(), Some("2026-12-31T17:00:00Z"));
+        assert_eq!(until("resets Jan 2 2026 5pm (UTC)"), None);
     }
 
     #[test]
