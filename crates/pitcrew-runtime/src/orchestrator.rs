@@ -11,14 +11,14 @@ use crate::{
     reissue::Reissue,
     turnstile::Turnstile,
 };
-use pitcrew_config::{Settings, WorkspaceDirs};
+use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
 use pitcrew_model::{Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
     ffi::OsString,
-    io,
+    fs, io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -35,6 +35,9 @@ const INPUTS_QUEUED_MAX: usize = 1_024;
 const _: () = assert!(limits::AGENTS_MAX as usize <= INPUTS_QUEUED_MAX);
 /// How long a disk may take for the last transactions before we go without it.
 const WRITER_STOP_MAX: Duration = Duration::from_secs(10);
+
+/// Whatever is larger is no key.
+const KEY_BYTES_MAX: u64 = 64 * 1_024;
 
 /// What an orchestrator needs to know.
 pub struct Setup {
@@ -215,13 +218,23 @@ fn spawn_writer<J: Journal + 'static>(
     Ok(writer_ended)
 }
 
-/// Knows what our environment, the settings of the backends and our own tokens hold.
+/// Knows what our environment, the settings of the backends, the file of the model's key and our own
+/// tokens hold.
 fn redactor(setup: &Setup) -> Redactor {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
     let backends = setup.settings.backends.values().flat_map(|it| it.env.clone());
-    Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &[setup.tokens.person()])
+    let key = setup.settings.model.as_ref().and_then(key_in_file).unwrap_or_default();
+    let tokens = [setup.tokens.person(), key.as_str()];
+    Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &tokens)
+}
+
+/// The key of the built-in agent, where a file has it. Whoever cannot read it cannot tell it either.
+fn key_in_file(model: &ModelSettings) -> Option<String> {
+    let file = model.key_file.as_ref()?;
+    let is_key = fs::metadata(file).is_ok_and(|it| it.is_file() && it.len() <= KEY_BYTES_MAX);
+    is_key.then(|| fs::read_to_string(file).ok())?
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {
@@ -230,4 +243,34 @@ fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout 
         layout.checkouts.clone_from(folder);
     }
     layout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::ModelProvider;
+
+    #[test]
+    fn the_key_of_a_file_is_known_and_nothing_else_is_read_as_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = |content: Option<&str>| {
+            let file = folder.path().join("key");
+            content.map(|it| fs::write(&file, it).expect("a file"));
+            key_in_file(&ModelSettings {
+                provider: ModelProvider::Anthropic,
+                name: "m".into(),
+                endpoint: None,
+                key_env: None,
+                key_file: content.map(|_| file),
+                max_output_tokens: None,
+                context_tokens: 1,
+                prices: None,
+            })
+        };
+        let known = key(Some("sesame-open\n")).expect("a key");
+        let redactor = Redactor::new([], &[&known]);
+        assert_eq!(redactor.redact("said sesame-open aloud"), "said [redacted] aloud");
+        assert_eq!(key(Some(&"x".repeat(100_000))), None);
+        assert_eq!(key(None), None);
+    }
 }
