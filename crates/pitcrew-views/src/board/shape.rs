@@ -26,6 +26,9 @@ pub struct BoardView {
     pub regions: Vec<RegionView>,
     /// The conversations with agents that are open now.
     pub sessions: Vec<SessionView>,
+    /// The backends that wait for a limit of their provider, and until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held: BTreeMap<String, Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -39,6 +39,7 @@ impl Board {
             workers: Vec::new(),
             regions: self.regions(),
             sessions: self.sessions(),
+            held: self.held.clone(),
         };
         for (id, plan) in self.plans.iter().filter(|(id, plan)| shown(**id, plan)) {
             view.plans.push(self.show_plan(*id, plan));

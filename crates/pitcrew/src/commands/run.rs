@@ -17,9 +17,9 @@ use pitcrew_api::paths::BoardQuery;
 use pitcrew_config::{IntentRequest, PlanDefaults, Severity, describe, intent_plan};
 use pitcrew_model::{
     Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
-    RequestId, Seq,
+    RequestId, Seq, Timestamp,
 };
-use pitcrew_views::{BoardView, Summary};
+use pitcrew_views::{BoardView, Summary, plain, words::clock};
 use std::path::{Path, PathBuf};
 
 pub async fn run(args: RunArgs, output: Output) -> Done {
@@ -49,13 +49,16 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     if let Some(count) = args.max_agents {
         client.command(&Command::SetAgentsMax { count }).await?;
     }
-    let before = client.board(BoardQuery::default()).await?.seq;
+    let board = client.board(BoardQuery::default()).await?;
+    let before = board.seq;
+    let held = held(&spec, &board);
     let by_hand = spec.head.deploy == Deploy::Manual;
     let create = CreatePlan { spec, origin, clean_base, approval };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
     let plan = accepted.created.plan.ok_or_else(|| {
         Report::new(Exit::Failure, "the orchestrator took the plan and named none")
     })?;
+    held.iter().for_each(|it| output.note(it));
     if by_hand {
         output.note("this plan is deployed by hand: pitcrew deploy TASK");
     }
@@ -88,6 +91,17 @@ fn tell_chosen(spec: &PlanSpec, chosen: &Chosen, output: Output) {
             "{agent} is the only agent that is ready: it does the tasks that name none"
         ));
     }
+}
+
+/// What the plan waits for from the start on: of that nothing happens that could be shown.
+fn held(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
+    let wanted = |name: &str| spec.tasks.iter().any(|it| it.vendor() == Some(name));
+    let held = board.held.iter().filter(|it| wanted(it.0));
+    let line = |(backend, until): (&String, &Timestamp)| {
+        let (backend, until) = (plain::line(backend), clock(*until, board.at));
+        format!("waiting for {backend} until {until}: a limit of its provider is used up")
+    };
+    held.map(line).collect()
 }
 
 fn spec(

@@ -1,7 +1,7 @@
 //! What plans may use, and the limits of providers, with a model that says what it takes.
 
 use crate::support::*;
-use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
+use pitcrew_testkit::{eventually, model::ModelServer};
 
 /// The first turn takes 3311 tokens and ends without a word of completion.
 const PLAN: &str = r#"
@@ -28,15 +28,6 @@ Write down the port.
 @complete it was there already
 """
 "#;
-
-fn with_model(server: &ModelServer) -> Sandbox {
-    let mut sandbox = sandbox();
-    sandbox.set("PITCREW_MODEL", "anthropic/scripted");
-    sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", server.url()));
-    sandbox.set("PITCREW_MODEL_KEY_ENV", "ANTHROPIC_API_KEY");
-    sandbox.set("ANTHROPIC_API_KEY", "a-key");
-    sandbox
-}
 
 /// S0-009: the worker waits with its work kept, and goes on when a person grants more. The summary
 /// says what each backend took, and that supervision took nothing.
@@ -109,6 +100,9 @@ fn a_limit_of_the_provider_is_waited_for() {
         status.stdout.contains("waits for the limit of builtin until").then_some(status)
     });
     assert!(waits.stdout.contains("UTC"), "{waits}");
+    let task =
+        ["run", "--task", "wait too\n@complete so", "--agent", "builtin", "--yes", "--detach"];
+    sandbox.pitcrew(&task).expect(0).notes("waiting for builtin until");
     let retried = sandbox.pitcrew(&["retry", "plan-1"]).expect(0);
     retried.says("task-1 waits for the limit of its provider no longer");
     await_task(&sandbox, "port", "completed");

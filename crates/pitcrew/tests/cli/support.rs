@@ -1,11 +1,21 @@
 //! What the tests share.
 
-use pitcrew_testkit::{Sandbox, eventually};
+use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
 use serde_json::Value;
 use std::fs;
 
 pub fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"))
+}
+
+/// The built-in agent works with the server's model.
+pub fn with_model(server: &ModelServer) -> Sandbox {
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_MODEL", "anthropic/scripted");
+    sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", server.url()));
+    sandbox.set("PITCREW_MODEL_KEY_ENV", "ANTHROPIC_API_KEY");
+    sandbox.set("ANTHROPIC_API_KEY", "the-secret-key");
+    sandbox
 }
 
 /// Two commands, the second after the first.
