@@ -248,7 +248,11 @@ async fn set(
     setting: Setting<'_>,
     wanted: &str,
 ) -> Result<(), Failure> {
-    let unfit = |message| Failure::AgentMissing { program: launch.called().to_owned(), message };
+    let called = || launch.called().to_owned();
+    let unfit = |message| match setting {
+        Setting::Mode => Failure::AgentMissing { program: called(), message },
+        Setting::Model { .. } => Failure::ModelMissing { agent: called(), message },
+    };
     let Some(change) = setting.change(session, wanted, launch.effect).map_err(unfit)? else {
         return Ok(());
     };

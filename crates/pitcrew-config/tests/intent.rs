@@ -248,3 +248,14 @@ fn what_cannot_be_planned_says_why() {
     let huge = request(&"x".repeat(300_000));
     assert!(intent_plan(&huge, &defaults).is_err());
 }
+
+#[test]
+fn the_model_of_a_request_is_that_of_its_tasks() {
+    let mut request = request("use claude for /ui: restyle it. use codex for /api: test it.");
+    request.model = Some("small".into());
+    let plan = intent_plan(&request, &with_agent()).expect("a plan");
+    assert!(plan.tasks.iter().all(|it| it.model.as_deref() == Some("small")), "{plan:?}");
+    request.model = Some(" ".into());
+    let errors = intent_plan(&request, &with_agent()).expect_err("no model").to_string();
+    assert!(errors.contains("the model is empty"), "{errors}");
+}

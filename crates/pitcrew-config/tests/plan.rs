@@ -1,7 +1,7 @@
 //! Plan files: what is understood, and what is warned of.
 
 use expect_test::expect;
-use pitcrew_config::{PlanDefaults, example_plan, parse_plan};
+use pitcrew_config::{PlanDefaults, describe, example_plan, parse_plan};
 use pitcrew_model::{AgentRef, Caps, Deploy, Effort, Overlap, PlanSpec, TaskWork, limits};
 
 fn with_agent() -> PlanDefaults {
@@ -232,5 +232,25 @@ fn caps_are_numbers_or_amounts_of_dollars() {
     for wrong in ["max_tokens = 0", "max_tokens = \"many\"", "max_cost = -1", "max_cost = []"] {
         let text = format!("name = \"x\"\n{wrong}\n[[task]]\nid = \"a\"\nprompt = \"p\"\n");
         assert!(parse_plan("plan.toml", &text, &defaults).is_err(), "{wrong}");
+    }
+}
+
+/// S4-005: the model by the need of the task.
+#[test]
+fn a_task_may_name_its_model() {
+    let task = |keys: &str| format!("name = \"x\"\n[[task]]\nid = \"a\"\n{keys}\n");
+    let plan = task("prompt = \"p\"\nagent = \"claude\"\nmodel = \"opus\"");
+    let plan = parse_plan("plan.toml", &plan, &PlanDefaults::default()).expect("a plan");
+    assert_eq!(plan.spec.tasks[0].model.as_deref(), Some("opus"));
+    let picture = describe(&plan.spec).expect("a picture").to_string();
+    assert!(picture.contains("claude with opus"), "{picture}");
+    for (wrong, reason) in [
+        ("prompt = \"p\"\nagent = \"claude\"\nmodel = \" \"", "`model` is empty"),
+        ("prompt = \"p\"\nagent = \"claude\"\nmodel = 4", "`model` must be a string"),
+        ("command = \"make\"\nmodel = \"opus\"", "nothing that is asked of one"),
+    ] {
+        let errors = parse_plan("plan.toml", &task(wrong), &PlanDefaults::default());
+        let errors = errors.expect_err(wrong).to_string();
+        assert!(errors.contains(reason), "{errors}");
     }
 }

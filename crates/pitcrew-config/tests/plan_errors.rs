@@ -91,7 +91,7 @@ fn an_unknown_key_is_told_with_the_nearest_one() {
         plan.toml:7:1: error: unknown key `zzz` in a task
          7 | zzz = 1
            | ^^^
-        help: possible: id, prompt, region, depends_on, agent, backend, command, script, checks, expected_files, criteria, max_attempts, timeout, max_tokens, max_cost"#]],
+        help: possible: id, prompt, region, depends_on, agent, backend, model, command, script, checks, expected_files, criteria, max_attempts, timeout, max_tokens, max_cost"#]],
     );
     check(
         "name = \"x\"\n[[tasks]]\nid = \"a\"\n",

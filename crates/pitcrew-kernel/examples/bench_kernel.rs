@@ -186,5 +186,6 @@ fn task(index: usize, width: usize) -> TaskSpec {
         attempts_max: 3,
         timeout_ms: 3_600_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     }
 }

@@ -144,7 +144,7 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
         (name, _) => Backend::Program { name: name.into() },
     };
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    Effect::StartAgent { worker, attempt: it.id, backend, path }
+    Effect::StartAgent { worker, attempt: it.id, backend, path, model: task.spec.model.clone() }
 }
 
 fn collect_work(state: &State, attempt: AttemptId) -> Effect {

@@ -38,6 +38,9 @@ pub enum Effect {
         attempt: AttemptId,
         backend: Backend,
         path: String,
+        /// That of the backend where absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     Prompt {
         worker: WorkerId,

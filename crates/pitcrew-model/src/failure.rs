@@ -50,6 +50,11 @@ pub enum Failure {
         program: String,
         message: String,
     },
+    /// The agent does not offer the model that it is to work with.
+    ModelMissing {
+        agent: String,
+        message: String,
+    },
     /// The agent's process ended before its turn did.
     AgentExited {
         exit: String,
@@ -178,6 +183,7 @@ impl Failure {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::AgentMissing { .. }
+            | Self::ModelMissing { .. }
             | Self::Auth { .. }
             | Self::LimitStays { .. }
             | Self::Budget(_)
@@ -213,6 +219,7 @@ impl Failure {
             Self::Checkout { .. }
             | Self::Setup { .. }
             | Self::AgentMissing { .. }
+            | Self::ModelMissing { .. }
             | Self::AgentExited { .. }
             | Self::Protocol { .. }
             | Self::Auth { .. }
@@ -250,6 +257,7 @@ impl Failure {
             }
             Self::Checkout { .. }
             | Self::AgentMissing { .. }
+            | Self::ModelMissing { .. }
             | Self::Protocol { .. }
             | Self::Auth { .. }
             | Self::Quota { .. }
@@ -279,6 +287,7 @@ impl fmt::Display for Failure {
             Self::AgentMissing { program, message } => {
                 write!(f, "agent `{program}` cannot be started: {message}")
             }
+            Self::ModelMissing { agent, message } => write!(f, "{agent}: {message}"),
             Self::AgentExited { exit, output } => {
                 write!(f, "the agent ended before its turn: {exit}")?;
                 match output.lines().rev().find(|it| !it.trim().is_empty()) {

@@ -55,6 +55,9 @@ pub struct TaskSpec {
     /// What all of its attempts together may use.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
+    /// The model that the agent works with; that of its backend where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// What the agent is given.

@@ -25,7 +25,6 @@ pub struct Delegation {
     /// Whether the parent asked to wait for it when it handed it out.
     pub blocking: bool,
     pub expected_output: String,
-    pub model: Option<String>,
     /// The first of those that were handed out together.
     pub group: Option<u64>,
     /// Marks its result in the parent's prompt, so that nobody who does not know it can forge one.

@@ -217,6 +217,7 @@ fn create_plan() -> Command {
             attempts_max: 3,
             timeout_ms: 60_000,
             caps: pitcrew_model::Caps::NONE,
+            model: None,
         }
     };
     let head = PlanHead {

@@ -23,7 +23,7 @@ use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-pub use agents::{AgentSetup, Agents, Found, Held};
+pub use agents::{AgentSetup, Agents, Found, Held, Wanted};
 pub use subject::{LOST, Subject};
 pub use vault::VaultDriver;
 
@@ -145,8 +145,8 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path } => {
-            agents.start(id, worker, attempt, &backend, &path).await
+        Effect::StartAgent { worker, attempt, backend, path, model } => {
+            agents.start(id, worker, attempt, &Wanted { backend, model }, &path).await
         }
         Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,
         Effect::AnswerPermission { worker, call, option } => {

@@ -5,7 +5,10 @@
 
 mod heard;
 
-use crate::{Tokens, drivers::AgentSetup};
+use crate::{
+    Tokens,
+    drivers::{AgentSetup, Wanted},
+};
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, limits};
@@ -80,7 +83,7 @@ async fn meet(
         model: None,
         lease_ms: LEASE_MS,
     };
-    let which = Backend::Program { name: name.to_owned() };
+    let which = Wanted { backend: Backend::Program { name: name.to_owned() }, model: None };
     // With the user's own state: it is the user who starts it, to see whether it works.
     let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {
         Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),

@@ -89,6 +89,7 @@ mod tests {
             attempt: AttemptId(attempt),
             backend: pitcrew_model::Backend::Builtin,
             path: "/".into(),
+            model: None,
         }
     }
 

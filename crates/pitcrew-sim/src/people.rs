@@ -254,5 +254,6 @@ fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
         attempts_max: 1 + dice.small(3),
         timeout_ms: if dice.one_in(12) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
         caps: some_caps(dice),
+        model: dice.one_in(4).then(|| "small".into()),
     }
 }

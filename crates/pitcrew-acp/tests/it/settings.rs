@@ -75,14 +75,20 @@ async fn nothing_is_sent_to_an_agent_that_is_as_wanted() {
 
 #[tokio::test]
 async fn what_the_agent_does_not_offer_is_told_with_what_it_does() {
-    for (profile, reason) in [
-        (profile(Some("yolo"), None), "it has no mode `yolo`; its modes: auto, ask"),
-        (profile(None, Some("smaller")), "it has no model `smaller`; its models: small-2, big"),
-    ] {
+    let mode = Failure::AgentMissing {
+        program: "sh".into(),
+        message: "it has no mode `yolo`; its modes: auto, ask".into(),
+    };
+    let model = Failure::ModelMissing {
+        agent: "sh".into(),
+        message: "it has no model `smaller`; its models: small-2, big".into(),
+    };
+    for (profile, failure) in
+        [(profile(Some("yolo"), None), mode), (profile(None, Some("smaller")), model)]
+    {
         let (home, opened) = opened(profile).await;
         let Err(error) = opened else { panic!("it opened") };
-        let message = reason.to_owned();
-        assert_eq!(error.failure, Failure::AgentMissing { program: "sh".into(), message });
+        assert_eq!(error.failure, failure);
         assert!(!error.failure.is_retryable());
         assert!(home.path().join("attempt/exit.json").exists(), "it is gone");
     }
@@ -100,7 +106,7 @@ async fn an_agent_that_refuses_or_keeps_what_it_had_is_not_worked_with() {
     let home = tempfile::tempdir().expect("a folder");
     let keeps = r#"keep; echo '{"id":12,"result":{"configOptions":[{"id":"llm","category":"model","currentValue":"big","options":[]}]}}'; keep"#;
     let error = open(launched(home.path(), keeps, profile(None, Some("small-2")))).await;
-    let Err(OpenError { failure: Failure::AgentMissing { message, .. }, .. }) = error else {
+    let Err(OpenError { failure: Failure::ModelMissing { message, .. }, .. }) = error else {
         panic!("another end");
     };
     assert_eq!(message, "it says that it took `small-2`, and kept what it had");

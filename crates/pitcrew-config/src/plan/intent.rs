@@ -9,6 +9,7 @@ use super::{
     head::{check_base, path_help},
     keys::shared_default,
     overrides::{self, Override, Reach},
+    task::check_model,
 };
 use crate::diagnostic::Problems;
 use pitcrew_model::{
@@ -29,6 +30,7 @@ pub struct IntentRequest {
     pub regions: Vec<String>,
     pub checks: Vec<String>,
     pub agent: Option<String>,
+    pub model: Option<String>,
     pub base: Option<String>,
 }
 
@@ -85,6 +87,11 @@ impl Flags {
             if check.trim().is_empty() || check.contains('\0') {
                 refuse("--check", check, "the check is empty or has a zero character".into(), None);
             }
+        }
+        if let Some(model) = &request.model
+            && let Err(reason) = check_model(model)
+        {
+            refuse("--model", model, format!("the model {reason}"), None);
         }
         if let Some(base) = &request.base
             && let Err(reason) = check_base(base)
@@ -149,6 +156,7 @@ fn tasks(
                 attempts_max: defaults.attempts_max,
                 timeout_ms: defaults.timeout_ms,
                 caps: pitcrew_model::Caps::NONE,
+                model: request.model.clone(),
             }),
             Err(problem) => {
                 let (message, help) = in_words(problem, request.agent.as_deref(), defaults);

@@ -32,6 +32,7 @@ pub const TASK_KEYS: &[&str] = &[
     "depends_on",
     "agent",
     "backend",
+    "model",
     "command",
     "script",
     "checks",

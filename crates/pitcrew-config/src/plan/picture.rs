@@ -78,7 +78,10 @@ pub fn describe(spec: &PlanSpec) -> Result<PlanPicture, CycleError> {
 fn picture_task(task: &TaskSpec) -> PictureTask {
     PictureTask {
         key: task.key.clone(),
-        agent: task.agent.to_string(),
+        agent: match &task.model {
+            Some(model) => format!("{} with {model}", task.agent),
+            None => task.agent.to_string(),
+        },
         region: task.region.iter().map(ToString::to_string).collect(),
         depends_on: task.depends_on.clone(),
         checks_count: task.checks.len(),

@@ -63,6 +63,7 @@ pub(super) fn read(
     let attempts_max = head::attempts(section, problems);
     let timeout = section.duration("timeout", limits::TASK_TIMEOUT_MS_MAX, problems);
     let caps = section.caps(problems);
+    let model = model(section, &title, work.as_ref(), problems);
     let checks_count = checks.len();
     let spec = |key: &Spanned<String>, work: TaskWork, agent: AgentRef| TaskSpec {
         key: key.value.clone(),
@@ -76,6 +77,7 @@ pub(super) fn read(
         attempts_max: attempts_max.unwrap_or(defaults.attempts_max),
         timeout_ms: timeout.map_or(defaults.timeout_ms, |it| it.value),
         caps,
+        model,
     };
     let spec = match (&key, work, agent) {
         (Some(key), Some(work), Some(agent)) => Some(spec(key, work, agent)),
@@ -148,6 +150,37 @@ fn work(section: &Section, title: &str, problems: &mut Problems) -> Option<TaskW
         return Some(TaskWork::Script { prompt, script: script? });
     }
     Some(TaskWork::Prompt { prompt: prompt? })
+}
+
+/// The model of the agent, as that one calls it.
+fn model(
+    section: &Section,
+    title: &str,
+    work: Option<&TaskWork>,
+    problems: &mut Problems,
+) -> Option<String> {
+    let model = section.string("model", problems)?;
+    if let Err(reason) = check_model(&model.value) {
+        problems.error(&model.span, format!("`model` {reason}"), None);
+        return None;
+    }
+    if let Some(TaskWork::Command { .. } | TaskWork::Script { .. }) = work {
+        let message = format!("{title} has a `model`, but nothing that is asked of one");
+        let help = "leave it out, or give the task a `prompt` instead of its `command` or `script`";
+        problems.error(&model.span, message, Some(help.into()));
+        return None;
+    }
+    Some(model.value)
+}
+
+pub(super) fn check_model(model: &str) -> Result<(), String> {
+    if model.trim().is_empty() || model.chars().any(char::is_control) {
+        Err("is empty or has a control character".into())
+    } else if model.len() > limits::NAME_BYTES_MAX {
+        Err(format!("has more than {} bytes", limits::NAME_BYTES_MAX))
+    } else {
+        Ok(())
+    }
 }
 
 fn depends_on(section: &Section, problems: &mut Problems) -> Vec<Spanned<String>> {

@@ -76,6 +76,21 @@ impl ModelSettings {
         format!("{}/{}", self.provider, self.name)
     }
 
+    /// The same provider with another model. Nothing is known of its limits and its prices.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Self {
+        if name == self.name {
+            return self.clone();
+        }
+        Self {
+            name: name.to_owned(),
+            max_output_tokens: None,
+            context_tokens: context_default(self.provider),
+            prices: None,
+            ..self.clone()
+        }
+    }
+
     /// The variable that has the key: the one that was named, or the provider's usual one.
     ///
     /// The usual one is for the provider's own endpoint: nobody else gets a key that was not meant
@@ -124,12 +139,6 @@ impl ModelSettings {
             let cached = price("price_cached").unwrap_or(input);
             ModelPrices { input, output, cached }
         });
-        let context_default = match provider {
-            ModelProvider::Anthropic | ModelProvider::OpenAi | ModelProvider::Gemini => {
-                CONTEXT_TOKENS_HOSTED
-            }
-            ModelProvider::Ollama => CONTEXT_TOKENS_LOCAL,
-        };
         Some(Self {
             provider,
             name: text("name")?,
@@ -137,9 +146,18 @@ impl ModelSettings {
             key_env: text("key_env"),
             key_file: text("key_file").map(PathBuf::from),
             max_output_tokens: number("max_output_tokens").and_then(|it| u32::try_from(it).ok()),
-            context_tokens: number("context_tokens").unwrap_or(context_default),
+            context_tokens: number("context_tokens").unwrap_or_else(|| context_default(provider)),
             prices,
         })
+    }
+}
+
+fn context_default(provider: ModelProvider) -> u64 {
+    match provider {
+        ModelProvider::Anthropic | ModelProvider::OpenAi | ModelProvider::Gemini => {
+            CONTEXT_TOKENS_HOSTED
+        }
+        ModelProvider::Ollama => CONTEXT_TOKENS_LOCAL,
     }
 }
 

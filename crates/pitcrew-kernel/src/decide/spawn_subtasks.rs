@@ -63,7 +63,6 @@ fn delegation(
         target_files: if named { subtask.target_files.clone() } else { inherited() },
         blocking,
         expected_output: text::cut(&subtask.expected_output, limits::SUMMARY_BYTES_MAX).into(),
-        model: subtask.model.clone(),
         group,
         nonce: text::cut(names.nonce, limits::NAME_BYTES_MAX).into(),
         call: names.call.map(Into::into),
@@ -91,6 +90,7 @@ fn spec(
         attempts_max: subtask.attempts_max,
         timeout_ms: subtask.timeout_ms,
         caps: Caps::NONE,
+        model: subtask.model.clone(),
     }
 }
 

@@ -39,6 +39,7 @@ fn plan() -> CreatePlan {
         attempts_max: 3,
         timeout_ms: 60_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

@@ -127,3 +127,37 @@ fn only_words_are_for_the_model_of_the_built_in_agent() {
         "#]],
     );
 }
+
+/// S4-005: one task may have another model than the next, and only those that want the same fail.
+#[test]
+fn a_model_that_is_not_offered_fails_the_tasks_that_name_it() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a model=small | b | c model=small | d model=big
+            ~ prepared plan-1
+            checkout attempt-1
+            fail-start worker-1 no-model
+            ~ stopped worker-1
+            ~ saved attempt-1
+            checkout attempt-2
+        ",
+        &expect![[r#"
+            > checkout attempt-1
+              worker-1 created -> starting
+              => start agent worker-1 with small
+            > fail-start worker-1 no-model
+              attempt-1 ended: failed (claude: it has no such model)
+              worker-1 starting -> failed (claude: it has no such model)
+              => stop worker-1
+              task-1 starting -> failed (claude: it has no such model)
+              task-3 queued -> failed (claude: it has no such model)
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2
+            > checkout attempt-2
+              worker-2 created -> starting
+              => start agent worker-2
+        "#]],
+    );
+}

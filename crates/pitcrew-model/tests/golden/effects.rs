@@ -7,7 +7,7 @@ use crate::{
 use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Workspace};
 
 fn effects() -> Vec<Effect> {
-    [plan_effects(), worker_effects(), attempt_effects()].concat()
+    [plan_effects(), worker_effects(), attempt_effects(), with_a_model()].concat()
 }
 
 fn plan_effects() -> Vec<Effect> {
@@ -34,6 +34,16 @@ fn plan_effects() -> Vec<Effect> {
     ]
 }
 
+fn with_a_model() -> Vec<Effect> {
+    vec![Effect::StartAgent {
+        worker: WORKER,
+        attempt: ATTEMPT,
+        backend: Backend::Program { name: "claude".into() },
+        path: "/checkouts/task-392".into(),
+        model: Some("opus".into()),
+    }]
+}
+
 fn worker_effects() -> Vec<Effect> {
     vec![
         Effect::StartAgent {
@@ -41,6 +51,7 @@ fn worker_effects() -> Vec<Effect> {
             attempt: ATTEMPT,
             backend: Backend::Builtin,
             path: "/checkouts/task-392".into(),
+            model: None,
         },
         Effect::Prompt { worker: WORKER, text: "Add the API".into() },
         Effect::AnswerPermission {

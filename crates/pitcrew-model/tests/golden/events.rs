@@ -21,6 +21,7 @@ fn events() -> Vec<Event> {
         request_events(),
         subtask_events(),
         vec![Event::TaskHeld { task: TASK, actor: Actor::Client }],
+        with_a_model(),
     ]
     .concat()
 }
@@ -60,6 +61,11 @@ fn plan_events() -> Vec<Event> {
             actor: Actor::Person,
         },
     ]
+}
+
+fn with_a_model() -> Vec<Event> {
+    let spec = TaskSpec { model: Some("opus".into()), ..task_spec() };
+    vec![Event::TaskAdded { plan: PLAN, task: TASK, spec, depends_on: Vec::new() }]
 }
 
 fn task_events() -> Vec<Event> {

@@ -58,6 +58,10 @@ fn failures() -> Vec<Failure> {
             waited_ms: 86_400_000,
             message: "usage limit reached".into(),
         },
+        Failure::ModelMissing {
+            agent: "claude".into(),
+            message: "it has no model `small`; its models: big".into(),
+        },
     ]
 }
 
@@ -88,5 +92,6 @@ golden!(
         Model,
         Budget,
         LimitStays,
+        ModelMissing,
     ]
 );

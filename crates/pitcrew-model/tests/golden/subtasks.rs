@@ -15,7 +15,6 @@ pub fn delegation() -> Delegation {
         target_files: vec![path("src/api/mod.rs")],
         blocking: true,
         expected_output: "a list of findings".into(),
-        model: Some("small".into()),
         group: Some(392),
         nonce: "5f3a".into(),
         call: Some("a1".into()),
@@ -28,7 +27,6 @@ fn plain_delegation() -> Delegation {
         workspace: Workspace::ReadOnly,
         target_files: Vec::new(),
         blocking: false,
-        model: None,
         group: None,
         call: None,
         ..delegation()

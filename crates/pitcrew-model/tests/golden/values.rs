@@ -59,6 +59,7 @@ pub fn task_spec() -> TaskSpec {
         attempts_max: 3,
         timeout_ms: 3_600_000,
         caps: Caps::NONE,
+        model: None,
     }
 }
 

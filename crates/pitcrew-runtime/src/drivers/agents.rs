@@ -7,7 +7,7 @@ mod profile;
 mod pump;
 mod reattach;
 
-pub use launch::AgentSetup;
+pub use launch::{AgentSetup, Wanted};
 pub use reattach::{Found, Held};
 
 use super::subject::{LOST, Subject};
@@ -73,11 +73,11 @@ impl Agents {
         effect: EffectId,
         worker: WorkerId,
         attempt: AttemptId,
-        backend: &Backend,
+        wanted: &Wanted,
         path: &str,
     ) -> EffectResult {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
-        match self.open(&live, effect, backend, Path::new(path)).await {
+        match self.open(&live, effect, wanted, Path::new(path)).await {
             Ok((session, events)) => {
                 fail::fail_point!("agent-started", |_| std::process::abort());
                 let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
@@ -108,18 +108,19 @@ impl Agents {
         &self,
         live: &Live,
         effect: EffectId,
-        backend: &Backend,
+        wanted: &Wanted,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
         // Others may have to refresh their common login first.
         let turn = tokio::select! {
-            turn = self.turn(live.attempt, backend) => turn?,
+            turn = self.turn(live.attempt, &wanted.backend) => turn?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
-        let home = self.setup.of(backend).map(|it| self.logins.variables(live.attempt, it.1));
+        let home =
+            self.setup.of(&wanted.backend).map(|it| self.logins.variables(live.attempt, it.1));
         let launch =
-            self.setup.launch(effect, live.attempt, backend, path, home.unwrap_or_default())?;
+            self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
         tokio::select! {
             opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
             () = live.over.notified() => Err(self.given_up(live.attempt).await),

@@ -41,6 +41,9 @@ impl World {
             return failed(
                 attempt,
                 match dice.below(6) {
+                    0 if dice.one_in(3) => {
+                        Failure::ModelMissing { agent: text.clone(), message: text }
+                    }
                     0 => Failure::AgentMissing { program: text.clone(), message: text },
                     1 => Failure::Protocol { message: text },
                     2 if dice.one_in(2) => Failure::Auth { message: text },

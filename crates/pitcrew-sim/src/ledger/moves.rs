@@ -53,6 +53,7 @@ impl Ledger {
                     Failure::Auth { .. }
                         | Failure::AgentMissing { .. }
                         | Failure::LimitStays { .. }
+                        | Failure::ModelMissing { .. }
                 ) || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
                 hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }

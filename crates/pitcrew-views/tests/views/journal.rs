@@ -182,6 +182,7 @@ pub fn spec(key: &str, region: &str) -> TaskSpec {
         attempts_max: 3,
         timeout_ms: 60_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     }
 }
 

@@ -154,5 +154,6 @@ fn task(index: usize) -> TaskSpec {
         attempts_max: 3,
         timeout_ms: 3_600_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     }
 }

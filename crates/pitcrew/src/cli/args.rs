@@ -201,7 +201,7 @@ pub struct DemoArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A plan file
-    #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent"])]
+    #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent", "model"])]
     pub file: Option<PathBuf>,
     /// What is to be done, in words
     #[arg(long, value_name = "TEXT")]
@@ -215,6 +215,9 @@ pub struct RunArgs {
     /// Who does it: a backend such as `claude`
     #[arg(long, value_name = "AGENT", requires = "task")]
     pub agent: Option<String>,
+    /// The model that it works with, as the agent calls it
+    #[arg(long, value_name = "MODEL", requires = "task")]
+    pub model: Option<String>,
     /// Agree to everything that the plan executes, without being asked
     #[arg(long, short)]
     pub yes: bool,

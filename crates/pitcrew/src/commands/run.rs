@@ -115,6 +115,7 @@ fn spec(
             regions: args.region.clone(),
             checks: args.check.clone(),
             agent: args.agent.clone(),
+            model: args.model.clone(),
             base: args.base.clone(),
         };
         let spec = intent_plan(&request, defaults);

@@ -148,6 +148,7 @@ fn spec(key: &str) -> TaskSpec {
         attempts_max: 2,
         timeout_ms: 60_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     }
 }
 

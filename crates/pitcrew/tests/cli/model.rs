@@ -1,7 +1,8 @@
 //! The built-in agent with a model, in a plan.
 
 use crate::support::*;
-use pitcrew_testkit::{Sandbox, model::ModelServer};
+use pitcrew_testkit::model::ModelServer;
+use std::fs;
 
 const PLAN: &str = r#"
 name = "by a model"
@@ -33,15 +34,6 @@ depends_on = ["port"]
 region = "ui"
 command = "cp core/port.txt ui/port.txt"
 "#;
-
-fn with_model(server: &ModelServer) -> Sandbox {
-    let mut sandbox = sandbox();
-    sandbox.set("PITCREW_MODEL", "anthropic/scripted");
-    sandbox.set("PITCREW_MODEL_ENDPOINT", &format!("{}/v1", server.url()));
-    sandbox.set("PITCREW_MODEL_KEY_ENV", "ANTHROPIC_API_KEY");
-    sandbox.set("ANTHROPIC_API_KEY", "the-secret-key");
-    sandbox
-}
 
 /// A plan with words only needs no other program: the model works, a failed check is mended by the
 /// next attempt, and the result lands.
@@ -88,4 +80,47 @@ fn a_missing_key_is_named() {
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
     assert!(ran.stdout.contains("`MY_OWN_KEY` is not set"), "{ran}");
     assert_eq!(server.calls_count(), 0);
+}
+
+/// S4-005: two tasks of the same agent, each with the model that it needs.
+#[test]
+fn each_task_is_done_by_the_model_that_it_names() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let small = PLAN.replace("region = \"core\"", "region = \"core\"\nmodel = \"small\"");
+    sandbox.pitcrew(&["run", &sandbox.plan(&small), "--yes"]).expect(0);
+    let words = "write it down\n@complete done";
+    let run = ["run", "--task", words, "--agent", "builtin", "--model", "smaller", "--yes"];
+    sandbox.pitcrew(&run).expect(0);
+    sandbox.pitcrew(&["run", "--task", words, "--agent", "builtin", "--yes"]).expect(0);
+    let mut asked: Vec<String> = server.calls().iter().map(|it| text(&it.1["model"])).collect();
+    asked.dedup();
+    assert_eq!(asked, ["small", "smaller", "scripted"]);
+}
+
+/// An agent with two models, which answers whatever it is asked with what it has.
+const CHOOSY: &str = r#"
+session='{"sessionId":"s","configOptions":[{"id":"llm","category":"model","currentValue":"big","options":[{"value":"big"},{"value":"small"}]}]}'
+while read -r frame; do
+  id=$(printf '%s' "$frame" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  case $frame in
+  *'"initialize"'*) echo "{\"id\":$id,\"result\":{\"protocolVersion\":1}}";;
+  *'"session/new"'*) echo "{\"id\":$id,\"result\":$session}";;
+  esac
+done
+"#;
+
+/// S4-005: what an agent does not offer fails the task that names it, and says what there is.
+#[test]
+fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
+    let sandbox = sandbox();
+    let folder = sandbox.home().join(".config/pitcrew/backends");
+    fs::create_dir_all(&folder).expect("a folder");
+    let program = sandbox.root().join("choosy.sh");
+    fs::write(&program, CHOOSY).expect("a program");
+    let backend = format!("command = [\"sh\", {:?}]\n", program.display().to_string());
+    fs::write(folder.join("choosy.toml"), backend).expect("a backend");
+    let run = ["run", "--task", "tidy up", "--agent", "choosy", "--model", "smaller", "--yes"];
+    let ran = sandbox.pitcrew(&run).expect(5);
+    ran.says("choosy: it has no model `smaller`; its models: small, big").says("1 attempt,");
 }

@@ -383,6 +383,9 @@ fn failure(words: &str) -> Failure {
             let refusal = Refusal { path: what(), kind: RefusalKind::OutsideZone };
             Failure::Gate { refusals: vec![refusal], refusals_count: 1 }
         }
+        "no-model" => {
+            Failure::ModelMissing { agent: "claude".into(), message: "it has no such model".into() }
+        }
         "missing" => Failure::AgentMissing { program: what(), message: "not found".into() },
         "exited" => Failure::AgentExited { exit: "exit code 1".into(), output: what() },
         "setup" => Failure::Setup { command: what(), code: Some(1), output: String::new() },

@@ -63,12 +63,14 @@ pub fn task(text: &str) -> TaskSpec {
         attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
         caps: Caps::NONE,
+        model: None,
     };
     while let Some(word) = words.next() {
         match word.split_once('=').unwrap_or((word, "")) {
             ("after", _) => task.depends_on = list(words.next()),
             ("in", _) => task.region = list(words.next()).iter().map(|it| prefix(it)).collect(),
             ("attempts", count) => task.attempts_max = count.parse().expect("a number"),
+            ("model", name) => task.model = Some(name.into()),
             ("timeout", time) => task.timeout_ms = milliseconds(time),
             ("check", command) => task.checks.push(command.into()),
             ("file", path) => task.expected_files.push(prefix(path)),

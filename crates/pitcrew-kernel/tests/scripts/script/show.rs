@@ -192,9 +192,10 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::PullWork { attempt, task, commit, base, .. } => {
             format!("pull {} into {attempt}: {base}..{commit}", SubtaskName(*task))
         }
-        Effect::StartAgent { worker, backend, .. } => match backend {
-            Backend::Model => format!("start agent {worker} with a model"),
-            Backend::Builtin | Backend::Program { .. } => format!("start agent {worker}"),
+        Effect::StartAgent { worker, backend, model, .. } => match (backend, model) {
+            (_, Some(model)) => format!("start agent {worker} with {model}"),
+            (Backend::Model, None) => format!("start agent {worker} with a model"),
+            (Backend::Builtin | Backend::Program { .. }, None) => format!("start agent {worker}"),
         },
         Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
         Effect::AnswerPermission { worker, call, option } => {

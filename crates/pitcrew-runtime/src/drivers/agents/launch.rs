@@ -27,16 +27,22 @@ pub struct AgentSetup {
     pub lease_ms: u64,
 }
 
+/// Who is to do a task, and with which model: that of the settings where absent.
+pub struct Wanted {
+    pub backend: Backend,
+    pub model: Option<String>,
+}
+
 impl AgentSetup {
     pub fn launch(
         &self,
         effect: EffectId,
         attempt: AttemptId,
-        backend: &Backend,
+        wanted: &Wanted,
         path: &Path,
         home: Variables,
     ) -> Result<Launch, Failure> {
-        let (argv, mut extra) = self.command(backend)?;
+        let (argv, mut extra) = self.command(wanted)?;
         extra.extend(home);
         let tool_env = self.tool_environment(attempt);
         extra.extend(tool_env.clone());
@@ -52,9 +58,12 @@ impl AgentSetup {
             shim,
             program: self.program.clone(),
             cwd: path.to_owned(),
-            profile: match backend {
+            profile: match &wanted.backend {
                 Backend::Builtin | Backend::Model => Profile::default(),
-                Backend::Program { name } => self.profile(name),
+                Backend::Program { name } => {
+                    let known = self.profile(name);
+                    Profile { model: wanted.model.clone().or(known.model), ..known }
+                }
             },
             mcp: McpServer {
                 name: "pitcrew".into(),
@@ -76,8 +85,8 @@ impl AgentSetup {
     }
 
     /// The program with its arguments, and the variables that its settings add.
-    fn command(&self, backend: &Backend) -> Result<(Vec<String>, Variables), Failure> {
-        match backend {
+    fn command(&self, wanted: &Wanted) -> Result<(Vec<String>, Variables), Failure> {
+        match &wanted.backend {
             Backend::Builtin => {
                 let words = [&*self.program.display().to_string(), "agent", "--orders"];
                 Ok((words.map(str::to_owned).into(), Vec::new()))
@@ -90,6 +99,8 @@ impl AgentSetup {
                     });
                 };
                 let words = [&*self.program.display().to_string(), "agent"];
+                let named = wanted.model.as_ref().map(|it| model.named(it));
+                let model = named.as_ref().unwrap_or(model);
                 Ok((words.map(str::to_owned).into(), model_environment(model)))
             }
             Backend::Program { name } => match self.backends.get(name) {

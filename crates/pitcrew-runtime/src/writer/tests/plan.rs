@@ -28,6 +28,7 @@ pub fn diamond() -> Command {
         attempts_max: 3,
         timeout_ms: 60_000,
         caps: pitcrew_model::Caps::NONE,
+        model: None,
     };
     let tasks = vec![
         task("top", &[]),
