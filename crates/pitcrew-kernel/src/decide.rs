@@ -25,6 +25,8 @@ mod spawn_safety;
 mod spawn_subtasks;
 mod await_subtasks;
 mod pull_subtask;
+mod ask;
+mod send_message;
 mod once;
 mod apply_settings;
 mod set_agents_max;
@@ -36,9 +38,9 @@ mod effect_ended;
 mod agent_exited;
 mod permission_asked;
 
-use crate::State;
+use crate::{State, message::Draft};
 use alloc::vec::Vec;
-use pitcrew_model::{Command, Event, Input, InputBody, Rejection, Signal};
+use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, Rejection, Signal};
 
 /// Turns an input into events, or says why not.
 pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
@@ -89,8 +91,15 @@ fn decide_command(
         Command::CompleteTask { attempt, claim, summary, output } => {
             complete_task::decide(state, input, *attempt, *claim, summary, output.as_ref())
         }
-        Command::Notify { attempt, kind, message } => {
-            notify::decide(state, input.at, *attempt, *kind, message)
+        Command::Notify { attempt, kind, message, to, reply_to } => {
+            let note = notify::Note { kind: *kind, words: message, to: *to, reply_to: *reply_to };
+            notify::decide(state, input.at, *attempt, &note)
+        }
+        Command::SendMessage { to, content, priority, thread, key } => {
+            let mut draft = Draft::new(input.actor.into(), *to, MessageKind::Update, content);
+            (draft.priority, draft.thread) = (*priority, *thread);
+            draft.key.clone_from(key);
+            send_message::decide(state, input.at, draft)
         }
         Command::Once { nonce, order } => once::decide(state, input, nonce, order),
         Command::SpawnSubtasks { .. } | Command::AwaitSubtasks { .. } => {

@@ -4,6 +4,7 @@ mod plan;
 mod task;
 mod attempt;
 mod worker;
+mod message;
 mod quota;
 mod budget;
 mod subtask;
@@ -111,6 +112,10 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::Abandoned { attempt, .. } => attempt::abandoned(state, *attempt, at),
         Event::RemovalAsked { attempt } => attempt::removal_asked(state, *attempt),
+        Event::MessageQueued(it) => message::queued(state, it, at),
+        Event::MessageMoved { message, from, to, reader, .. } => {
+            message::moved(state, *message, *from, *to, *reader);
+        }
         Event::EffectEnded { effect, result } => result::ended(state, *effect, result, at),
         Event::DropAsked { attempt } => state.attempts.row(*attempt).dropping = Some(effect),
         Event::TidyAsked => state.tidying = Some(effect),
@@ -174,6 +179,8 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::ResultsHanded { .. }
         | Event::OutputHanded { .. }
         | Event::PullAsked { .. }
+        | Event::MessageQueued(_)
+        | Event::MessageMoved { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -229,6 +236,8 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::AwaitEnded { .. }
         | Event::ResultsHanded { .. }
         | Event::OutputHanded { .. }
+        | Event::MessageQueued(_)
+        | Event::MessageMoved { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod state;
+mod message;
 mod decide;
 mod settle;
 mod evolve;
@@ -20,7 +21,7 @@ pub use evolve::evolve;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
-    Attempt, Budget, Comeback, Family, Plan, Process, Pull, Quota, Request, SpawnLimits, State,
-    Task, Wait, Worker,
+    Attempt, Budget, Comeback, Family, Mail, Mailbox, Plan, Posted, Process, Pull, Quota, Request,
+    SpawnLimits, State, Task, Wait, Worker,
 };
 pub use step::{Step, step};

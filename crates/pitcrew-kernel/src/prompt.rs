@@ -1,5 +1,6 @@
 //! What a worker is told. Pure text, built from the state when a turn begins.
 
+mod mail;
 mod results;
 
 use crate::{
@@ -13,15 +14,12 @@ use pitcrew_model::{
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
-    let worker = &state.workers[worker];
-    let mut out = words(state, &state.attempts[worker.attempt], cause);
-    out.push_str(&results::blocks(state, worker));
-    out
-}
-
-fn words(state: &State, attempt: &Attempt, cause: &TurnCause) -> String {
-    match cause {
-        TurnCause::Start => start(state, attempt),
+    let it = &state.workers[worker];
+    let attempt = &state.attempts[it.attempt];
+    let mail = mail::blocks(state, worker);
+    let mut out = match cause {
+        // What others have written may not stand behind the order at its end.
+        TurnCause::Start => return start(state, attempt, &mail),
         TurnCause::Reminder => format!(
             "Your turn ended, but the task is not reported as done.\n\n{HOW_TO_FINISH}\n\
              If something is still missing, do it first. This is the only reminder.\n"
@@ -38,7 +36,13 @@ fn words(state: &State, attempt: &Attempt, cause: &TurnCause) -> String {
         TurnCause::Results => {
             "Your sub-tasks have ended. Go on with your task where you stopped.\n".into()
         }
-    }
+        TurnCause::Messages => format!(
+            "There are messages for you. Read them, then go on with your task.\n\n{HOW_TO_FINISH}"
+        ),
+    };
+    out.push_str(&results::blocks(state, it));
+    section(&mut out, "", &mail);
+    out
 }
 
 const HOW_TO_FINISH: &str = "\
@@ -48,7 +52,7 @@ Without the tool, run: pitcrew tool orchestrator_complete_task --json '{\"summar
 Ending your turn is not enough: without this call the task counts as not done.
 ";
 
-fn start(state: &State, attempt: &Attempt) -> String {
+fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     let task = &state.tasks[attempt.task];
     let plan = &state.plans[task.plan];
     let mut out = String::new();
@@ -67,6 +71,8 @@ fn start(state: &State, attempt: &Attempt) -> String {
     list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
     section(&mut out, "How to finish", HOW_TO_FINISH.trim());
     section(&mut out, "", QUESTIONS);
+    section(&mut out, "What a person said before", &mail::said_before(state, attempt.worker));
+    section(&mut out, "Messages", mail);
     previous_failure(state, &mut out, attempt, task);
     match plan.head.effort {
         Effort::Low => {}
@@ -258,7 +264,7 @@ mod tests {
     /// S1-030: no instruction names a tool that is not offered.
     #[test]
     fn every_tool_that_a_worker_is_told_of_exists() {
-        for text in [HOW_TO_FINISH, QUESTIONS] {
+        for text in [HOW_TO_FINISH, QUESTIONS, mail::HOW_TO_ANSWER] {
             let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
             let tools =
                 words.filter(|it| it.starts_with("orchestrator_") || it.starts_with("a2a_"));

@@ -71,6 +71,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::AwaitEnded { .. }
         | Event::ResultsHanded { .. }
         | Event::OutputHanded { .. }
+        | Event::MessageQueued(_)
+        | Event::MessageMoved { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }

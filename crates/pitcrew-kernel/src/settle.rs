@@ -4,11 +4,13 @@
 //! more, so a free slot and a ready task never coexist.
 
 mod budget;
+mod mail;
 pub(crate) mod subtask;
 
 use crate::{
     State,
     decide::attempt_fails,
+    message,
     state::{Attempt, Checkout, Comeback, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
@@ -29,13 +31,17 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| budget::warn(state))
         .or_else(|| budget::stop(state))
         .or_else(|| budget::withdraw(state))
+        .or_else(|| mail::put_right(state))
+        .or_else(|| mail::expire(state, now))
+        .or_else(|| mail::give_up(state, now))
         .or_else(|| block(state))
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))
-        .or_else(|| answer_worker(state))
+        .or_else(|| answer_worker(state, now))
         .or_else(|| subtask::park(state))
-        .or_else(|| return_worker(state))
+        .or_else(|| return_worker(state, now))
         .or_else(|| subtask::time_out(state, now))
+        .or_else(|| mail::wake(state, now))
         .or_else(|| start(state))
         .or_else(|| verify(state))
         .or_else(|| end_plan(state))
@@ -50,7 +56,14 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let snapshot = state.agenda.snapshots.first().map(|it| it.0);
     let quota = state.quotas.values().filter_map(|it| it.until).min();
     let wait = subtask::next_due(state);
-    queue.into_iter().chain(deadline).chain(snapshot).chain(quota).chain(wait).min()
+    // A worker is not woken before it has a slot, and then something happened.
+    let free = state.agenda.slots_used < state.agents_max;
+    let wake = state.agenda.waking.first().filter(|_| free).map(|it| it.0);
+    // Nobody is kept up for a message that can be dropped tomorrow as well.
+    let lives = !state.agenda.live.is_empty();
+    let expiry = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
+    let others = quota.into_iter().chain(wait).chain(wake).chain(expiry);
+    queue.into_iter().chain(deadline).chain(snapshot).chain(others).min()
 }
 
 /// Attempts whose checkouts may go: the task is completed, so all its work is in the vault. So is
@@ -131,27 +144,27 @@ fn queue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 }
 
 /// A worker may wait for several calls at once: the first answer has made it run again already.
-fn answer_worker(state: &State) -> Option<Vec<Event>> {
+fn answer_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.answered.first()?];
-    Some(comeback(state, worker))
+    Some(comeback(state, now, worker))
 }
 
 /// A worker that was parked comes before every task that has not started.
-fn return_worker(state: &State) -> Option<Vec<Event>> {
+fn return_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.returning.first()?];
     if state.agenda.slots_used >= state.agents_max {
         return None;
     }
     let (from, to) = (worker.status, WorkerStatus::Running);
-    let reason = "a slot is free".into();
-    let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
-    events.extend(comeback(state, worker));
+    let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
+    let mut events = vec![moved];
+    events.extend(comeback(state, now, worker));
     Some(events)
 }
 
-fn comeback(state: &State, worker: &Worker) -> Vec<Event> {
+fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
     match worker.next_comeback().expect("a returning worker has something to go on with") {
-        Comeback::Turn(cause) => subtask::open_turn(state, worker, cause.clone()),
+        Comeback::Turn(cause) => message::open_turn(state, now, worker.id, cause.clone()),
         Comeback::Permission { request, call, option } => vec![Event::ToolAnswered {
             request: *request,
             worker: worker.id,

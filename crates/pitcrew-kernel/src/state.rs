@@ -5,10 +5,12 @@ mod regions;
 mod budget;
 mod family;
 mod agenda;
+mod mail;
 
 pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
+pub use mail::{Mail, Mailbox, Posted};
 pub use regions::Regions;
 pub use table::Table;
 
@@ -38,6 +40,8 @@ pub struct State {
     pub attempts: Table<AttemptId, Attempt>,
     pub workers: Table<WorkerId, Worker>,
     pub requests: Table<RequestId, Request>,
+    /// What people, workers and the orchestrator say to each other.
+    pub mail: Mail,
     /// What is known of the limits of providers, by backend.
     pub quotas: BTreeMap<String, Quota>,
     /// Backends that could not be used at all: when that was last seen, and why.
@@ -260,6 +264,7 @@ impl Default for State {
             attempts: Table::default(),
             workers: Table::default(),
             requests: Table::default(),
+            mail: Mail::default(),
             quotas: BTreeMap::new(),
             broken: BTreeMap::new(),
             spawn_limits: SpawnLimits::default(),
@@ -300,6 +305,7 @@ impl State {
     pub fn has_question(&self, worker: &Worker) -> bool {
         let kinds = worker.requests.iter().map(|it| &self.requests[*it].kind);
         kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
+            || self.mail.asking.contains_key(&worker.id)
     }
 
     /// Whether the worker may be given a turn: none begins before the end of the last one is kept.

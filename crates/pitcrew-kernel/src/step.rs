@@ -52,6 +52,8 @@ fn is_legal(event: &Event) -> bool {
         from.may_become(*to)
     } else if let Event::RequestMoved { from, to, .. } = event {
         from.may_become(*to)
+    } else if let Event::MessageMoved { from, to, .. } = event {
+        from.may_become(*to)
     } else if let Event::LandingMoved { from, to, .. } = event {
         from.may_become(*to)
     } else {

@@ -20,7 +20,10 @@ use crate::catalogue::{
     canonical_name, tools,
 };
 use arguments::Arguments;
-use pitcrew_model::{Claim, Freshness, NoteKind, PlanId, RequestId, TaskId, Verdict, limits, text};
+use pitcrew_model::{
+    Addressee, Claim, Freshness, MessageId, NoteKind, PlanId, RequestId, TaskId, Verdict, limits,
+    text,
+};
 use serde_json::Value;
 
 /// A tool call that can be carried out.
@@ -75,6 +78,8 @@ pub enum ToolCall {
     Notify {
         kind: NoteKind,
         message: String,
+        to: Addressee,
+        reply_to: Option<MessageId>,
     },
 }
 

@@ -1,6 +1,9 @@
 //! Orders from outside: people and agents.
 
-use crate::{AttemptId, PlanId, PlanSpec, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec};
+use crate::{
+    Addressee, AttemptId, MessageId, Party, PlanId, PlanSpec, Priority, RequestId, SubtaskSpec,
+    TaskId, TaskOutput, TaskSpec,
+};
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +90,25 @@ pub enum Command {
         attempt: AttemptId,
         kind: NoteKind,
         message: String,
+        #[serde(default)]
+        to: Addressee,
+        /// The message that is answered.
+        #[serde(default)]
+        reply_to: Option<MessageId>,
+    },
+    /// Words for a worker, or for whoever works on a task: read when its turn ends.
+    SendMessage {
+        to: Party,
+        content: String,
+        /// Absent: high. A person does not wait behind agents.
+        #[serde(default)]
+        priority: Option<Priority>,
+        /// The conversation that it belongs to; absent: a new one.
+        #[serde(default)]
+        thread: Option<MessageId>,
+        /// The sender's own name for it: sent again it is queued once.
+        #[serde(default)]
+        key: Option<String>,
     },
     /// A worker's order that is sent again when its answer was lost. The nonce is the worker's own.
     Once {
@@ -173,4 +195,7 @@ pub enum Claim {
 pub enum NoteKind {
     Status,
     Question,
+    Completion,
+    Error,
+    Answer,
 }

@@ -198,4 +198,6 @@ pub enum TurnCause {
     QuotaOver,
     /// The sub-tasks that it handed out have ended.
     Results,
+    /// Somebody has written to it.
+    Messages,
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit, Failure,
-    Freshness, LandingStatus, Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind,
-    RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause,
-    Usage, WorkerId, WorkerStatus,
+    Freshness, LandingStatus, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
+    PlanStatus, RequestId, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec,
+    TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -223,6 +223,17 @@ pub enum Event {
         attempt: AttemptId,
     },
     TidyAsked,
+    MessageQueued(Message),
+    MessageMoved {
+        message: MessageId,
+        /// Where it belongs.
+        task: TaskId,
+        from: MessageStatus,
+        to: MessageStatus,
+        /// Whose prompt it is in, or was.
+        reader: Option<WorkerId>,
+        reason: String,
+    },
     EffectEnded {
         effect: EffectId,
         result: EffectResult,

@@ -85,6 +85,10 @@ id!(
     RequestId, "request"
 );
 id!(
+    /// Words of one party for another, until they are read.
+    MessageId, "message"
+);
+id!(
     /// An order to a driver. Numbered after the event that asked for it: an event asks for at most one.
     EffectId, "effect"
 );

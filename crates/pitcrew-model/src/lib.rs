@@ -22,6 +22,7 @@ mod work;
 mod budget;
 mod kept;
 mod subtask;
+mod message;
 mod command;
 mod signal;
 mod effect;
@@ -34,9 +35,11 @@ pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use id::{
-    AttemptId, CommitId, EffectId, ParseIdError, PlanId, RequestId, Seq, TaskId, WorkerId,
+    AttemptId, CommitId, EffectId, MessageId, ParseIdError, PlanId, RequestId, Seq, TaskId,
+    WorkerId,
 };
 pub use kept::{Kept, KeptKind, KeptStates};
+pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
 pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
 pub use permission::{
     Action, Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption,
@@ -49,7 +52,9 @@ pub use plan::{
 pub use provider::ModelProvider;
 pub use rejection::Rejection;
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
-pub use status::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+pub use status::{
+    LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
+};
 pub use subtask::{
     AwaitEnd, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
     TaskOutput, Workspace,

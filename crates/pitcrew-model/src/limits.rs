@@ -83,6 +83,26 @@ pub const REFUSALS_LISTED_MAX: usize = 50;
 /// Questions and requests for permission of one worker.
 pub const REQUESTS_PER_WORKER_MAX: u32 = 100;
 
+/// Messages for one task that nobody has read.
+pub const MESSAGES_UNREAD_MAX: usize = 1_000;
+/// Messages in one prompt; the others come with the next one.
+pub const MESSAGES_PER_TURN_MAX: usize = 20;
+pub const MESSAGES_PER_TURN_BYTES_MAX: usize = 64 * 1_024;
+/// Turns that may fail over a message before it is a dead letter.
+pub const MESSAGE_TRIES_MAX: u32 = 3;
+/// After this long a message is high, whatever it was: nobody waits for ever behind others.
+pub const NORMAL_PATIENCE_MS: u64 = 60 * 1_000;
+pub const LOW_PATIENCE_MS: u64 = 5 * 60 * 1_000;
+/// A worker waits this long for another one to read its question.
+pub const QUESTION_WAIT_MS_MAX: u64 = 30 * 60 * 1_000;
+pub const MESSAGE_WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Questions to other workers that one worker may have open.
+pub const QUESTIONS_OPEN_MAX: usize = 10;
+/// Names of messages that are known when they come again.
+pub const MESSAGE_KEYS_KNOWN_MAX: usize = 256;
+/// What a person has said to earlier attempts of a task and the next one is told.
+pub const MESSAGES_RETOLD_MAX: usize = 10;
+
 /// One protocol frame of an agent. While one is read there are several copies of it.
 pub const FRAME_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// What an agent may say in a second, once it has said as much as it may at once. The rest waits in
@@ -110,6 +130,10 @@ const _: () = assert!(QUOTA_TOLD_MS_MIN <= QUOTA_WAIT_MS_FIRST);
 const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);
+const _: () = assert!(SUMMARY_BYTES_MAX <= MESSAGES_PER_TURN_BYTES_MAX);
+const _: () = assert!(2 * MESSAGES_PER_TURN_BYTES_MAX <= PROMPT_BYTES_MAX);
+const _: () = assert!(NORMAL_PATIENCE_MS < LOW_PATIENCE_MS);
+const _: () = assert!(LOW_PATIENCE_MS < QUESTION_WAIT_MS_MAX);
 const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);
 const _: () = assert!(FILES_LISTED_MAX < FILES_PER_ATTEMPT_MAX);
 const _: () = assert!(FRAME_BYTES_MAX as u64 <= AGENT_BYTES_AT_ONCE_MAX);

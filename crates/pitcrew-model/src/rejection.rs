@@ -1,8 +1,9 @@
 //! Answers to commands that cannot be carried out. Nothing has changed when one is given.
 
 use crate::{
-    Actor, AttemptId, EffectId, LandingStatus, PlanId, PlanStatus, RepoPath, RequestId,
-    RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace, limits,
+    Actor, AttemptId, EffectId, LandingStatus, MessageId, Party, PlanId, PlanStatus, RepoPath,
+    RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace,
+    limits,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -163,6 +164,28 @@ pub enum Rejection {
     IsSubtask { task: TaskId },
     #[error("what is handed in besides the summary may have {max} bytes; write the rest to a file", max = limits::SUMMARY_BYTES_MAX)]
     OutputTooLong,
+    #[error("there is no {message}; `pitcrew messages` lists them")]
+    NoSuchMessage { message: MessageId },
+    #[error("{to} cannot read it: {why}")]
+    NobodyReads { to: Party, why: String },
+    #[error(
+        "{to} has {max} messages that it has not read; wait until it has read some",
+        max = limits::MESSAGES_UNREAD_MAX
+    )]
+    MailboxFull { to: Party },
+    #[error("a message needs words")]
+    EmptyMessage,
+    #[error("{worker} works for no other worker: leave `to` out to reach the orchestrator")]
+    NoParent { worker: WorkerId },
+    #[error(
+        "{worker} waits for {max} answers already: end your turn, they arrive as your next prompt",
+        max = limits::QUESTIONS_OPEN_MAX
+    )]
+    TooManyQuestions { worker: WorkerId },
+    #[error("say which message you answer, with `reply_to`: its id stands in its first line")]
+    NoReplyTo,
+    #[error("{message} is not for you, or nobody waits for its answer any more")]
+    NothingToAnswer { message: MessageId },
     #[error("max_agents must be between 1 and {max}", max = limits::AGENTS_MAX)]
     AgentsMaxRange { count: u32 },
     #[error("the journal could not be written: {message}. Nothing was changed")]

@@ -102,6 +102,21 @@ status!(
 );
 
 status!(
+    /// Where a message stands.
+    MessageStatus {
+        /// Waits for its reader. The orchestrator and people have read it at once.
+        Queued = "queued" => [Delivered, Processed, Dead, Expired],
+        /// In the prompt of a turn that goes on.
+        Delivered = "delivered" => [Processed, Queued, Dead],
+        /// The turn ended well.
+        Processed = "processed" => [],
+        /// Nobody will read it.
+        Dead = "dead" => [],
+        Expired = "expired" => [],
+    }
+);
+
+status!(
     /// Where the landing of a plan stands.
     LandingStatus {
         None = "none" => [Review, Merging, Abandoned],
@@ -120,6 +135,12 @@ impl PlanStatus {
     /// Nothing of it runs or waits to run.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
+    }
+}
+
+impl MessageStatus {
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Processed | Self::Dead | Self::Expired)
     }
 }
 

@@ -101,6 +101,7 @@ fn part(event: &Event) -> String {
         | Event::AwaitBegun { worker, .. }
         | Event::AwaitEnded { worker, .. }
         | Event::ResultsHanded { worker, .. } => format!("WorkerSession:{worker}"),
+        Event::MessageQueued(_) | Event::MessageMoved { .. } => "Orchestrator:messages".into(),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }

@@ -80,6 +80,12 @@ faults!(
     Restored = "kept states restored",
     Limited = "limits changed",
     Refused = "commands refused",
+    MessageSent = "messages sent",
+    MessageTwice = "messages sent twice",
+    MessageBack = "messages whose turn failed",
+    MessageDead = "messages that nobody read",
+    MessageExpired = "messages that came too late",
+    WaitCycle = "workers that waited for each other",
 );
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +106,7 @@ pub struct Reached {
     pub workers: u32,
     pub requests: u32,
     pub landings: u32,
+    pub messages: u32,
 }
 
 impl Default for Counters {
@@ -135,6 +142,7 @@ impl Counters {
         self.reached.workers |= other.reached.workers;
         self.reached.requests |= other.reached.requests;
         self.reached.landings |= other.reached.landings;
+        self.reached.messages |= other.reached.messages;
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }

@@ -133,6 +133,13 @@ fn check_journal(world: &World) {
     hold!(running == 0, "every worker has one end", "{running} run");
     let attempts = ledger.attempts.iter().filter(|it| it.outcome.is_none()).count();
     hold!(attempts == 0, "an attempt has one outcome", "{attempts} have none");
+    let unread = ledger.mail.letters.iter().filter(|it| !it.status.has_ended());
+    let unread = unread.filter(|it| {
+        let task = it.task.and_then(|it| world.state().tasks.get(it));
+        task.is_none_or(|it| it.status != TaskStatus::Blocked)
+    });
+    let unread = unread.count();
+    hold!(unread == 0, "a message is processed once or dead", "{unread} are neither");
     let last = world.disk.last().expect("the disk reads").0;
     hold!(last == ledger.seq, "the journal is whole", "{last} entries, {} seen", ledger.seq);
 }

@@ -3,6 +3,7 @@
 mod tasks;
 mod workers;
 mod budgets;
+mod mail;
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, State, Worker, next_due};
@@ -44,6 +45,7 @@ pub fn check(world: &World) {
     check_requests(state);
     check_quotas(world, state);
     budgets::check(world);
+    mail::check(world);
     check_plans(world, state);
 }
 

@@ -7,7 +7,9 @@ mod moves;
 mod attempts;
 mod results;
 mod budget;
+mod mail;
 
+pub use mail::Mail;
 pub use rows::{Attempt, Budget, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
@@ -29,6 +31,7 @@ pub struct Ledger {
     pub attempts: Vec<Attempt>,
     pub workers: Vec<Worker>,
     pub requests: Vec<Request>,
+    pub mail: Mail,
     /// Backends whose limit is used up.
     pub held: BTreeMap<String, Timestamp>,
     /// Effects that have not ended, with the attempt whose checkout they remove.
@@ -53,6 +56,7 @@ impl Default for Ledger {
             attempts: Vec::new(),
             workers: Vec::new(),
             requests: Vec::new(),
+            mail: Mail::default(),
             held: BTreeMap::new(),
             open: BTreeMap::new(),
             reached: Reached::default(),
@@ -123,6 +127,7 @@ impl Ledger {
         let id = EffectId(entry.seq.0);
         self.fold(id, &entry.event);
         if let Some(effect) = effect {
+            self.check_prompt(effect);
             let removes = if let Effect::RemoveCheckout { attempt, .. } = effect {
                 Some(*attempt)
             } else {
@@ -189,7 +194,14 @@ impl Ledger {
             }
             Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
             Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
-            Event::EffectEnded { effect, result } => self.effect_ended(*effect, result),
+            Event::EffectEnded { effect, result } => {
+                self.effect_ended(*effect, result);
+                self.turn_result(result);
+            }
+            Event::MessageQueued(message) => self.message_queued(message),
+            Event::MessageMoved { message, from, to, reader, .. } => {
+                self.message_moved(*message, *from, *to, *reader);
+            }
             Event::AgentReattached { worker, away_ms } => {
                 let row = self.worker(*worker);
                 row.deadline = row.deadline.map(|it| it.plus(*away_ms));

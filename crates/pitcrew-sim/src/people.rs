@@ -4,8 +4,9 @@ use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
     Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
-    Freshness, InputBody, Origin, Overlap, PlanHead, PlanId, PlanSpec, PlanStatus, RepoPath,
-    RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict,
+    Freshness, InputBody, MessageId, Origin, Overlap, Party, PlanHead, PlanId, PlanSpec,
+    PlanStatus, Priority, RepoPath, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
+    TaskStatus, TaskWork, Verdict, WorkerId,
 };
 
 impl World {
@@ -77,7 +78,7 @@ impl World {
         let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
         let freshness = if dice.one_in(3) { Freshness::Fresh } else { Freshness::Continue };
         let approval = if dice.one_in(2) { Approval::Given } else { Approval::Ask };
-        match dice.below(42) {
+        match dice.below(48) {
             0..12 => Command::DecideRequest { request, verdict, reason: None },
             12..17 => Command::AnswerQuestion { request, text: "answer".into() },
             17..20 => Command::DeployTask { task },
@@ -100,11 +101,32 @@ impl World {
                 Command::RestoreTask { task, number }
             }
             39 => Command::SetAgentsMax { count: dice.small(5) },
-            _ => {
+            40 | 41 => {
                 let count = self.state().plan(plan).map_or(0, |it| it.tasks.len() as u64);
                 Command::AddTask { plan, task: Box::new(new_task(dice, count, count + 1)) }
             }
+            _ => self.any_message(dice),
         }
+    }
+
+    fn any_message(&self, dice: &mut Dice) -> Command {
+        let state = self.state();
+        let task = Party::Task(TaskId(1 + dice.below(state.tasks.len() as u64 + 1)));
+        let worker = Party::Worker(WorkerId(1 + dice.below(state.workers.len() as u64 + 1)));
+        let priority = dice.pick(Priority::ALL).filter(|_| !dice.one_in(3));
+        let key = format!("key-{}", dice.below(6));
+        let letters = self.ledger.mail.letters.len() as u64;
+        Command::SendMessage {
+            to: if dice.one_in(2) { task } else { worker },
+            content: "do it well".into(),
+            priority,
+            thread: dice.one_in(5).then(|| MessageId(1 + dice.below(letters + 1))),
+            key: dice.one_in(3).then_some(key),
+        }
+    }
+
+    fn is_sent(&self, key: &str) -> bool {
+        self.ledger.mail.letters.iter().any(|it| it.key.as_deref() == Some(key))
     }
 
     fn some_request(&mut self, dice: &mut Dice) -> RequestId {
@@ -136,6 +158,7 @@ impl World {
             Command::LandPlan { .. } => Fault::Landed,
             Command::SetAgentsMax { .. } => Fault::Limited,
             Command::RestoreTask { .. } => Fault::Restored,
+            Command::SendMessage { key: Some(key), .. } if self.is_sent(key) => Fault::MessageTwice,
             Command::CreatePlan(_)
             | Command::DecideRequest { .. }
             | Command::AnswerQuestion { .. }
@@ -149,6 +172,7 @@ impl World {
             | Command::SpawnSubtasks { .. }
             | Command::AwaitSubtasks { .. }
             | Command::PullSubtask { .. }
+            | Command::SendMessage { .. }
             | Command::Once { .. } => return,
         };
         self.counters.count(fault);

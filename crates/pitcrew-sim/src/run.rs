@@ -56,6 +56,11 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
     let ledger = &world.ledger;
     let seen = [
         (ledger.timeouts_count, Fault::Timeout),
+        (ledger.mail.sent_count, Fault::MessageSent),
+        (ledger.mail.back_count, Fault::MessageBack),
+        (ledger.mail.dead_count, Fault::MessageDead),
+        (ledger.mail.expired_count, Fault::MessageExpired),
+        (ledger.mail.cycles_count, Fault::WaitCycle),
         (ledger.caps_warned, Fault::CapWarned),
         (ledger.caps_reached, Fault::CapReached),
         (ledger.caps_raised, Fault::CapRaised),

@@ -2,9 +2,9 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, NoteKind,
-    PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse, Usage,
-    WorkerId,
+    Actor, Addressee, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, MessageId,
+    NoteKind, PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse,
+    Usage, WorkerId,
 };
 
 impl World {
@@ -89,10 +89,14 @@ impl World {
             [Claim::Success, Claim::Success, Claim::Success, Claim::Partial, Claim::Failed];
         let claim = dice.pick(&claims).expect("a claim");
         let message = String::from(if dice.one_in(2) { "one" } else { "two" });
-        let command = match dice.below(10) {
+        let (to, reply_to) = self.addressed(worker, dice);
+        let note = |kind, message| Command::Notify { attempt, kind, message, to, reply_to };
+        let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
+        let command = match dice.below(12) {
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
-            5 | 6 => Command::Notify { attempt, kind: NoteKind::Question, message },
-            7 => Command::Notify { attempt, kind: NoteKind::Status, message },
+            10.. => note(dice.pick(&other).expect("a kind"), message),
+            5 | 6 => note(NoteKind::Question, message),
+            7 => note(NoteKind::Status, message),
             8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),
             8 => return self.tell_usage(worker, dice),
             _ => return self.ask_permission(worker, dice),
@@ -106,6 +110,26 @@ impl World {
             self.by_worker(worker, command.clone());
         }
         self.by_worker(worker, command);
+    }
+
+    /// Whom it writes to, and what it answers: mostly something that was said to it.
+    fn addressed(&self, worker: WorkerId, dice: &mut Dice) -> (Addressee, Option<MessageId>) {
+        let alive = self.agents.iter().filter(|it| it.1.alive && *it.0 != worker);
+        let others: Vec<WorkerId> = alive.map(|it| *it.0).collect();
+        let to = match (dice.pick(&others), dice.below(5)) {
+            (Some(other), 0..3) => Addressee::Worker(other),
+            (_, 3) if dice.one_in(4) => Addressee::Parent,
+            (Some(_) | None, _) => Addressee::Orchestrator,
+        };
+        let letters = self.ledger.mail.letters.iter().zip(1..);
+        let mine = letters.filter(|it| it.0.reader == Some(worker)).map(|it| MessageId(it.1));
+        let mine: Vec<MessageId> = mine.collect();
+        let reply_to = match dice.pick(&mine) {
+            Some(message) if !dice.one_in(8) => Some(message),
+            Some(_) | None if dice.one_in(8) => Some(MessageId(dice.below(9))),
+            Some(_) | None => None,
+        };
+        (to, reply_to)
     }
 
     fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {

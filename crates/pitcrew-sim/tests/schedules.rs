@@ -1,7 +1,9 @@
 //! What the simulator itself promises: the same seed is the same story, every fault happens, and a
 //! broken invariant is told in a short one.
 
-use pitcrew_model::{LandingStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus};
+use pitcrew_model::{
+    LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
+};
 use pitcrew_sim::{Fault, Schedule, Tracing, run, run_all, shrink};
 use std::{num::NonZero, thread};
 
@@ -31,6 +33,7 @@ fn whatever_happens_nothing_is_stuck_and_nothing_is_lost() {
     assert_eq!(reached.workers, bits(WorkerStatus::ALL.len()), "workers");
     assert_eq!(reached.requests, bits(RequestStatus::ALL.len()), "requests");
     assert_eq!(reached.landings, bits(LandingStatus::ALL.len()), "landings");
+    assert_eq!(reached.messages, bits(MessageStatus::ALL.len()), "messages");
 }
 
 #[test]

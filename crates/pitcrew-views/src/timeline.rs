@@ -3,6 +3,7 @@
 //! The names come from a board that has folded the entry, or any later one: names never change.
 mod line;
 mod events;
+mod messages;
 mod results;
 mod audit;
 

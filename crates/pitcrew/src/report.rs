@@ -113,6 +113,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NoAgent { .. }
         | Rejection::BadTask { .. }
         | Rejection::NoSuchSnapshot { .. }
+        | Rejection::NoSuchMessage { .. }
+        | Rejection::EmptyMessage
         | Rejection::AgentsMaxRange { .. } => Exit::Usage,
         Rejection::JournalFull { .. } => Exit::Failure,
         Rejection::ShuttingDown => Exit::Unreachable,
@@ -162,6 +164,12 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotExtendable { .. }
         | Rejection::NeedsPerson { .. }
         | Rejection::NotForYou { .. }
+        | Rejection::NobodyReads { .. }
+        | Rejection::MailboxFull { .. }
+        | Rejection::NoParent { .. }
+        | Rejection::TooManyQuestions { .. }
+        | Rejection::NoReplyTo
+        | Rejection::NothingToAnswer { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,
     }
 }

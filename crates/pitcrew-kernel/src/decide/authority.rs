@@ -31,6 +31,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
             tasks.iter().try_for_each(|it| owns(state, worker, *it))
         }
         Command::DeployTask { .. }
+        | Command::SendMessage { .. }
         | Command::AcceptTask { .. }
         | Command::CancelPlan { .. }
         | Command::PausePlan { .. }
@@ -68,6 +69,7 @@ fn client(command: &Command) -> bool {
         | Command::CancelPlan { .. }
         | Command::PausePlan { .. }
         | Command::ResumePlan { .. }
+        | Command::SendMessage { .. }
         | Command::Once { .. } => true,
         Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. }

@@ -5,7 +5,7 @@ use super::{
     quota::{self, Limit},
 };
 use crate::{
-    State, removable,
+    State, message, removable,
     settle::subtask,
     state::{Attempt, Checkout, Comeback, Process, Task, Worker},
 };
@@ -40,8 +40,13 @@ pub fn decide(
         EffectResult::CheckoutPrepared { attempt, .. } => {
             events.extend(checkout_prepared(state, *attempt));
         }
-        EffectResult::AgentReady { worker, .. } => events.extend(agent_ready(state, *worker)),
-        EffectResult::TurnEnded { worker, stop, usage, .. } => {
+        EffectResult::AgentReady { worker, .. } => {
+            events.extend(agent_ready(state, input.at, *worker));
+        }
+        EffectResult::TurnEnded { worker, stop, usage, last_words } => {
+            if is_read(state, effect, *worker, stop) {
+                events.extend(message::read(state, input.at, *worker, last_words));
+            }
             events.extend(turn_ended(state, input, *worker, stop, *usage));
         }
         EffectResult::AgentStopped { worker, .. } => events.extend(agent_gone(state, *worker)),
@@ -51,7 +56,7 @@ pub fn decide(
         EffectResult::SnapshotTaken { attempt, .. }
         | EffectResult::SnapshotUnchanged { attempt }
         | EffectResult::SnapshotNotTaken { attempt, .. } => {
-            events.extend(snapshot_ended(state, effect, *attempt));
+            events.extend(snapshot_ended(state, input.at, effect, *attempt));
             events.extend(not_kept(state, *attempt, result));
         }
         EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
@@ -167,7 +172,7 @@ fn checkout_prepared(state: &State, attempt: AttemptId) -> Vec<Event> {
     vec![Event::WorkerMoved { worker, from, to, reason }, Event::AgentStartAsked { worker }]
 }
 
-fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
+fn agent_ready(state: &State, now: Timestamp, worker: WorkerId) -> Vec<Event> {
     let it = &state.workers[worker];
     let attempt = &state.attempts[it.attempt];
     if !attempt.is_open() {
@@ -197,7 +202,7 @@ fn agent_ready(state: &State, worker: WorkerId) -> Vec<Event> {
         let reason = "a cap is reached".to_string();
         events.push(Event::WorkerMoved { worker, from, to, reason });
     } else {
-        events.extend(subtask::open_turn(state, it, TurnCause::Start));
+        events.extend(message::open_turn(state, now, worker, TurnCause::Start));
     }
     events
 }
@@ -233,7 +238,7 @@ fn turn_ended(
     }
     let family = &attempt.family;
     let has_family = !family.open.is_empty() || !family.unseen.is_empty();
-    if attempt.reminded && !goes_on && !has_family {
+    if attempt.reminded && !goes_on && !has_family && !state.has_mail(worker) {
         return fails(Failure::NoCompletion);
     }
     // Calls that waited for permission are over with their turn.
@@ -242,14 +247,24 @@ fn turn_ended(
     // slot again.
     if it.status == WorkerStatus::Running {
         if goes_on {
-            events.push(waits(it));
+            events.push(waits(state, it));
         } else if !family.open.is_empty() {
             events.push(subtask::parked(it));
         } else if attempt.checkout == Checkout::Borrowed {
-            events.extend(next_turn(state, it));
+            events.extend(next_turn(state, input.at, it));
         }
     }
     events
+}
+
+/// Whether the worker has read what was in the prompt of this turn.
+fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopReason) -> bool {
+    let it = &state.workers[worker];
+    let well = match stop {
+        StopReason::EndTurn | StopReason::MaxTokens | StopReason::MaxTurnRequests => true,
+        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => false,
+    };
+    well && it.turn == Some(effect) && !it.status.has_ended()
 }
 
 /// A limit of the provider ended the turn: the worker keeps what it has and waits, and its whole
@@ -269,7 +284,7 @@ fn quota_used_up(
     let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
     events.extend(quota::hold(state, input.at, task, limit));
     match worker.status {
-        WorkerStatus::Running if asks => events.push(waits(worker)),
+        WorkerStatus::Running if asks => events.push(waits(state, worker)),
         WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
             events.push(waits_for_quota(worker.id, worker.status, vendor));
         }
@@ -303,9 +318,13 @@ fn failure_of(cause: ErrorCause, message: String) -> Failure {
     }
 }
 
-fn waits(worker: &Worker) -> Event {
+fn waits(state: &State, worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingInput);
-    Event::WorkerMoved { worker: worker.id, from, to, reason: "it asked a person".to_string() }
+    let reason = match state.waits_for(worker.id).next() {
+        Some((_, asked)) => alloc::format!("it asked {asked}"),
+        None => "it asked a person".to_string(),
+    };
+    Event::WorkerMoved { worker: worker.id, from, to, reason }
 }
 
 /// What sub-tasks were to begin from could not be kept.
@@ -327,7 +346,12 @@ fn not_kept(state: &State, attempt: AttemptId, result: &EffectResult) -> Vec<Eve
 }
 
 /// What the turn left is kept: a worker that has not said it is done gets its reminder.
-fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Vec<Event> {
+fn snapshot_ended(
+    state: &State,
+    now: Timestamp,
+    effect: EffectId,
+    attempt: AttemptId,
+) -> Vec<Event> {
     let attempt = &state.attempts[attempt];
     let worker = &state.workers[attempt.worker];
     let rests = attempt.snapshot == Some(effect)
@@ -340,14 +364,14 @@ fn snapshot_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Vec<Ev
         return Vec::new();
     }
     if state.has_question(worker) || has_turn(worker) {
-        return vec![waits(worker)];
+        return vec![waits(state, worker)];
     }
-    next_turn(state, worker)
+    next_turn(state, now, worker)
 }
 
 /// A worker that has ended its turn and has not said that it is done: it waits for what it has
-/// handed out, hears of that, or is reminded.
-fn next_turn(state: &State, worker: &Worker) -> Vec<Event> {
+/// handed out, hears of that, reads its messages, or is reminded.
+fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
     let attempt = &state.attempts[worker.attempt];
     let family = &attempt.family;
     if !family.open.is_empty() {
@@ -356,9 +380,14 @@ fn next_turn(state: &State, worker: &Worker) -> Vec<Event> {
     if let Some(vendor) = state.held_vendor(&state.tasks[attempt.task]) {
         return vec![waits_for_quota(worker.id, worker.status, vendor)];
     }
-    let told = family.unseen.is_empty();
-    let cause = if told { TurnCause::Reminder } else { TurnCause::Results };
-    subtask::open_turn(state, worker, cause)
+    let cause = if !family.unseen.is_empty() {
+        TurnCause::Results
+    } else if message::is_next(state, now, worker.id) {
+        TurnCause::Messages
+    } else {
+        TurnCause::Reminder
+    };
+    message::open_turn(state, now, worker.id, cause)
 }
 
 fn has_turn(worker: &Worker) -> bool {

@@ -1,53 +1,92 @@
 //! A worker tells or asks something.
 
-use crate::{State, state::Process};
+use super::{ask, send_message};
+use crate::{
+    State,
+    message::{self, Draft},
+    state::{Attempt, Process},
+};
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Event, NoteKind, Rejection, RequestKind, Timestamp, WorkerId, limits, text,
+    Addressee, AttemptId, Event, MessageId, MessageKind, NoteKind, Party, Rejection, RequestKind,
+    Timestamp, WorkerId, limits, text,
 };
 
 const NOTE_BYTES_MAX: usize = 300;
+
+pub struct Note<'a> {
+    pub kind: NoteKind,
+    pub words: &'a str,
+    pub to: Addressee,
+    pub reply_to: Option<MessageId>,
+}
 
 pub fn decide(
     state: &State,
     at: Timestamp,
     attempt: AttemptId,
-    kind: NoteKind,
-    message: &str,
+    note: &Note<'_>,
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.attempt(attempt)?;
     if !it.is_open() || state.workers[it.worker].process != Process::Alive {
         return Err(Rejection::AttemptOver { attempt });
     }
-    match kind {
-        NoteKind::Status => {
-            let since_ms = at.since(state.workers[it.worker].noted_at);
-            // Whoever chatters is heard now and then: every note costs a write to the disk.
-            let heard = since_ms >= limits::ACTIVITY_MS_MIN;
-            Ok(heard.then(|| note(it.worker, message)).into_iter().collect())
-        }
-        NoteKind::Question => {
-            let question: String = text::cut(message, limits::SUMMARY_BYTES_MAX).into();
-            let asked = |request: &&pitcrew_model::RequestId| {
-                state.requests[**request].kind
-                    == RequestKind::Question { question: question.clone() }
-            };
-            // Asked twice is asked once: a bridge that lost the answer asks again.
-            if state.workers[it.worker].requests.iter().any(|it| asked(&it)) {
-                return Ok(Vec::new());
-            }
-            if state.workers[it.worker].requests_count >= limits::REQUESTS_PER_WORKER_MAX {
-                return Err(Rejection::TooManyRequests { worker: it.worker });
-            }
-            Ok(vec![Event::RequestOpened {
-                request: state.requests.next_id(),
-                plan: state.tasks[it.task].plan,
-                task: Some(it.task),
-                worker: Some(it.worker),
-                kind: RequestKind::Question { question },
-            }])
-        }
+    let kind = match note.kind {
+        NoteKind::Answer => return ask::answer(state, at, it.worker, note.reply_to, note.words),
+        NoteKind::Question => return question(state, at, it, note),
+        NoteKind::Status => MessageKind::StatusUpdate,
+        NoteKind::Completion => MessageKind::Completion,
+        NoteKind::Error => MessageKind::Error,
+    };
+    if let Some(to) = reader(it, note.to)? {
+        return send_message::of_worker(state, at, it.worker, to, kind, note.words);
     }
+    let since_ms = at.since(state.workers[it.worker].noted_at);
+    // Whoever chatters is heard now and then: every note costs a write to the disk.
+    if since_ms < limits::ACTIVITY_MS_MIN && kind == MessageKind::StatusUpdate {
+        return Ok(Vec::new());
+    }
+    let draft = Draft::new(Party::Worker(it.worker), Party::Orchestrator, kind, note.words);
+    Ok(message::queue(state, at, [draft]))
+}
+
+/// The other worker that is written to; none for the orchestrator.
+fn reader(attempt: &Attempt, to: Addressee) -> Result<Option<WorkerId>, Rejection> {
+    match to {
+        Addressee::Orchestrator => Ok(None),
+        Addressee::Parent => Err(Rejection::NoParent { worker: attempt.worker }),
+        Addressee::Worker(worker) => Ok(Some(worker)),
+    }
+}
+
+/// Of another worker, or of a person.
+fn question(
+    state: &State,
+    at: Timestamp,
+    it: &Attempt,
+    note: &Note<'_>,
+) -> Result<Vec<Event>, Rejection> {
+    if let Some(to) = reader(it, note.to)? {
+        return ask::ask(state, at, it.worker, to, note.words);
+    }
+    let question: String = text::cut(note.words, limits::SUMMARY_BYTES_MAX).into();
+    let asked = |request: &&pitcrew_model::RequestId| {
+        state.requests[**request].kind == RequestKind::Question { question: question.clone() }
+    };
+    // Asked twice is asked once: a bridge that lost the answer asks again.
+    if state.workers[it.worker].requests.iter().any(|it| asked(&it)) {
+        return Ok(Vec::new());
+    }
+    if state.workers[it.worker].requests_count >= limits::REQUESTS_PER_WORKER_MAX {
+        return Err(Rejection::TooManyRequests { worker: it.worker });
+    }
+    Ok(vec![Event::RequestOpened {
+        request: state.requests.next_id(),
+        plan: state.tasks[it.task].plan,
+        task: Some(it.task),
+        worker: Some(it.worker),
+        kind: RequestKind::Question { question },
+    }])
 }
 
 /// What an agent does is a sign of life in the journal now and then; whoever watches is shown all of
@@ -62,9 +101,6 @@ pub fn activity(
     if it.process != Process::Alive || at.since(it.noted_at) < limits::HEARTBEAT_MS_MIN {
         return Ok(Vec::new());
     }
-    Ok(vec![note(worker, message)])
-}
-
-fn note(worker: WorkerId, message: &str) -> Event {
-    Event::ActivityNoted { worker, note: text::cut(message, NOTE_BYTES_MAX).into() }
+    let note = text::cut(message, NOTE_BYTES_MAX).into();
+    Ok(vec![Event::ActivityNoted { worker, note }])
 }

@@ -105,6 +105,9 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     state.refresh_plan(plan);
     tell_dependents(state, task, from, to);
     state.refresh_task(task);
+    if to.has_ended() {
+        super::message::refresh_box(state, task);
+    }
 }
 
 fn count_attempt(task: &mut Task, failure: &Failure) {

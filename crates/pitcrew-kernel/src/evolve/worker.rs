@@ -1,6 +1,6 @@
 //! Workers and what they ask of people.
 
-use super::{attempt, budget};
+use super::{attempt, budget, message};
 use crate::{
     State,
     state::{Checkout, Comeback, Process, Request, Worker},
@@ -57,6 +57,9 @@ pub fn moved(
             go_on_after(it, TurnCause::Resumed);
         }
     });
+    if to.has_ended() {
+        message::worker_ended(state, worker);
+    }
 }
 
 /// A worker that is stopped by a limit goes on where it was. It did not end its turn by itself, so
@@ -123,7 +126,8 @@ pub fn turn_opened(
         | TurnCause::Answer { .. }
         | TurnCause::Resumed
         | TurnCause::QuotaOver
-        | TurnCause::Results => {}
+        | TurnCause::Results
+        | TurnCause::Messages => {}
     }
     change(state, worker, |it| {
         it.turn = Some(effect);
@@ -134,6 +138,7 @@ pub fn turn_opened(
             it.comebacks.pop_front();
         }
     });
+    message::turn_changed(state, worker);
 }
 
 /// The turn is over, and with it every call of it that waited for permission.
@@ -154,6 +159,7 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
             it.comebacks.extend(cause.map(Comeback::Turn));
         }
     });
+    message::turn_changed(state, worker);
 }
 
 /// What a worker that has ended its turn gets another one for. None while others work for it.

@@ -7,9 +7,7 @@ use crate::{
     state::{Task, Worker},
 };
 use alloc::{vec, vec::Vec};
-use pitcrew_model::{
-    AttemptId, AwaitEnd, CommitId, Event, TaskId, Timestamp, TurnCause, WorkerStatus,
-};
+use pitcrew_model::{AttemptId, AwaitEnd, CommitId, Event, TaskId, Timestamp, WorkerStatus};
 
 const BY_PARENT: &str = "the end of its parent";
 
@@ -84,13 +82,6 @@ pub fn hand_results(state: &State, worker: &Worker, wanted: impl Fn(TaskId) -> b
         return Vec::new();
     }
     vec![Event::ResultsHanded { worker: worker.id, tasks }]
-}
-
-/// A turn, and with it all that the worker has not heard of.
-pub fn open_turn(state: &State, worker: &Worker, cause: TurnCause) -> Vec<Event> {
-    let mut events = hand_results(state, worker, |_| true);
-    events.push(Event::TurnOpened { worker: worker.id, cause });
-    events
 }
 
 /// Where the sub-task began before, or its parent's checkout as it was kept when it was handed out.

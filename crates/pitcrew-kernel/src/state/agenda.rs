@@ -37,6 +37,9 @@ pub struct Agenda {
     pub lost_waits: BTreeSet<WorkerId>,
     /// Parked workers that could go on if they had a slot.
     pub returning: BTreeSet<WorkerId>,
+    /// Workers that wait for something, and when a message wakes them.
+    pub waking: BTreeSet<(Timestamp, WorkerId)>,
+    waking_at: BTreeMap<WorkerId, Timestamp>,
     /// Running workers with a call that a person has decided.
     pub answered: BTreeSet<WorkerId>,
     /// Caps of which little is left and nobody was told.
@@ -93,6 +96,17 @@ impl Agenda {
     pub fn has_unfinished(&self, plan: PlanId) -> bool {
         let first = self.unfinished.range((plan, TaskId(0))..).next();
         first.is_some_and(|it| it.0 == plan)
+    }
+
+    fn set_waking(&mut self, worker: WorkerId, at: Option<Timestamp>) {
+        let before = match at {
+            Some(at) => self.waking_at.insert(worker, at),
+            None => self.waking_at.remove(&worker),
+        };
+        if let Some(before) = before {
+            self.waking.remove(&(before, worker));
+        }
+        self.waking.extend(at.map(|at| (at, worker)));
     }
 
     fn set_due(&mut self, task: TaskId, due: Due) {
@@ -224,6 +238,7 @@ impl State {
         let (waits, is_lost) = (self.does_wait(now), self.is_wait_lost(now));
         let until = now.wait.as_ref().filter(|_| waits && self.may_go_on(now)).map(|it| it.until);
         let until = until.filter(|_| now.status == WorkerStatus::WaitingSubtasks);
+        let wakes_at = self.wakes_at(now);
         let agenda = &mut self.agenda;
         match (takes_slot(before.status), takes_slot(now.status)) {
             (false, true) => agenda.slots_used += 1,
@@ -254,6 +269,7 @@ impl State {
             agenda.waits.remove(&(at, worker));
         }
         agenda.waits.extend(until.map(|at| (at, worker)));
+        agenda.set_waking(worker, wakes_at);
         self.refresh_snapshot(worker);
     }
 
@@ -288,6 +304,17 @@ impl State {
             && worker.status.is_parked()
             && (worker.turn.is_some() || self.may_have_turn(worker))
             && self.may_go_on(worker)
+    }
+
+    /// When a message wakes a worker that waits and has nothing to go on with.
+    fn wakes_at(&self, worker: &Worker) -> Option<Timestamp> {
+        let waits =
+            matches!(worker.status, WorkerStatus::WaitingInput | WorkerStatus::WaitingSubtasks)
+                && worker.turn.is_none()
+                && worker.comebacks.is_empty()
+                && self.attempts[worker.attempt].claim.is_none();
+        let at = self.mailbox(worker.id).filter(|_| waits)?.presses_at()?;
+        (self.may_have_turn(worker) && self.may_go_on(worker)).then_some(at)
     }
 
     /// The call stays open: what it waits for goes on, and so does the turn.

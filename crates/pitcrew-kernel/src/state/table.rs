@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use core::{marker::PhantomData, ops::Index};
-use pitcrew_model::{AttemptId, PlanId, RequestId, TaskId, WorkerId};
+use pitcrew_model::{AttemptId, MessageId, PlanId, RequestId, TaskId, WorkerId};
 
 /// An id that counts from 1.
 pub trait Counter: Copy {
@@ -18,7 +18,7 @@ macro_rules! counter {
         })*
     };
 }
-counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId);
+counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId, MessageId);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, V> {

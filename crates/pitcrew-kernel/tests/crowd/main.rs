@@ -4,9 +4,9 @@ mod drivers;
 
 use pitcrew_kernel::{State, Worker, step};
 use pitcrew_model::{
-    Actor, AgentRef, Approval, AttemptId, Claim, Command, CreatePlan, Deploy, Effect, Effort,
-    Event, Input, InputBody, NoteKind, Origin, Overlap, PlanHead, PlanSpec, PlanStatus, RequestId,
-    Signal, TaskSpec, TaskWork, Timestamp, WorkerId, WorkerStatus,
+    Actor, Addressee, AgentRef, Approval, AttemptId, Claim, Command, CreatePlan, Deploy, Effect,
+    Effort, Event, Input, InputBody, NoteKind, Origin, Overlap, PlanHead, PlanSpec, PlanStatus,
+    RequestId, Signal, TaskSpec, TaskWork, Timestamp, WorkerId, WorkerStatus,
 };
 use std::collections::VecDeque;
 
@@ -99,7 +99,13 @@ fn agent(worker: WorkerId, turns_count: u32) -> (Actor, InputBody) {
     // Worker and attempt are opened together and have the same number.
     let attempt = AttemptId(worker.0);
     let command = if worker.0.is_multiple_of(5) && turns_count == 1 {
-        Command::Notify { attempt, kind: NoteKind::Question, message: "which?".into() }
+        Command::Notify {
+            attempt,
+            kind: NoteKind::Question,
+            message: "which?".into(),
+            to: Addressee::Orchestrator,
+            reply_to: None,
+        }
     } else {
         Command::CompleteTask {
             attempt,

@@ -14,6 +14,8 @@ mod budgets;
 mod usage;
 mod timeouts;
 mod workers;
+mod messages;
+mod questions;
 mod permissions;
 mod subtasks;
 mod subtask_limits;

@@ -398,7 +398,8 @@ fn what_an_agent_does_is_noted() {
             > tell attempt-1 too early
               nothing
             > tell attempt-1 half way
-              worker-1: half way
+              message-1: worker-1 -> orchestrator, status_update, low: half way
+              message-1 queued -> processed
             > does worker-1 reads src/main.rs
               nothing
             > does worker-1 reads src/main.rs

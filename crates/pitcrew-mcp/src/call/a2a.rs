@@ -5,7 +5,9 @@ use super::{
     arguments::{Arguments, TASK_ID, task_id},
 };
 use crate::catalogue::letters;
-use pitcrew_model::{AgentRef, Claim, NoteKind, RepoPath, RequestId, TaskId, Verdict, limits};
+use pitcrew_model::{
+    Addressee, AgentRef, MessageId, NoteKind, RepoPath, RequestId, TaskId, Verdict, limits,
+};
 use serde_json::Value;
 
 /// Sub-tasks to be spawned: all of them, or none.
@@ -170,24 +172,42 @@ pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
         None => return Err(arguments.missing("kind", words)),
         Some(value) => letters(value.as_str().unwrap_or_default()),
     };
-    match kind.as_str() {
-        "status" | "statusupdate" | "info" | "progress" => {
-            Ok(ToolCall::Notify { kind: NoteKind::Status, message })
-        }
-        "question" | "clarification" | "ask" => {
-            Ok(ToolCall::Notify { kind: NoteKind::Question, message })
-        }
-        "error" | "problem" | "warning" => {
-            Ok(ToolCall::Notify { kind: NoteKind::Status, message: format!("error: {message}") })
-        }
-        // Said with another tool, meant the same.
-        "completion" | "complete" | "completed" | "done" => {
-            Ok(ToolCall::Complete { claim: Claim::Success, summary: message })
-        }
+    let kind = match kind.as_str() {
+        "status" | "statusupdate" | "info" | "progress" => NoteKind::Status,
+        "question" | "clarification" | "ask" => NoteKind::Question,
+        "completion" | "completed" | "complete" | "done" => NoteKind::Completion,
+        "error" | "failure" | "problem" | "warning" => NoteKind::Error,
+        "answer" | "reply" | "response" => NoteKind::Answer,
         _ => {
             let value = arguments.find(&["kind", "type"]).unwrap_or(&Value::Null);
-            let allowed = "one of `status`, `question`, `completion`, `error`";
-            Err(arguments.wrong("kind", value, allowed))
+            let allowed = "one of `status`, `question`, `answer`, `completion`, `error`";
+            return Err(arguments.wrong("kind", value, allowed));
         }
+    };
+    let (to, reply_to) = (addressee(arguments)?, reply_to(arguments)?);
+    Ok(ToolCall::Notify { kind, message, to, reply_to })
+}
+
+/// The orchestrator, unless the call says another one.
+fn addressee(arguments: &Arguments) -> Result<Addressee, ToolCallError> {
+    let Some(value) = arguments.find(&["to", "recipient", "worker"]) else {
+        return Ok(Addressee::Orchestrator);
+    };
+    let name = value.as_str().unwrap_or_default().trim();
+    match letters(name).as_str() {
+        "orchestrator" | "person" | "user" => Ok(Addressee::Orchestrator),
+        "parent" => Ok(Addressee::Parent),
+        _ => name.parse().map(Addressee::Worker).map_err(|_| {
+            let allowed = "`orchestrator`, `parent`, or a worker such as `worker-3`";
+            arguments.wrong("to", value, allowed)
+        }),
     }
+}
+
+fn reply_to(arguments: &Arguments) -> Result<Option<MessageId>, ToolCallError> {
+    let keys = &["replyto", "inreplyto", "messageid"];
+    let Some(value) = arguments.find(keys) else { return Ok(None) };
+    let id = value.as_str().and_then(|it| it.trim().parse().ok());
+    let allowed = "the id of a message that you were given, such as `message-4`";
+    id.map(Some).ok_or_else(|| arguments.wrong("reply_to", value, allowed))
 }

@@ -66,12 +66,14 @@ fn a_question_names_itself() {
     check(
         "a2a_notifyOrchestrator",
         &json!({"question": "which port?"}),
-        &expect![[r#"Notify { kind: Question, message: "which port?" }"#]],
+        &expect![[
+            r#"Notify { kind: Question, message: "which port?", to: Orchestrator, reply_to: None }"#
+        ]],
     );
     check(
         "a2a_notify_orchestrator",
         &json!({"type": "status_update", "text": "half"}),
-        &expect![[r#"Notify { kind: Status, message: "half" }"#]],
+        &expect![[r#"Notify { kind: Status, message: "half", to: Orchestrator, reply_to: None }"#]],
     );
 }
 
@@ -85,8 +87,16 @@ fn a_long_summary_is_cut_and_not_refused() {
 
 #[test]
 fn every_acknowledgement_says_what_comes_next() {
-    for kind in [NoteKind::Status, NoteKind::Question] {
-        let answer = ToolCall::Notify { kind, message: "x".into() }.acknowledgement();
+    let kinds = [
+        NoteKind::Status,
+        NoteKind::Question,
+        NoteKind::Completion,
+        NoteKind::Error,
+        NoteKind::Answer,
+    ];
+    for kind in kinds {
+        let (message, to, reply_to) = ("x".into(), Addressee::Orchestrator, None);
+        let answer = ToolCall::Notify { kind, message, to, reply_to }.acknowledgement();
         assert!(!answer.text.is_empty() && answer.structured.contains_key("next"));
     }
 }
@@ -193,17 +203,31 @@ fn a_plan_in_json_becomes_a_plan_file() {
     );
 }
 
-/// S4-076: what a worker tells: status, question, completion.
+/// S4-076: what a worker tells, to whom, and what it answers.
 #[test]
-fn a_completion_that_is_told_is_a_completion() {
+fn a_note_says_its_kind_and_whom_it_is_for() {
     check(
         "a2a_notify_orchestrator",
         &json!({"kind": "completion", "message": "did it"}),
-        &expect![[r#"Complete { claim: Success, summary: "did it" }"#]],
+        &expect![[
+            r#"Notify { kind: Completion, message: "did it", to: Orchestrator, reply_to: None }"#
+        ]],
     );
     check(
         "a2a_notify_orchestrator",
-        &json!({"kind": "error", "message": "the port is taken"}),
-        &expect![[r#"Notify { kind: Status, message: "error: the port is taken" }"#]],
+        &json!({"kind": "answer", "message": "8080", "replyTo": "message-4"}),
+        &expect![[
+            r#"Notify { kind: Answer, message: "8080", to: Orchestrator, reply_to: Some(MessageId(4)) }"#
+        ]],
     );
+    check(
+        "a2a_notify_orchestrator",
+        &json!({"kind": "question", "message": "which port?", "to": "worker-3"}),
+        &expect![[
+            r#"Notify { kind: Question, message: "which port?", to: Worker(WorkerId(3)), reply_to: None }"#
+        ]],
+    );
+    let wrong = json!({"kind": "status", "message": "half", "to": "task-3"});
+    let error = ToolCall::parse("a2a_notify_orchestrator", &wrong).expect_err("no worker");
+    assert!(error.to_string().contains("a worker such as `worker-3`"), "{error}");
 }

@@ -14,7 +14,14 @@ impl ToolCall {
             Self::Notify { kind: NoteKind::Question, .. } => ToolAnswer::last(
                 "The question was passed on. End your turn now: the answer arrives as your next prompt.",
             ),
-            Self::Notify { kind: NoteKind::Status, .. } => {
+            Self::Notify { kind: NoteKind::Completion, .. } => ToolAnswer::accepted(
+                "Noted. This does not end your task: call `orchestrator_complete_task` for that.",
+                json!({}),
+            ),
+            Self::Notify { kind: NoteKind::Answer, .. } => {
+                ToolAnswer::accepted("The answer was passed on. Go on with your task.", json!({}))
+            }
+            Self::Notify { kind: NoteKind::Status | NoteKind::Error, .. } => {
                 ToolAnswer::accepted("Noted. Go on working.", json!({}))
             }
             Self::DeployTask { task } => ToolAnswer::accepted(

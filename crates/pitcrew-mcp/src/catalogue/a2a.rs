@@ -259,15 +259,18 @@ fn notify_orchestrator() -> ToolInfo {
     ToolInfo {
         name: NOTIFY_ORCHESTRATOR,
         title: "Tell or ask the orchestrator",
-        description: "Send a status note, or ask a question. A status note needs no answer: go on \
+        description: "Send a note, ask a question, or answer one. A note needs no answer: go on \
             working. After a question end your turn: the answer arrives as your next prompt. Ask \
-            only what you cannot find out yourself.",
+            only what you cannot find out yourself. Without `to` it goes to the orchestrator, and \
+            a question to a person.",
         changes: Changes::Adds,
         audience: Audience::Workers,
         input: object(
             json!({
-                "kind": choice(&["status", "question", "completion", "error"], None, "status: for information. question: you need an answer before you can go on. error: something went wrong that others should know. completion: your task is done, as by the tool for that; the message is the summary."),
+                "kind": choice(&["status", "question", "answer", "completion", "error"], None, "status: for information. question: you need an answer before you can go on. answer: to a message that you were given. completion: a part is done (this does not end your task). error: something goes wrong."),
                 "message": text("The note or the question, complete in itself: the reader does not see your conversation."),
+                "to": text("orchestrator (the default), parent (the worker that delegated your task), or a worker such as worker-3."),
+                "reply_to": text("With kind answer: the id of the message that you answer, such as message-4."),
             }),
             &["kind", "message"],
         ),

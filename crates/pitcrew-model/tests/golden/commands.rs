@@ -3,10 +3,11 @@
 use crate::{
     golden,
     subtasks::{output, subtask_spec},
-    values::{ATTEMPT, PLAN, REQUEST, TASK, plan_head, task_spec},
+    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, plan_head, task_spec},
 };
 use pitcrew_model::{
-    Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, PlanSpec, Verdict,
+    Addressee, Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Party, PlanSpec,
+    Priority, Verdict,
 };
 
 fn commands() -> Vec<Command> {
@@ -50,13 +51,21 @@ fn commands() -> Vec<Command> {
             summary: "half".into(),
             output: Some(output()),
         },
-        Command::Notify { attempt: ATTEMPT, kind: NoteKind::Question, message: "Which?".into() },
+        Command::Notify {
+            attempt: ATTEMPT,
+            kind: NoteKind::Question,
+            message: "Which?".into(),
+            to: Addressee::Worker(WORKER),
+            reply_to: None,
+        },
         Command::Once {
             nonce: "a1".into(),
             order: Box::new(Command::Notify {
                 attempt: ATTEMPT,
                 kind: NoteKind::Status,
                 message: "half".into(),
+                to: Addressee::Orchestrator,
+                reply_to: Some(MESSAGE),
             }),
         },
         Command::SpawnSubtasks {
@@ -68,6 +77,20 @@ fn commands() -> Vec<Command> {
         Command::AwaitSubtasks { attempt: ATTEMPT, tasks: vec![TASK], timeout_ms: 60_000 },
         Command::PullSubtask { attempt: ATTEMPT, task: TASK },
         Command::AddTask { plan: PLAN, task: Box::new(task_spec()) },
+        Command::SendMessage {
+            to: Party::Worker(WORKER),
+            content: "Use port 8080".into(),
+            priority: None,
+            thread: None,
+            key: None,
+        },
+        Command::SendMessage {
+            to: Party::Task(TASK),
+            content: "Use port 8080".into(),
+            priority: Some(Priority::Critical),
+            thread: Some(MESSAGE),
+            key: Some("a1".into()),
+        },
     ]
 }
 
@@ -101,5 +124,6 @@ golden!(
         AwaitSubtasks,
         PullSubtask,
         AddTask,
+        SendMessage,
     ]
 );

@@ -3,13 +3,13 @@
 use crate::{
     golden,
     subtasks::{delegation, output},
-    values::{ATTEMPT, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
+    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
 };
 use pitcrew_model::{
     Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event, Failure,
-    Freshness, LandingStatus, Measure, Outcome, PlanHead, PlanStatus, Reason, RequestKind,
-    RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage,
-    WorkerStatus,
+    Freshness, LandingStatus, Measure, Message, MessageContext, MessageKind, MessageStatus,
+    Outcome, Party, PlanHead, PlanStatus, Priority, Reason, RequestKind, RequestStatus, Seq,
+    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -22,6 +22,7 @@ fn events() -> Vec<Event> {
         subtask_events(),
         vec![Event::TaskHeld { task: TASK, actor: Actor::Client }],
         with_a_model(),
+        message_events(),
     ]
     .concat()
 }
@@ -125,6 +126,60 @@ fn attempt_events() -> Vec<Event> {
         Event::EffectEnded {
             effect: EffectId(99),
             result: EffectResult::CheckoutRemoved { attempt: ATTEMPT },
+        },
+    ]
+}
+
+fn message_events() -> Vec<Event> {
+    let bare = MessageContext {
+        plan: PLAN,
+        task: TASK,
+        worker: None,
+        worktree: None,
+        parent: None,
+        subtask: None,
+        depth: 0,
+    };
+    let said = Message {
+        id: MESSAGE,
+        from: Party::Person,
+        to: Party::Task(TASK),
+        kind: MessageKind::Update,
+        priority: Priority::High,
+        context: bare.clone(),
+        content: "Use port 8080".into(),
+        thread: MESSAGE,
+        reply_to: None,
+        key: None,
+        expires_at: None,
+    };
+    let asked = Message {
+        from: Party::Worker(WORKER),
+        to: Party::Orchestrator,
+        kind: MessageKind::Answer,
+        context: MessageContext {
+            worker: Some(WORKER),
+            worktree: Some("/w/task-392".into()),
+            parent: Some(WORKER),
+            subtask: Some(TASK),
+            depth: 1,
+            ..bare
+        },
+        reply_to: Some(MESSAGE),
+        key: Some("a1".into()),
+        expires_at: Some(Timestamp(1_000)),
+        ..said.clone()
+    };
+    vec![
+        Event::MessageQueued(said),
+        Event::MessageQueued(asked),
+        Event::MessageMoved {
+            message: MESSAGE,
+            task: TASK,
+            from: MessageStatus::Queued,
+            to: MessageStatus::Delivered,
+            reader: Some(WORKER),
+            reason: String::new(),
         },
     ]
 }
@@ -271,6 +326,8 @@ golden!(
         OutputHanded,
         PullAsked,
         TaskHeld,
+        MessageQueued,
+        MessageMoved,
     ]
 );
 

@@ -1,8 +1,8 @@
 //! The parts that samples are made of.
 
 use pitcrew_model::{
-    AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Overlap, PlanHead,
-    PlanId, RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+    AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, MessageId, Overlap,
+    PlanHead, PlanId, RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -10,6 +10,7 @@ pub const TASK: TaskId = TaskId(392);
 pub const ATTEMPT: AttemptId = AttemptId(41);
 pub const WORKER: WorkerId = WorkerId(12);
 pub const REQUEST: RequestId = RequestId(3);
+pub const MESSAGE: MessageId = MessageId(5);
 
 pub fn commit(digit: &str) -> CommitId {
     CommitId(digit.repeat(40))

@@ -2,15 +2,15 @@
 
 use crate::{
     golden,
-    values::{PLAN, WORKER, tool_use},
+    values::{PLAN, TASK, WORKER, tool_use},
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Actor, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause, Freshness,
-    LandedAt, LandingStatus, Measure, NoteKind, Origin, Outcome, Overlap, PermissionOption,
-    PermissionOptionKind, PlanStatus, RefusalKind, RequestKind, RequestStatus, Spending,
-    StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus,
-    Workspace,
+    Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause,
+    Freshness, LandedAt, LandingStatus, Measure, MessageKind, MessageStatus, NoteKind, Origin,
+    Outcome, Overlap, Party, PermissionOption, PermissionOptionKind, PlanStatus, Priority,
+    RefusalKind, RequestKind, RequestStatus, Spending, StopReason, SubtaskKind, TaskStatus,
+    TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus, Workspace,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -41,7 +41,7 @@ fn words_are_stored_as_ever() {
         words!(Verdict: Approve, Deny),
         words!(Freshness: Continue, Fresh),
         words!(Claim: Success, Partial, Failed),
-        words!(NoteKind: Status, Question),
+        words!(NoteKind: Status, Question, Completion, Error, Answer),
         words!(Deploy: Auto, Manual),
         words!(Overlap: Wait, Allow),
         words!(Effort: Low, Medium, High),
@@ -55,6 +55,10 @@ fn words_are_stored_as_ever() {
         line("WorkerStatus", WorkerStatus::ALL),
         line("RequestStatus", RequestStatus::ALL),
         line("LandingStatus", LandingStatus::ALL),
+        line("MessageStatus", MessageStatus::ALL),
+        words!(Priority: Critical, High, Normal, Low),
+        words!(MessageKind: StatusUpdate, PermissionRequest, Question, Completion, Error, Answer,
+            Update),
     ];
     expect![[r#"
         Outcome ["success","partial","failed","timeout","cancelled"]
@@ -64,7 +68,7 @@ fn words_are_stored_as_ever() {
         Verdict ["approve","deny"]
         Freshness ["continue","fresh"]
         Claim ["success","partial","failed"]
-        NoteKind ["status","question"]
+        NoteKind ["status","question","completion","error","answer"]
         Deploy ["auto","manual"]
         Overlap ["wait","allow"]
         Effort ["low","medium","high"]
@@ -78,6 +82,9 @@ fn words_are_stored_as_ever() {
         WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","waiting_subtasks","paused","completed","failed","killed"]
         RequestStatus ["at_user","approved","denied","answered","withdrawn"]
         LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
+        MessageStatus ["queued","delivered","processed","dead","expired"]
+        Priority ["critical","high","normal","low"]
+        MessageKind ["status_update","permission_request","question","completion","error","answer","update"]
     "#]].assert_eq(&lines.concat());
 }
 
@@ -87,6 +94,28 @@ golden!(
     "actor.ndjson",
     vec![Actor::Person, Actor::Orchestrator, Actor::Worker(WORKER), Actor::Client],
     [Person, Orchestrator, Worker, Client]
+);
+
+golden!(
+    parties_are_stored_as_ever,
+    Party,
+    "party.ndjson",
+    vec![
+        Party::Person,
+        Party::Orchestrator,
+        Party::Worker(WORKER),
+        Party::Task(TASK),
+        Party::Client,
+    ],
+    [Person, Orchestrator, Worker, Task, Client]
+);
+
+golden!(
+    addressees_are_sent_as_ever,
+    Addressee,
+    "addressee.ndjson",
+    vec![Addressee::Orchestrator, Addressee::Parent, Addressee::Worker(WORKER)],
+    [Orchestrator, Parent, Worker]
 );
 
 golden!(
@@ -120,8 +149,9 @@ golden!(
         TurnCause::Resumed,
         TurnCause::QuotaOver,
         TurnCause::Results,
+        TurnCause::Messages,
     ],
-    [Start, Reminder, Answer, Resumed, QuotaOver, Results]
+    [Start, Reminder, Answer, Resumed, QuotaOver, Results, Messages]
 );
 
 golden!(

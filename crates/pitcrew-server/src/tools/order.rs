@@ -18,8 +18,8 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
         (ToolCall::Complete { claim, summary }, Caller::Worker { attempt, .. }) => {
             Command::CompleteTask { attempt, claim, summary, output: None }
         }
-        (ToolCall::Notify { kind, message }, Caller::Worker { attempt, .. }) => {
-            Command::Notify { attempt, kind, message }
+        (ToolCall::Notify { kind, message, to, reply_to }, Caller::Worker { attempt, .. }) => {
+            Command::Notify { attempt, kind, message, to, reply_to }
         }
         (call, caller) => unreachable!("{call:?} of {caller:?} is no plain order"),
     };

@@ -5,9 +5,9 @@ use super::facts::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, EffectId, Entry, Event, Failure, KeptStates, LandingStatus, Outcome,
-    PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
-    TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, EffectId, Entry, Event, Failure, KeptStates, LandingStatus, Message,
+    Outcome, Party, PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus,
+    TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
 impl Board {
@@ -81,6 +81,7 @@ impl Board {
                 self.live.remove(worker);
                 self.edit_worker(*worker, |it| it.activity = Some(activity));
             }
+            Event::MessageQueued(message) => self.note_message(message, at),
             Event::RequestOpened { request, plan, task, worker, kind } => {
                 let budget =
                     if let RequestKind::Budget(spending) = kind { Some(*spending) } else { None };
@@ -104,6 +105,7 @@ impl Board {
             | Event::ToolAnswered { .. }
             | Event::AgentReattached { .. }
             | Event::CallTaken { .. }
+            | Event::MessageMoved { .. }
             | Event::RemovalAsked { .. }
             | Event::AwaitBegun { .. }
             | Event::AwaitEnded { .. }
@@ -111,6 +113,15 @@ impl Board {
             | Event::OutputHanded { .. }
             | Event::PullAsked { .. }
             | Event::SettingsApplied { .. } => {}
+        }
+    }
+
+    /// What a worker tells the orchestrator is what it does.
+    fn note_message(&mut self, message: &Message, at: Timestamp) {
+        if let (Party::Worker(worker), Party::Orchestrator) = (message.from, message.to) {
+            let activity = Activity { note: plain::line(&message.content), at };
+            self.live.remove(&worker);
+            self.edit_worker(worker, |it| it.activity = Some(activity));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     line::{About, Said},
-    results,
+    messages, results,
 };
 use crate::{
     Board, inbox, plain,
@@ -56,6 +56,10 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::AgentReattached { worker, away_ms } => worked_on(*worker, *away_ms),
         Event::ActivityNoted { worker, note } => {
             by(Actor::Worker(*worker), About::Worker(*worker), plain::line(note))
+        }
+        Event::MessageQueued(message) => messages::queued(message),
+        Event::MessageMoved { message, task, to, reason, .. } => {
+            messages::moved(*message, *task, *to, reason)?
         }
         Event::CompletionClaimed { attempt, claim, summary } => {
             claimed(board, *attempt, *claim, summary)
@@ -215,6 +219,7 @@ fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
         TurnCause::Answer { .. } => "gets the answer",
         TurnCause::Resumed | TurnCause::QuotaOver => "goes on",
         TurnCause::Results => "its sub-tasks have ended",
+        TurnCause::Messages => "gets its messages",
     };
     Some(by_us(About::Worker(worker), text))
 }

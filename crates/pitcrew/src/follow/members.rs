@@ -94,6 +94,8 @@ fn subject(event: &Event) -> Subject {
         | Event::RetryGranted { task, .. }
         | Event::RestoreAsked { task, .. }
         | Event::AttemptOpened { task, .. } => Subject::Task(*task),
+        Event::MessageQueued(message) => Subject::Task(message.context.task),
+        Event::MessageMoved { task, .. } => Subject::Task(*task),
         Event::AttemptEnded { attempt, .. }
         | Event::CompletionClaimed { attempt, .. }
         | Event::CollectAsked { attempt }

@@ -2,10 +2,11 @@
 
 use super::{Script, family, plan};
 use pitcrew_model::{
-    Actor, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId, Effect,
-    EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt, Landing,
-    NoteKind, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Refusal, RefusalKind,
-    Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
+    Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId,
+    Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt,
+    Landing, MessageId, NoteKind, Party, PermissionOption, PermissionOptionKind, PlanBase, PlanId,
+    Priority, Refusal, RefusalKind, Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse,
+    Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -46,6 +47,7 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
         }
         "deny" => Command::DecideRequest { request: id(subject), verdict: Verdict::Deny, reason },
         "answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
+        "message" => message(subject, words),
         "deploy" => Command::DeployTask { task: id(subject) },
         "add" => Command::AddTask { plan: id(subject), task: Box::new(plan::task(words)) },
         "retry" => {
@@ -80,7 +82,10 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
     if let Some(command) = family::of_worker(verb, subject, words) {
         return Some(command);
     }
-    let note = |kind| Command::Notify { attempt: id(subject), kind, message: words.into() };
+    let note = |kind| {
+        let (to, reply_to, words) = addressed(words);
+        Command::Notify { attempt: id(subject), kind, message: words.into(), to, reply_to }
+    };
     if verb == "once" {
         let mut words = words.splitn(3, ' ');
         let mut next = || words.next().unwrap_or_default();
@@ -104,6 +109,9 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "ask" => note(NoteKind::Question),
         "tell" => note(NoteKind::Status),
         "self-add" => Command::AddTask { plan: id(subject), task: Box::new(plan::task(words)) },
+        "done" => note(NoteKind::Completion),
+        "fails" => note(NoteKind::Error),
+        "reply" => note(NoteKind::Answer),
         // What no worker may do.
         "self-cancel" => Command::CancelTask { task: id(subject) },
         "self-land" => Command::LandPlan { plan: id(subject), approval: Approval::Given },
@@ -113,6 +121,39 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "self-answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         _ => return None,
     })
+}
+
+/// `@worker-2 words`, `@parent words`, `#message-3 words`.
+fn addressed(words: &str) -> (Addressee, Option<MessageId>, &str) {
+    let (first, rest) = words.split_once(' ').unwrap_or((words, ""));
+    match (first.strip_prefix('@'), first.strip_prefix('#')) {
+        (Some("parent"), _) => (Addressee::Parent, None, rest),
+        (Some(worker), _) => (Addressee::Worker(id(worker)), None, rest),
+        (None, Some(message)) => (Addressee::Orchestrator, Some(id(message)), rest),
+        (None, None) => (Addressee::Orchestrator, None, words),
+    }
+}
+
+/// `task-1 words`, with `critical`, `normal` or `low`, `key=K` and `thread=M` before the words.
+fn message(to: &str, words: &str) -> Command {
+    let to = match to.starts_with("worker-") {
+        true => Party::Worker(id(to)),
+        false => Party::Task(id(to)),
+    };
+    let (mut priority, mut thread, mut key, mut words) = (None, None, None, words);
+    loop {
+        let (first, rest) = words.split_once(' ').unwrap_or((words, ""));
+        match first.split_once('=').unwrap_or((first, "")) {
+            ("critical", _) => priority = Some(Priority::Critical),
+            ("normal", _) => priority = Some(Priority::Normal),
+            ("low", _) => priority = Some(Priority::Low),
+            ("key", name) => key = Some(name.into()),
+            ("thread", message) => thread = Some(id(message)),
+            _ => break,
+        }
+        words = rest;
+    }
+    Command::SendMessage { to, content: words.into(), priority, thread, key }
 }
 
 fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {

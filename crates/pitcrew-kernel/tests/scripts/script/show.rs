@@ -2,7 +2,7 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Reason, RequestKind,
+    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Message, Reason, RequestKind,
     SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
 };
 use std::{collections::BTreeMap, fmt::Write};
@@ -92,6 +92,17 @@ pub fn event(event: &Event) -> String {
         Event::CallTaken { worker, nonce } => format!("{worker} calls, nonce {nonce}"),
         Event::CompletionClaimed { attempt, claim, summary } => {
             format!("{attempt} claims {}: {summary}", format!("{claim:?}").to_lowercase())
+        }
+        Event::MessageQueued(it) => {
+            let Message { id, from, to, kind, priority, content, thread, reply_to, .. } = it;
+            let reply = reply_to.map(|it| format!(", to {it}")).unwrap_or_default();
+            let thread = if thread == id { String::new() } else { format!(", in {thread}") };
+            let words = content.replace('\n', " ");
+            format!("{id}: {from} -> {to}, {kind}, {priority}{reply}{thread}: {words}")
+        }
+        Event::MessageMoved { message, from, to, reader, reason, .. } => {
+            let reader = reader.map(|it| format!(" by {it}")).unwrap_or_default();
+            format!("{message} {from} -> {to}{reader}{}", because(reason))
         }
         Event::RequestOpened { request, kind, .. } => format!("{request}: {}", asked(kind)),
         Event::RequestMoved { request, from, to, text, .. } => {
@@ -234,5 +245,6 @@ fn cause(event: &Event) -> &'static str {
         TurnCause::Resumed => "resumed",
         TurnCause::QuotaOver => "the limit is over",
         TurnCause::Results => "results",
+        TurnCause::Messages => "messages",
     }
 }

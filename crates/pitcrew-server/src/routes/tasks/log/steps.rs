@@ -95,7 +95,9 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::AwaitEnded { .. }
         | Event::ResultsHanded { .. }
         | Event::OutputHanded { .. }
-        | Event::PullAsked { .. } => Vec::new(),
+        | Event::PullAsked { .. }
+        | Event::MessageQueued(_)
+        | Event::MessageMoved { .. } => Vec::new(),
     }
 }
 

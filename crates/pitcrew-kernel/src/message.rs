@@ -1,0 +1,194 @@
+//! Sending and delivering messages: which events that takes. Whoever sends one comes here.
+
+use crate::{State, settle::subtask, state::Posted};
+use alloc::{string::String, vec::Vec};
+use pitcrew_model::{
+    Event, Message, MessageContext, MessageId, MessageKind, MessageStatus, Party, Priority, TaskId,
+    Timestamp, TurnCause, WorkerId, limits, text,
+};
+
+/// A message before it has a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    pub from: Party,
+    pub to: Party,
+    pub kind: MessageKind,
+    pub content: String,
+    /// Absent: that of its kind.
+    pub priority: Option<Priority>,
+    pub reply_to: Option<MessageId>,
+    /// Absent: that of what it replies to, else a new one.
+    pub thread: Option<MessageId>,
+    pub key: Option<String>,
+}
+
+impl Draft {
+    pub fn new(from: Party, to: Party, kind: MessageKind, content: &str) -> Self {
+        let content = text::cut(content.trim(), limits::SUMMARY_BYTES_MAX).into();
+        let (priority, reply_to, thread, key) = (None, None, None, None);
+        Self { from, to, kind, content, priority, reply_to, thread, key }
+    }
+
+    /// An answer of the orchestrator, where nobody else gives one.
+    pub fn answer(state: &State, question: MessageId, content: &str) -> Self {
+        let asker = state.mail.posted[question].message.from;
+        let mut draft = Self::new(Party::Orchestrator, asker, MessageKind::Answer, content);
+        draft.reply_to = Some(question);
+        draft
+    }
+}
+
+/// Queues messages, in this order. One that its reader knows by its key is left out; what people
+/// and the orchestrator get they have read at once.
+///
+/// What may be sent to whom is the business of the caller.
+pub fn queue(state: &State, at: Timestamp, drafts: impl IntoIterator<Item = Draft>) -> Vec<Event> {
+    let MessageId(mut next) = state.mail.posted.next_id();
+    let mut events = Vec::new();
+    for draft in drafts {
+        let task = state.mailbox_of(draft.to);
+        let mailbox = task.and_then(|it| state.mail.boxes.get(&it));
+        let key = draft.key.as_deref();
+        if key.is_some_and(|key| mailbox.is_some_and(|it| it.knows(key))) {
+            continue;
+        }
+        let message = numbered(state, at, MessageId(next), draft);
+        let (id, owner) = (message.id, message.context.task);
+        next += 1;
+        events.push(Event::MessageQueued(message));
+        if task.is_none() {
+            events.push(Event::MessageMoved {
+                message: id,
+                task: owner,
+                from: MessageStatus::Queued,
+                to: MessageStatus::Processed,
+                reader: None,
+                reason: String::new(),
+            });
+        }
+    }
+    events
+}
+
+fn numbered(state: &State, at: Timestamp, id: MessageId, draft: Draft) -> Message {
+    let answered = draft.reply_to.and_then(|it| state.mail.posted.get(it));
+    // What is answered together with being sent begins its thread.
+    let thread = answered.map(|it| it.message.thread).or(draft.reply_to);
+    let thread = draft.thread.or(thread).unwrap_or(id);
+    // Somebody reads it in a mailbox or at once: what nobody reads does not wait.
+    let waits = state.mailbox_of(draft.to).is_some();
+    Message {
+        id,
+        from: draft.from,
+        to: draft.to,
+        kind: draft.kind,
+        priority: draft.priority.unwrap_or(draft.kind.priority()),
+        context: context(state, draft.from, draft.to),
+        content: draft.content,
+        thread,
+        reply_to: draft.reply_to,
+        key: draft.key,
+        expires_at: draft.kind.lasts_ms().filter(|_| waits).map(|it| at.plus(it)),
+    }
+}
+
+/// The sender's work; where it has none, the reader's.
+fn context(state: &State, from: Party, to: Party) -> MessageContext {
+    match (from, to) {
+        (Party::Worker(worker), _) | (_, Party::Worker(worker)) => {
+            let attempt = &state.attempts[state.workers[worker].attempt];
+            let worktree = attempt.path.clone();
+            MessageContext { worker: Some(worker), worktree, ..of_task(state, attempt.task) }
+        }
+        (_, Party::Task(task)) | (Party::Task(task), _) => of_task(state, task),
+        (
+            Party::Person | Party::Orchestrator | Party::Client,
+            Party::Person | Party::Orchestrator | Party::Client,
+        ) => unreachable!("a message is of a worker or for one"),
+    }
+}
+
+fn of_task(state: &State, task: TaskId) -> MessageContext {
+    MessageContext {
+        plan: state.tasks[task].plan,
+        task,
+        worker: None,
+        worktree: None,
+        parent: None,
+        subtask: None,
+        depth: 0,
+    }
+}
+
+/// A turn begins: with the results that the worker has not heard of, and with as many of its
+/// messages as a prompt holds.
+pub fn open_turn(state: &State, now: Timestamp, worker: WorkerId, cause: TurnCause) -> Vec<Event> {
+    let mut events = subtask::hand_results(state, &state.workers[worker], |_| true);
+    events.extend(next_of(state, now, worker).map(|it| Event::MessageMoved {
+        message: it.message.id,
+        task: it.message.context.task,
+        from: it.status,
+        to: MessageStatus::Delivered,
+        reader: Some(worker),
+        reason: String::new(),
+    }));
+    events.push(Event::TurnOpened { worker, cause });
+    events
+}
+
+/// Whether the next prompt has a message in it.
+pub fn is_next(state: &State, now: Timestamp, worker: WorkerId) -> bool {
+    next_of(state, now, worker).next().is_some()
+}
+
+fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Item = &Posted> {
+    let mut bytes = 0;
+    let fits = move |it: &&Posted| {
+        bytes += it.message.content.len();
+        bytes <= limits::MESSAGES_PER_TURN_BYTES_MAX
+    };
+    let queued = state.mailbox(worker).into_iter().flat_map(|it| it.queued());
+    let lasts = move |it: &&Posted| it.message.expires_at.is_none_or(|at| at > now);
+    queued
+        .map(|it| &state.mail.posted[it])
+        .filter(lasts)
+        .take(limits::MESSAGES_PER_TURN_MAX)
+        .take_while(fits)
+}
+
+/// The messages in the worker's prompt, the most urgent first.
+pub fn in_prompt(state: &State, worker: WorkerId) -> Vec<&Message> {
+    let delivered = state.mailbox(worker).into_iter().flat_map(|it| &it.delivered);
+    let rows = delivered.map(|it| &state.mail.posted[*it]);
+    let mut rows: Vec<&Posted> = rows.filter(|it| it.reader == Some(worker)).collect();
+    rows.sort_by_key(|it| it.place());
+    rows.into_iter().map(|it| &it.message).collect()
+}
+
+/// The turn has ended well: what was in its prompt is read. Where the worker was asked and gave no
+/// answer, its last words are the answer.
+pub fn read(state: &State, now: Timestamp, worker: WorkerId, last_words: &str) -> Vec<Event> {
+    let messages = in_prompt(state, worker);
+    let mut events: Vec<Event> = messages
+        .iter()
+        .map(|it| Event::MessageMoved {
+            message: it.id,
+            task: it.context.task,
+            from: MessageStatus::Delivered,
+            to: MessageStatus::Processed,
+            reader: Some(worker),
+            reason: String::new(),
+        })
+        .collect();
+    let waits = |it: &&&Message| {
+        it.kind == MessageKind::Question
+            && matches!(it.from, Party::Worker(asker) if state.is_asking(asker, it.id))
+    };
+    let words = match text::tail(last_words.trim(), limits::OUTPUT_TAIL_BYTES) {
+        "" => alloc::format!("{worker} has read your question and said nothing to it."),
+        words => alloc::format!("{worker} gave no answer; its turn ended with: {words}"),
+    };
+    let answers = messages.iter().filter(waits).map(|it| Draft::answer(state, it.id, &words));
+    events.extend(queue(state, now, answers));
+    events
+}

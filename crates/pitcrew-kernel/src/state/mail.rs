@@ -1,0 +1,168 @@
+//! Messages that have not come to their end, in the order in which they are read.
+//!
+//! Every step is a look-up or a change in an ordered map, so it does not matter how many wait.
+
+use super::{State, Table};
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    string::{String, ToString},
+};
+use pitcrew_model::{
+    Message, MessageId, MessageKind, MessageStatus, Party, Priority, TaskId, Timestamp, WorkerId,
+    limits,
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// All that were ever sent. What has ended has no words any more.
+    pub posted: Table<MessageId, Posted>,
+    pub boxes: BTreeMap<TaskId, Mailbox>,
+    /// Who waits for answers of which other workers.
+    pub asking: BTreeMap<WorkerId, BTreeMap<MessageId, WorkerId>>,
+    /// When those that wait are dropped.
+    pub expiries: BTreeSet<(Timestamp, MessageId)>,
+    /// Those that cannot stay as they are: a turn failed over them, or nobody will read them.
+    pub stale: BTreeSet<MessageId>,
+    /// Questions that nobody will answer, with somebody who waits for that.
+    pub unanswered: BTreeSet<MessageId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    pub message: Message,
+    pub status: MessageStatus,
+    /// Since when it presses its reader.
+    pub presses_at: Timestamp,
+    /// Turns that it was in.
+    pub tries_count: u32,
+    /// Whose prompt it is in.
+    pub reader: Option<WorkerId>,
+}
+
+/// What waits for whoever works on a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mailbox {
+    queue: BTreeSet<Place>,
+    pub delivered: BTreeSet<MessageId>,
+    /// What a person has said to earlier workers, the newest last.
+    pub said: VecDeque<String>,
+    keys: VecDeque<String>,
+    known: BTreeSet<String>,
+}
+
+/// Critical ones first; the others by the time from which they press.
+pub type Place = (bool, Timestamp, MessageId);
+
+impl Posted {
+    pub fn place(&self) -> Place {
+        (self.message.priority != Priority::Critical, self.presses_at, self.message.id)
+    }
+}
+
+impl Mailbox {
+    /// What waits, in the order in which it is read.
+    pub fn queued(&self) -> impl Iterator<Item = MessageId> {
+        self.queue.iter().map(|it| it.2)
+    }
+
+    pub fn unread_count(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub fn knows(&self, key: &str) -> bool {
+        self.known.contains(key)
+    }
+
+    /// The earliest time from which something here presses.
+    pub fn presses_at(&self) -> Option<Timestamp> {
+        let critical = self.queue.first().map(|it| it.1);
+        let other = self.queue.range((true, Timestamp(0), MessageId(0))..).next().map(|it| it.1);
+        critical.into_iter().chain(other).min()
+    }
+
+    pub(crate) fn enqueue(&mut self, posted: &Posted) {
+        self.queue.insert(posted.place());
+    }
+
+    pub(crate) fn dequeue(&mut self, posted: &Posted) {
+        self.queue.remove(&posted.place());
+    }
+
+    pub(crate) fn learn(&mut self, key: &str) {
+        if self.keys.len() == limits::MESSAGE_KEYS_KNOWN_MAX
+            && let Some(oldest) = self.keys.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        self.keys.push_back(key.into());
+        self.known.insert(key.into());
+    }
+}
+
+impl State {
+    /// The task whose mailbox a message is in. People and the orchestrator have none: they read at once.
+    pub fn mailbox_of(&self, to: Party) -> Option<TaskId> {
+        match to {
+            Party::Worker(worker) => Some(self.attempts[self.workers[worker].attempt].task),
+            Party::Task(task) => Some(task),
+            Party::Person | Party::Orchestrator | Party::Client => None,
+        }
+    }
+
+    pub fn mailbox(&self, worker: WorkerId) -> Option<&Mailbox> {
+        self.mail.boxes.get(&self.attempts[self.workers[worker].attempt].task)
+    }
+
+    /// Whether something waits for the worker's next turn.
+    pub fn has_mail(&self, worker: WorkerId) -> bool {
+        self.mailbox(worker).is_some_and(|it| it.unread_count() > 0)
+    }
+
+    /// Whether the worker waits for the answer to this message.
+    pub fn is_asking(&self, worker: WorkerId, question: MessageId) -> bool {
+        self.mail.asking.get(&worker).is_some_and(|it| it.contains_key(&question))
+    }
+
+    /// Whom the worker waits for.
+    pub fn waits_for(&self, worker: WorkerId) -> impl Iterator<Item = (MessageId, WorkerId)> {
+        self.mail.asking.get(&worker).into_iter().flatten().map(|it| (*it.0, *it.1))
+    }
+
+    /// What has to become of a message that cannot stay as it is, and why.
+    pub fn message_verdict(&self, message: MessageId) -> Option<(MessageStatus, String)> {
+        let it = &self.mail.posted[message];
+        if it.status.has_ended() {
+            return None;
+        }
+        let task = &self.tasks[self.mailbox_of(it.message.to)?];
+        if task.status.has_ended() {
+            return Some((MessageStatus::Dead, alloc::format!("{} is {}", task.id, task.status)));
+        }
+        if let Party::Worker(worker) = it.message.to
+            && self.workers[worker].status.has_ended()
+        {
+            return Some((MessageStatus::Dead, alloc::format!("{worker} has ended")));
+        }
+        if let Some(reader) = it.reader {
+            let reader = &self.workers[reader];
+            let is_over = reader.turn.is_none() || reader.status.has_ended();
+            let again = it.tries_count < limits::MESSAGE_TRIES_MAX;
+            return match (is_over, again) {
+                (false, _) => None,
+                (true, true) => {
+                    Some((MessageStatus::Queued, "its turn did not end well".to_string()))
+                }
+                (true, false) => {
+                    let tries = it.tries_count;
+                    Some((MessageStatus::Dead, alloc::format!("{tries} turns did not end well")))
+                }
+            };
+        }
+        if let (MessageKind::Question, Party::Worker(asker)) = (it.message.kind, it.message.from)
+            && !self.is_asking(asker, message)
+        {
+            return Some((MessageStatus::Dead, "nobody waits for the answer".to_string()));
+        }
+        None
+    }
+}

@@ -1,0 +1,210 @@
+//! Words between people, workers and the orchestrator: durable, in an order, with their context.
+
+use crate::{Actor, MessageId, PlanId, TaskId, Timestamp, WorkerId, limits};
+use alloc::string::String;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// Who sends or gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum Party {
+    Person,
+    Orchestrator,
+    /// This worker and no other: what it has not read when it ends is a dead letter.
+    Worker(WorkerId),
+    /// Whoever works on the task, now or in a later attempt.
+    Task(TaskId),
+    /// A program of a person that is no worker.
+    Client,
+}
+
+impl From<Actor> for Party {
+    fn from(actor: Actor) -> Self {
+        match actor {
+            Actor::Person => Self::Person,
+            Actor::Client => Self::Client,
+            Actor::Orchestrator => Self::Orchestrator,
+            Actor::Worker(worker) => Self::Worker(worker),
+        }
+    }
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person => f.pad("person"),
+            Self::Orchestrator => f.pad("orchestrator"),
+            Self::Worker(worker) => worker.fmt(f),
+            Self::Task(task) => task.fmt(f),
+            Self::Client => f.pad("client"),
+        }
+    }
+}
+
+/// Whom a worker writes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum Addressee {
+    #[default]
+    Orchestrator,
+    /// The worker that delegated the task.
+    Parent,
+    Worker(WorkerId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    StatusUpdate,
+    PermissionRequest,
+    Question,
+    Completion,
+    Error,
+    Answer,
+    /// Something that the reader should know: of a person, of a child.
+    Update,
+}
+
+impl MessageKind {
+    /// The priority of a message whose sender does not choose one.
+    pub fn priority(self) -> Priority {
+        match self {
+            Self::PermissionRequest => Priority::Critical,
+            // Somebody waits for an answer.
+            Self::Error | Self::Completion | Self::Answer => Priority::High,
+            Self::Question | Self::Update => Priority::Normal,
+            Self::StatusUpdate => Priority::Low,
+        }
+    }
+
+    /// How long it may wait to be read. A request for permission is never dropped, nor is an answer:
+    /// somebody waits for it.
+    pub fn lasts_ms(self) -> Option<u64> {
+        match self {
+            Self::PermissionRequest | Self::Answer => None,
+            Self::Question => Some(limits::QUESTION_WAIT_MS_MAX),
+            Self::StatusUpdate | Self::Completion | Self::Error | Self::Update => {
+                Some(limits::MESSAGE_WAIT_MS_MAX)
+            }
+        }
+    }
+}
+
+impl fmt::Display for MessageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::StatusUpdate => "status_update",
+            Self::PermissionRequest => "permission_request",
+            Self::Question => "question",
+            Self::Completion => "completion",
+            Self::Error => "error",
+            Self::Answer => "answer",
+            Self::Update => "update",
+        })
+    }
+}
+
+/// How urgent a message is. The most urgent is the smallest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    Critical,
+    High,
+    Normal,
+    Low,
+}
+
+impl Priority {
+    pub const ALL: &[Self] = &[Self::Critical, Self::High, Self::Normal, Self::Low];
+
+    /// How long it lets others pass before it presses like one that is high.
+    pub fn patience_ms(self) -> u64 {
+        match self {
+            Self::Critical | Self::High => 0,
+            Self::Normal => limits::NORMAL_PATIENCE_MS,
+            Self::Low => limits::LOW_PATIENCE_MS,
+        }
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Normal => "normal",
+            Self::Low => "low",
+        })
+    }
+}
+
+/// Where a message belongs: its sender's work, or its reader's where the sender is no worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageContext {
+    pub plan: PlanId,
+    pub task: TaskId,
+    pub worker: Option<WorkerId>,
+    /// The worker's checkout.
+    pub worktree: Option<String>,
+    /// The worker that delegated the task.
+    pub parent: Option<WorkerId>,
+    /// The task, where it was delegated.
+    pub subtask: Option<TaskId>,
+    pub depth: u32,
+}
+
+/// A message as it was sent. What became of it is told by the events that follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: MessageId,
+    pub from: Party,
+    pub to: Party,
+    pub kind: MessageKind,
+    pub priority: Priority,
+    pub context: MessageContext,
+    pub content: String,
+    /// The first message of the conversation.
+    pub thread: MessageId,
+    pub reply_to: Option<MessageId>,
+    /// What its sender calls it: sent again under the same name it is not queued again.
+    pub key: Option<String>,
+    pub expires_at: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: &[MessageKind] = &[
+        MessageKind::StatusUpdate,
+        MessageKind::PermissionRequest,
+        MessageKind::Question,
+        MessageKind::Completion,
+        MessageKind::Error,
+        MessageKind::Answer,
+        MessageKind::Update,
+    ];
+
+    /// S4-067, S4-068: every kind has its place in the order.
+    #[test]
+    fn the_order_of_kinds_is_permission_completion_question_status() {
+        let order = [
+            MessageKind::PermissionRequest,
+            MessageKind::Completion,
+            MessageKind::Question,
+            MessageKind::StatusUpdate,
+        ];
+        assert!(order.is_sorted_by(|a, b| a.priority() < b.priority()));
+        assert_eq!(MessageKind::Error.priority(), Priority::High);
+        assert!(Priority::ALL.is_sorted());
+    }
+
+    #[test]
+    fn only_a_request_for_permission_and_an_answer_wait_for_ever() {
+        for kind in KINDS {
+            let waited_for = [MessageKind::PermissionRequest, MessageKind::Answer].contains(kind);
+            assert_eq!(kind.lasts_ms().is_none(), waited_for, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Words between workers, people and the orchestrator.
+
+use super::line::{About, Said};
+use crate::plain;
+use pitcrew_model::{Actor, Message, MessageId, MessageKind, MessageStatus, Party, TaskId};
+
+pub fn queued(message: &Message) -> Said {
+    let (actor, about) = match message.from {
+        Party::Worker(worker) => (Actor::Worker(worker), About::Worker(worker)),
+        Party::Person | Party::Client => (Actor::Person, About::Task(message.context.task)),
+        Party::Orchestrator | Party::Task(_) => {
+            (Actor::Orchestrator, About::Task(message.context.task))
+        }
+    };
+    let words = plain::line(&message.content);
+    let text = match (message.to, message.kind) {
+        (Party::Orchestrator, MessageKind::StatusUpdate) => words,
+        (to, kind) => format!("{} to {to}, {kind}: {words}", message.id),
+    };
+    Said::new(actor, about, text)
+}
+
+/// Only what did not come to its end.
+pub fn moved(message: MessageId, task: TaskId, to: MessageStatus, reason: &str) -> Option<Said> {
+    match to {
+        MessageStatus::Dead | MessageStatus::Expired => {
+            let text = format!("{message} was not read: {}", plain::line(reason));
+            Some(Said::new(Actor::Orchestrator, About::Task(task), text))
+        }
+        MessageStatus::Queued | MessageStatus::Delivered | MessageStatus::Processed => None,
+    }
+}
