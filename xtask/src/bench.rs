@@ -36,6 +36,8 @@ enum Bench {
     Relay,
     /// Sessions of real agents at the same time.
     Sessions,
+    /// Messages to agents.
+    Queue,
 }
 
 impl Bench {
@@ -51,6 +53,7 @@ impl Bench {
         Self::Agents,
         Self::Relay,
         Self::Sessions,
+        Self::Queue,
     ];
 
     /// The figures of real agents.
@@ -69,6 +72,7 @@ impl Bench {
             Self::Agents => "agents",
             Self::Relay => "relay",
             Self::Sessions => "sessions",
+            Self::Queue => "queue",
         }
     }
 
@@ -92,6 +96,7 @@ impl Bench {
             Self::Agents => with_the_binary("bench_agents"),
             Self::Relay => example("pitcrew-acp", "bench_relay"),
             Self::Sessions => with_the_binary("bench_sessions"),
+            Self::Queue => example("pitcrew-runtime", "bench_queue"),
         }
     }
 }
@@ -193,7 +198,7 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions";
+        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue";
         assert_eq!(failure.to_string(), known);
     }
 }
