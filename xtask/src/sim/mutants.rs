@@ -266,4 +266,34 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "a worker that is done and waits for a last answer is never let go on";
         "!(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))" =>
         "!self.is_over_budget(&self.tasks[attempt.task])"
+
+    "a turn that failed has read its messages" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "what was in the prompt of a turn is taken for read, however the turn ended";
+        "        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => false," =>
+        "        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => true,"
+
+    "a message is tried once too often" in "crates/pitcrew-kernel/src/state/mail.rs":
+        "off by one where a message goes back";
+        "it.tries_count < limits::MESSAGE_TRIES_MAX" => "it.tries_count <= limits::MESSAGE_TRIES_MAX"
+
+    "workers wait for each other" in "crates/pitcrew-kernel/src/decide/ask.rs":
+        "only who asks back at once is found, not who is asked over a third";
+        "            paths.push((asked, path));" => "            drop((asked, path));"
+
+    "critical ones come last" in "crates/pitcrew-kernel/src/state/mail.rs":
+        "false stands before true";
+        "(self.message.priority != Priority::Critical, self.presses_at" =>
+        "(self.message.priority == Priority::Critical, self.presses_at"
+
+    "nobody is woken" in "crates/pitcrew-kernel/src/settle.rs":
+        "a message waits for a turn that nobody begins";
+        "        .or_else(|| mail::wake(state, now))\n" => ""
+
+    "a message is sent to the dead" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "the mail of a worker that has ended stays where it is, and its questions stay open";
+        "    if to.has_ended() {\n        message::worker_ended(state, worker);\n    }\n" => ""
+
+    "the name of a message is forgotten" in "crates/pitcrew-kernel/src/evolve/message.rs":
+        "what is sent again is queued again";
+        "        state.mail.boxes.entry(task).or_default().learn(&key);\n" => "        drop((task, key));\n"
 );
