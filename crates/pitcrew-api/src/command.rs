@@ -1,7 +1,7 @@
 //! The answers to a command: 200 with `Accepted`, or 409 with `Refused`.
 
 use crate::Known;
-use pitcrew_model::{Event, PlanId, Rejection, RequestId, Seq, TaskId};
+use pitcrew_model::{Event, MessageId, PlanId, Rejection, RequestId, Seq, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// The command is in the journal, and will be after a crash.
@@ -21,6 +21,7 @@ pub struct Created {
     pub tasks: Vec<TaskId>,
     /// What now waits for a person.
     pub requests: Vec<RequestId>,
+    pub messages: Vec<MessageId>,
 }
 
 impl Created {
@@ -34,6 +35,8 @@ impl Created {
                 created.tasks.push(*task);
             } else if let Event::RequestOpened { request, .. } = event {
                 created.requests.push(*request);
+            } else if let Event::MessageQueued(message) = event {
+                created.messages.push(message.id);
             }
         }
         created

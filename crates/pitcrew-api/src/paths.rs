@@ -1,11 +1,12 @@
 //! Where each thing is. The constants are route patterns; the functions fill them in.
 
-use pitcrew_model::{PlanId, Seq, TaskId};
+use pitcrew_model::{MessageStatus, PlanId, Seq, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
 
 pub const HEALTH: &str = "/v1/health";
 pub const BOARD: &str = "/v1/board";
 pub const INBOX: &str = "/v1/inbox";
+pub const MESSAGES: &str = "/v1/messages";
 pub const COMMANDS: &str = "/v1/commands";
 pub const EVENTS: &str = "/v1/events";
 pub const TASK_LOG: &str = "/v1/tasks/{id}/log";
@@ -29,6 +30,16 @@ pub struct BoardQuery {
     pub all: bool,
     /// This plan only.
     pub plan: Option<PlanId>,
+}
+
+/// The query of `GET /v1/messages`. Without any: all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessagesQuery {
+    pub plan: Option<PlanId>,
+    /// Of it, for it, or read by it.
+    pub worker: Option<WorkerId>,
+    pub status: Option<MessageStatus>,
 }
 
 /// The query of `GET /v1/events`.
@@ -63,6 +74,13 @@ pub struct ToolQuery {
 pub fn board(query: BoardQuery) -> String {
     let plan = query.plan.map(|it| format!("&plan={it}")).unwrap_or_default();
     format!("{BOARD}?all={}{plan}", query.all)
+}
+
+pub fn messages(query: MessagesQuery) -> String {
+    let plan = query.plan.map(|it| format!("plan={it}&")).unwrap_or_default();
+    let worker = query.worker.map(|it| format!("worker={it}&")).unwrap_or_default();
+    let status = query.status.map(|it| format!("status={it}")).unwrap_or_default();
+    format!("{MESSAGES}?{plan}{worker}{status}")
 }
 
 pub fn events(query: EventsQuery) -> String {

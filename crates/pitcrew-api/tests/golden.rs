@@ -104,16 +104,17 @@ fn accepted_v1() {
         plan: Some(PlanId(1)),
         tasks: vec![TaskId(1), TaskId(2)],
         requests: vec![RequestId(1)],
+        messages: Vec::new(),
     };
     check(
         &Accepted { seq: Seq(12), created },
         &expect![[
-            r#"{"seq":12,"created":{"plan":"plan-1","tasks":["task-1","task-2"],"requests":["request-1"]}}"#
+            r#"{"seq":12,"created":{"plan":"plan-1","tasks":["task-1","task-2"],"requests":["request-1"],"messages":[]}}"#
         ]],
     );
     check(
         &Accepted { seq: Seq(12), created: Created::default() },
-        &expect![[r#"{"seq":12,"created":{"plan":null,"tasks":[],"requests":[]}}"#]],
+        &expect![[r#"{"seq":12,"created":{"plan":null,"tasks":[],"requests":[],"messages":[]}}"#]],
     );
 }
 

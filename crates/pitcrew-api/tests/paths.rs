@@ -1,8 +1,8 @@
 //! Paths are part of the wire too.
 
 use expect_test::expect;
-use pitcrew_api::paths::{self, BoardQuery, EventsQuery, LogQuery};
-use pitcrew_model::{PlanId, Seq, TaskId};
+use pitcrew_api::paths::{self, BoardQuery, EventsQuery, LogQuery, MessagesQuery};
+use pitcrew_model::{MessageStatus, PlanId, Seq, TaskId, WorkerId};
 
 #[test]
 fn every_path_is_this() {
@@ -12,6 +12,12 @@ fn every_path_is_this() {
         paths::board(BoardQuery::default()),
         paths::board(BoardQuery { all: true, plan: Some(PlanId(2)) }),
         paths::INBOX.to_owned(),
+        paths::messages(MessagesQuery::default()),
+        paths::messages(MessagesQuery {
+            plan: Some(PlanId(2)),
+            worker: Some(WorkerId(3)),
+            status: Some(MessageStatus::Dead),
+        }),
         paths::COMMANDS.to_owned(),
         paths::events(EventsQuery { after: Seq(12), follow: true }),
         paths::task_log(task, LogQuery { from: 3, follow: false }),
@@ -28,6 +34,8 @@ fn every_path_is_this() {
         /v1/board?all=false
         /v1/board?all=true&plan=plan-2
         /v1/inbox
+        /v1/messages?
+        /v1/messages?plan=plan-2&worker=worker-3&status=dead
         /v1/commands
         /v1/events?after=12&follow=true
         /v1/tasks/task-7/log?from=3&follow=false

@@ -1,6 +1,10 @@
 //! Sending and delivering messages: which events that takes. Whoever sends one comes here.
 
-use crate::{State, settle::subtask, state::Posted};
+use crate::{
+    State,
+    settle::subtask,
+    state::{Mailbox, Posted},
+};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
     Event, Message, MessageContext, MessageId, MessageKind, MessageStatus, Party, Priority, TaskId,
@@ -147,7 +151,7 @@ fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Ite
         bytes += it.message.content.len();
         bytes <= limits::MESSAGES_PER_TURN_BYTES_MAX
     };
-    let queued = state.mailbox(worker).into_iter().flat_map(|it| it.queued());
+    let queued = state.mailbox(worker).into_iter().flat_map(Mailbox::queued);
     let lasts = move |it: &&Posted| it.message.expires_at.is_none_or(|at| at > now);
     queued
         .map(|it| &state.mail.posted[it])

@@ -255,7 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let key = |content: Option<&str>| {
             let file = folder.path().join("key");
-            content.map(|it| fs::write(&file, it).expect("a file"));
+            fs::write(&file, content.unwrap_or_default()).expect("a file");
             key_in_file(&ModelSettings {
                 provider: ModelProvider::Anthropic,
                 name: "m".into(),

@@ -1,7 +1,7 @@
 //! What everybody may look at: the views, as of the last durable entry.
 
 use pitcrew_model::{Entry, Seq, Timestamp, WorkerId};
-use pitcrew_views::{Board, Inbox};
+use pitcrew_views::{Board, Inbox, Messages};
 use std::sync::{
     PoisonError, RwLock, RwLockReadGuard,
     atomic::{AtomicBool, Ordering},
@@ -13,11 +13,13 @@ use tokio::sync::watch;
 pub struct Views {
     pub board: Board,
     pub inbox: Inbox,
+    pub messages: Messages,
 }
 
 impl Views {
     pub fn fold(&mut self, entry: &Entry) {
         self.inbox.fold(entry);
+        self.messages.fold(entry);
         self.board.fold(entry);
     }
 }

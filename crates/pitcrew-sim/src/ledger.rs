@@ -137,6 +137,7 @@ impl Ledger {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     fn fold(&mut self, id: EffectId, event: &Event) {
         match event {
             Event::SettingsApplied { agents_live_max, .. } => {

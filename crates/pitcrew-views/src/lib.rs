@@ -1,12 +1,13 @@
 //! Read models folded from events: what people and programs look at.
 //!
-//! `Board` and `Inbox` fold entries; `line` and `audit` word one entry; `Summary` and `names` read a view that
+//! `Board`, `Inbox` and `Messages` fold entries; `line` and `audit` word one entry; `Summary` and `names` read a view that
 //! may have come over the wire. Nothing here reads a clock or a file, decides anything, or fails:
 //! an entry that a model does not care about, or cannot place, leaves it as it was.
 pub mod plain;
 pub mod words;
 mod board;
 mod inbox;
+mod messages;
 mod timeline;
 mod summary;
 pub mod names;
@@ -16,5 +17,8 @@ pub use board::{
     RegionView, Scope, SessionView, Step, TaskView, Worker,
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
+pub use messages::{
+    MessageMetrics, MessageView, Messages, MessagesView, Took, Wanted as WantedMessages,
+};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

@@ -21,7 +21,7 @@ use hyper::Method;
 use pitcrew_api::{Accepted, Health, Problem, ProblemCode, Refused, ShuttingDown, Token, paths};
 use pitcrew_model::{Command, Rejection};
 use pitcrew_runtime::Redactor;
-use pitcrew_views::{BoardView, InboxView};
+use pitcrew_views::{BoardView, InboxView, MessagesView};
 use serde::{Serialize, de::DeserializeOwned};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
@@ -85,6 +85,10 @@ impl Client {
         let (socket, path) = (self.workspace.dirs.socket(), paths::board(query));
         let asked = call(&socket, &self.token, Method::GET, &path, Vec::new());
         read(&timeout(GLANCE_TIME_MAX, asked).await.ok()?.ok()?).ok()
+    }
+
+    pub async fn messages(&self, query: paths::MessagesQuery) -> Result<MessagesView, Report> {
+        self.get(&paths::messages(query)).await
     }
 
     pub async fn inbox(&self) -> Result<InboxView, Report> {

@@ -13,6 +13,8 @@ mod path;
 mod inbox;
 mod decide;
 mod answer;
+mod message;
+mod messages;
 mod retry;
 mod accept;
 mod pause;
@@ -77,6 +79,8 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Approve(args) => wait_for(decide::run(args, Verdict::Approve, output)),
         Commands::Deny(args) => wait_for(decide::run(args, Verdict::Deny, output)),
         Commands::Answer(args) => wait_for(answer::run(args, output)),
+        Commands::Message(args) => wait_for(message::run(args, output)),
+        Commands::Messages(args) => wait_for(messages::run(args, output)),
         Commands::Retry(args) => wait_for(retry::run(args, output)),
         Commands::Accept(args) => wait_for(accept::run(args, output)),
         Commands::Pause(args) => wait_for(pause::run(args, output)),

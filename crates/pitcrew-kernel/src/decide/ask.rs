@@ -37,13 +37,13 @@ pub fn ask(
     let Some(cycle) = cycle(state, to, from) else {
         return Ok(message::queue(state, at, [question]));
     };
-    Ok(message::queue(state, at, told(state, question, from, to, &cycle)))
+    Ok(message::queue(state, at, told(state, &question, from, to, &cycle)))
 }
 
 /// The question, and an answer to each that waits in the cycle which it would close.
 fn told(
     state: &State,
-    question: Draft,
+    question: &Draft,
     from: WorkerId,
     to: WorkerId,
     cycle: &[(WorkerId, MessageId, WorkerId)],

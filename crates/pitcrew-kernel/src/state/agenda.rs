@@ -3,7 +3,10 @@
 //! Derived from the rest of the state, so that finding the next thing to do does not depend on how
 //! many tasks there are.
 
-use super::{Comeback, Process, Regions, State, Worker, budget::Standing};
+use super::{
+    Comeback, Process, Regions, State, Worker,
+    budget::{Asking, Standing},
+};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -88,8 +91,8 @@ impl Agenda {
     /// Whether it changed who may go on.
     pub fn set_caps(&mut self, scope: BudgetScope, it: Standing) -> bool {
         set(&mut self.near_caps, scope, it.near);
-        set(&mut self.caps_to_ask, scope, it.over && it.wanted && !it.asked);
-        set(&mut self.caps_to_withdraw, scope, it.asked && !it.wanted);
+        set(&mut self.caps_to_ask, scope, it.asking == Asking::Due);
+        set(&mut self.caps_to_withdraw, scope, it.asking == Asking::Needless);
         set(&mut self.over_caps, scope, it.over)
     }
 

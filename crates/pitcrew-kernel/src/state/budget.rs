@@ -13,10 +13,15 @@ pub struct Standing {
     /// Little is left and nobody was told.
     pub near: bool,
     pub over: bool,
-    /// A person is asked for more.
-    pub asked: bool,
-    /// Somebody would use it.
-    pub wanted: bool,
+    pub asking: Asking,
+}
+
+/// Whether a person is asked for more just when somebody would use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    Fits,
+    Due,
+    Needless,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,12 +164,13 @@ impl State {
         };
         let runs = self.plan_runs(plan);
         let budget = self.budget(scope);
-        let standing = Standing {
-            near: runs && budget.near(scope, &self.caps_given(scope)).is_some(),
-            over: runs && budget.over(scope).is_some(),
-            asked: budget.request.is_some(),
-            wanted: self.wants_more(scope),
+        let near = runs && budget.near(scope, &self.caps_given(scope)).is_some();
+        let over = runs && budget.over(scope).is_some();
+        let asking = match (budget.request.is_some(), self.wants_more(scope)) {
+            (false, true) if over => Asking::Due,
+            (true, false) => Asking::Needless,
+            (true | false, true) | (false, false) => Asking::Fits,
         };
-        self.agenda.set_caps(scope, standing)
+        self.agenda.set_caps(scope, Standing { near, over, asking })
     }
 }

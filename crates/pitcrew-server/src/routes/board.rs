@@ -1,4 +1,4 @@
-//! What stands where, and what waits for a person.
+//! What stands where, what waits for a person, and what was said.
 
 use crate::{
     auth::Person,
@@ -6,8 +6,8 @@ use crate::{
     serve::{Doors, now},
 };
 use axum::{Json, extract::State};
-use pitcrew_api::paths::BoardQuery;
-use pitcrew_views::{BoardView, InboxView, Scope};
+use pitcrew_api::paths::{BoardQuery, MessagesQuery};
+use pitcrew_views::{BoardView, InboxView, MessagesView, Scope, WantedMessages};
 use std::sync::Arc;
 
 pub async fn board(
@@ -26,4 +26,14 @@ pub async fn board(
 pub async fn inbox(_: Person, State(doors): State<Arc<Doors>>) -> Json<InboxView> {
     let views = doors.orchestrator.handle().views();
     Json(views.inbox.view(&views.board))
+}
+
+pub async fn messages(
+    _: Person,
+    State(doors): State<Arc<Doors>>,
+    Asked(query): Asked<MessagesQuery>,
+) -> Json<MessagesView> {
+    let MessagesQuery { plan, worker, status } = query;
+    let views = doors.orchestrator.handle().views();
+    Json(views.messages.view(&views.board, &WantedMessages { plan, worker, status }))
 }

@@ -3,8 +3,9 @@
 use super::requests::{Closing, Inbox, Request};
 use crate::{board::Board, board::Plan, plain};
 use pitcrew_model::{
-    Actor, CommitId, PermissionOption, PlanBase, PlanId, RepoPath, RequestId, RequestKind,
-    RequestStatus, Spending, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, WorkerId,
+    Actor, CommitId, MessageKind, PermissionOption, PlanBase, PlanId, Priority, RepoPath,
+    RequestId, RequestKind, RequestStatus, Spending, TaskId, TaskStatus, TaskWork, Timestamp,
+    ToolUse, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,19 @@ pub enum Ask {
         question: String,
         prompt: Option<String>,
     },
+}
+
+impl Ask {
+    /// As a message to the orchestrator would have it.
+    pub fn priority(&self) -> Priority {
+        match self {
+            Self::PlanExecution { .. }
+            | Self::BranchMerge { .. }
+            | Self::ToolUse { .. }
+            | Self::Budget { .. } => MessageKind::PermissionRequest.priority(),
+            Self::Question { .. } => MessageKind::Question.priority(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

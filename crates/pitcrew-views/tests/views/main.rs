@@ -2,6 +2,7 @@
 mod journal;
 mod board;
 mod inbox;
+mod messages;
 mod timeline;
 mod audit;
 mod summary;

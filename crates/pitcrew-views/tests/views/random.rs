@@ -3,11 +3,12 @@
 use crate::journal::{base, commit, head, spec};
 use pitcrew_model::{
     Actor, AttemptId, CheckResult, Claim, CommitId, EffectId, EffectResult, Entry, ErrorCause,
-    Event, Exit, Failure, Freshness, LandedAt, Landing, LandingStatus, Outcome, PlanId, PlanStatus,
-    Reason, RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp,
-    ToolUse, TurnCause, Usage, Work, WorkerId, WorkerStatus,
+    Event, Exit, Failure, Freshness, LandedAt, Landing, LandingStatus, Message, MessageContext,
+    MessageId, MessageKind, MessageStatus, Outcome, Party, PlanId, PlanStatus, Priority, Reason,
+    RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp, ToolUse,
+    TurnCause, Usage, Work, WorkerId, WorkerStatus,
 };
-use pitcrew_views::{Board, Inbox, Scope, Summary, line, names};
+use pitcrew_views::{Board, Inbox, Messages, Scope, Summary, WantedMessages, line, names};
 use proptest::prelude::*;
 
 const ESCAPE: char = '\u{1b}';
@@ -186,7 +187,7 @@ impl Dice {
 
     fn worker_event(&self) -> Event {
         let (worker, note) = (self.worker(), self.text.clone());
-        match self.kind / 4 % 12 {
+        match self.kind / 4 % 16 {
             0 => Event::WorkerMoved {
                 worker,
                 from: WorkerStatus::Paused,
@@ -220,7 +221,41 @@ impl Dice {
             },
             11 => Event::AgentReattached { worker, away_ms: self.ids[0] },
             12 => Event::CallTaken { worker, nonce: note },
+            13 => Event::MessageQueued(self.message()),
+            14 => Event::MessageMoved {
+                message: MessageId(self.ids[0]),
+                task: TaskId(self.ids[1]),
+                from: MessageStatus::Queued,
+                to: self.pick(MessageStatus::ALL),
+                reader: Some(worker),
+                reason: note,
+            },
             _ => Event::RemovalAsked { attempt: self.attempt() },
+        }
+    }
+
+    fn message(&self) -> Message {
+        let context = MessageContext {
+            plan: self.plan(),
+            task: TaskId(self.ids[1]),
+            worker: None,
+            worktree: Some(self.text.clone()),
+            parent: None,
+            subtask: None,
+            depth: 0,
+        };
+        Message {
+            id: MessageId(self.ids[0]),
+            from: Party::Worker(self.worker()),
+            to: self.pick(&[Party::Orchestrator, Party::Person, Party::Task(TaskId(1))]),
+            kind: MessageKind::Question,
+            priority: self.pick(Priority::ALL),
+            context,
+            content: self.text.clone(),
+            thread: MessageId(self.ids[2]),
+            reply_to: None,
+            key: None,
+            expires_at: None,
         }
     }
 
@@ -290,10 +325,12 @@ proptest! {
     #[test]
     fn any_journal_can_be_folded_and_shown(rolls in prop::collection::vec((dice(), any::<u64>()), 0..120)) {
         let (mut board, mut inbox) = (Board::default(), Inbox::default());
+        let mut messages = Messages::default();
         for (index, (dice, at)) in rolls.iter().enumerate() {
             let entry = Entry { seq: Seq(index as u64), at: Timestamp(*at), event: dice.event() };
             board.fold(&entry);
             inbox.fold(&entry);
+            messages.fold(&entry);
             if let Some(line) = line(&board, &entry) {
                 prop_assert!(!line.to_string().contains(ESCAPE));
             }
@@ -312,5 +349,9 @@ proptest! {
         }
         let shown = inbox.view(&board);
         prop_assert_eq!(shown.open.len(), inbox.open_count());
+        let shown = messages.view(&board, &WantedMessages::default());
+        let text = serde_json::to_string(&shown).expect("it can be encoded");
+        prop_assert_eq!(&shown, &serde_json::from_str(&text).expect("it can be read"));
+        prop_assert!(shown.messages.iter().all(|it| !it.message.content.contains(ESCAPE)));
     }
 }

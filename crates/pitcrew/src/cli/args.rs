@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pitcrew_config::parse_dollars;
-use pitcrew_model::limits;
+use pitcrew_model::{MessageId, MessageStatus, WorkerId, limits};
 use std::path::PathBuf;
 
 /// Runs a crew of coding agents on one git repository.
@@ -81,6 +81,12 @@ pub enum Commands {
     #[command(after_help = "Examples:\n  pitcrew answer request-2 \"Use port 8080.\"")]
     Answer(AnswerArgs),
 
+    /// Write to an agent: it reads it when its turn ends
+    #[command(
+        after_help = "Examples:\n  pitcrew message task-3 \"Use port 8080.\"\n  pitcrew message worker-4 \"Stop adding tests.\" --critical\n  pitcrew message core-types \"And no other.\" --thread message-7\n\nWhat is for a task waits for its next worker too; what is for a worker ends with it."
+    )]
+    Message(MessageArgs),
+
     /// Give tasks that ended one more attempt
     #[command(
         after_help = "Examples:\n  pitcrew retry task-3\n  pitcrew retry plan-1            # everything of it that is not completed\n  pitcrew retry task-3 --fresh    # not from where the last attempt ended"
@@ -142,6 +148,11 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew export plan-1 --format md > plan-1.md\n  pitcrew export plan-1 --format json | jq '.timeline | length'\n\nWhat is known to be secret, or looks like it, is left out. Read it before you pass it on: prompts, paths\nand the words of agents are in it."
     )]
     Export(ExportArgs),
+    /// Show what you, the agents and the orchestrator said to each other
+    #[command(
+        after_help = "Examples:\n  pitcrew messages\n  pitcrew messages --worker worker-4\n  pitcrew messages --plan plan-1 --state dead\n  pitcrew messages --metrics\n  pitcrew messages --json | jq '.metrics.wait.p50_ms'"
+    )]
+    Messages(MessagesArgs),
     /// Show which agents are there, or try one
     #[command(
         args_conflicts_with_subcommands = true,
@@ -355,6 +366,47 @@ pub struct AnswerArgs {
     pub text: String,
     #[command(flatten)]
     pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct MessageArgs {
+    /// A task, or a worker such as worker-4
+    #[arg(value_name = "TASK|WORKER")]
+    pub id: String,
+    /// What it should know
+    pub text: String,
+    /// Before everything else that waits for it
+    #[arg(long)]
+    pub critical: bool,
+    /// The conversation that it belongs to: any message of it
+    #[arg(long, value_name = "MESSAGE")]
+    pub thread: Option<MessageId>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct MessagesArgs {
+    /// Those of one worker, for it, or read by it
+    #[arg(long, value_name = "WORKER")]
+    pub worker: Option<WorkerId>,
+    /// Those of one plan
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<String>,
+    /// queued, delivered, processed, dead or expired
+    #[arg(long, value_name = "STATE", value_parser = message_state)]
+    pub state: Option<MessageStatus>,
+    /// How many wait, and how long that takes
+    #[arg(long)]
+    pub metrics: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+fn message_state(text: &str) -> Result<MessageStatus, String> {
+    let found = MessageStatus::ALL.iter().find(|it| it.to_string() == text);
+    let all = || MessageStatus::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    found.copied().ok_or_else(|| format!("there are {}", all()))
 }
 
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use std::fmt::Write;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path"]),
     ("Decide", &["inbox", "approve", "deny", "answer"]),
-    ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon"]),
+    ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),
-    ("Look", &["audit", "export", "backends", "doctor", "config"]),
+    ("Look", &["messages", "audit", "export", "backends", "doctor", "config"]),
     ("Serve", &["serve", "stop", "mcp", "tool", "completions"]),
 ];
 
@@ -93,6 +93,7 @@ mod tests {
             ("docs/backends.md", include_str!("../../../../docs/backends.md")),
             ("docs/mcp.md", include_str!("../../../../docs/mcp.md")),
             ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
+            ("docs/messages.md", include_str!("../../../../docs/messages.md")),
         ];
         let mut lines_count = 0;
         for (name, document) in documents {

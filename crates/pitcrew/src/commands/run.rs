@@ -58,7 +58,9 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     let plan = accepted.created.plan.ok_or_else(|| {
         Report::new(Exit::Failure, "the orchestrator took the plan and named none")
     })?;
-    held.iter().for_each(|it| output.note(it));
+    for wait in &held {
+        output.note(wait);
+    }
     if by_hand {
         output.note("this plan is deployed by hand: pitcrew deploy TASK");
     }

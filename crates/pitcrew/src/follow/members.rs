@@ -93,9 +93,9 @@ fn subject(event: &Event) -> Subject {
         | Event::TaskHeld { task, .. }
         | Event::RetryGranted { task, .. }
         | Event::RestoreAsked { task, .. }
+        | Event::MessageMoved { task, .. }
         | Event::AttemptOpened { task, .. } => Subject::Task(*task),
         Event::MessageQueued(message) => Subject::Task(message.context.task),
-        Event::MessageMoved { task, .. } => Subject::Task(*task),
         Event::AttemptEnded { attempt, .. }
         | Event::CompletionClaimed { attempt, .. }
         | Event::CollectAsked { attempt }

@@ -4,12 +4,17 @@ use super::{
     Style,
     words::{duration, joined, plural, region},
 };
-use pitcrew_model::{RequestId, TaskWork, Timestamp, ToolUse};
+use pitcrew_model::{Priority, RequestId, TaskWork, Timestamp, ToolUse};
 use pitcrew_views::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask, plain};
+use std::collections::BTreeMap;
 
 /// All that waits; with `closed`, also what is decided.
 pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> String {
-    let mut blocks: Vec<String> = inbox.open.iter().map(|it| request(it, now, style)).collect();
+    let mut blocks: Vec<String> = by_priority(inbox, style).into_iter().collect();
+    let mut open: Vec<&OpenRequest> = inbox.open.iter().collect();
+    // The oldest first among those that are as urgent.
+    open.sort_by_key(|it| it.ask.priority());
+    blocks.extend(open.into_iter().map(|it| request(it, now, style)));
     if blocks.is_empty() {
         blocks.push("nothing waits for you".to_owned());
     }
@@ -18,6 +23,17 @@ pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> S
         blocks.push(lines.join("\n"));
     }
     blocks.join("\n\n") + "\n"
+}
+
+/// How many wait, and how urgent they are; one alone needs no count.
+fn by_priority(inbox: &InboxView, style: Style) -> Option<String> {
+    let mut counts: BTreeMap<Priority, usize> = BTreeMap::new();
+    for request in &inbox.open {
+        *counts.entry(request.ask.priority()).or_default() += 1;
+    }
+    let words: Vec<String> = counts.iter().map(|it| format!("{} {}", it.1, it.0)).collect();
+    let count = inbox.open.len();
+    (count > 1).then(|| style.dim(&format!("{count} requests wait for you: {}", words.join(", "))))
 }
 
 /// One request in full.

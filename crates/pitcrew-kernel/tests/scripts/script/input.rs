@@ -136,10 +136,8 @@ fn addressed(words: &str) -> (Addressee, Option<MessageId>, &str) {
 
 /// `task-1 words`, with `critical`, `normal` or `low`, `key=K` and `thread=M` before the words.
 fn message(to: &str, words: &str) -> Command {
-    let to = match to.starts_with("worker-") {
-        true => Party::Worker(id(to)),
-        false => Party::Task(id(to)),
-    };
+    let is_worker = to.starts_with("worker-");
+    let to = if is_worker { Party::Worker(id(to)) } else { Party::Task(id(to)) };
     let (mut priority, mut thread, mut key, mut words) = (None, None, None, words);
     loop {
         let (first, rest) = words.split_once(' ').unwrap_or((words, ""));

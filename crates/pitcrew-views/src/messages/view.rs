@@ -1,0 +1,136 @@
+//! Joins messages with the names of what they are about, and measures them.
+
+use super::{Messages, Row, Wanted};
+use crate::{board::Board, plain};
+use pitcrew_model::{Message, MessageStatus, Party, Priority, Timestamp, WorkerId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Messages that a view lists; the newest ones.
+const LISTED_MAX: usize = 2_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagesView {
+    /// Oldest first; of very many only the newest.
+    pub messages: Vec<MessageView>,
+    /// How many there are of this kind.
+    pub count: u64,
+    pub metrics: MessageMetrics,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    pub message: Message,
+    pub plan_name: String,
+    pub task_key: String,
+    pub status: MessageStatus,
+    pub queued_at: Timestamp,
+    pub delivered_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// Turns that it was in.
+    pub tries_count: u32,
+    pub reader: Option<WorkerId>,
+    /// Why it is where it is, where that is not plain.
+    pub reason: String,
+}
+
+/// How the queue does. Of messages to workers: the others are read at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageMetrics {
+    /// What waits, by priority.
+    pub depth: BTreeMap<Priority, u64>,
+    pub counts: BTreeMap<MessageStatus, u64>,
+    /// From being sent to being in a prompt.
+    pub wait: Took,
+    /// From being in a prompt to the end of that turn.
+    pub processing: Took,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Took {
+    pub count: u64,
+    pub p50_ms: u64,
+    pub p99_ms: u64,
+    pub max_ms: u64,
+}
+
+impl Messages {
+    pub fn view(&self, board: &Board, wanted: &Wanted) -> MessagesView {
+        let rows: Vec<&Row> = self.rows.values().filter(|it| it.is_wanted(wanted)).collect();
+        let newest = &rows[rows.len().saturating_sub(LISTED_MAX)..];
+        MessagesView {
+            messages: newest.iter().map(|it| MessageView::new(it, board)).collect(),
+            count: rows.len() as u64,
+            metrics: metrics(&rows),
+        }
+    }
+}
+
+impl Row {
+    fn is_wanted(&self, wanted: &Wanted) -> bool {
+        let of = |it: WorkerId| {
+            let party = Party::Worker(it);
+            self.message.from == party || self.message.to == party || self.reader == Some(it)
+        };
+        wanted.plan.is_none_or(|it| self.message.context.plan == it)
+            && wanted.worker.is_none_or(of)
+            && wanted.status.is_none_or(|it| self.status == it)
+    }
+}
+
+impl MessageView {
+    fn new(row: &Row, board: &Board) -> Self {
+        let context = &row.message.context;
+        let plan = board.plan(context.plan);
+        let task = board.task(context.task);
+        let content = plain::block(&row.message.content);
+        Self {
+            message: Message { content, ..row.message.clone() },
+            plan_name: plan.map(|it| plain::line(&it.head.name)).unwrap_or_default(),
+            task_key: task.map(|it| plain::line(&it.spec.key)).unwrap_or_default(),
+            status: row.status,
+            queued_at: row.queued_at,
+            delivered_at: row.delivered_at,
+            ended_at: row.ended_at,
+            tries_count: row.tries_count,
+            reader: row.reader,
+            reason: plain::line(&row.reason),
+        }
+    }
+}
+
+fn metrics(rows: &[&Row]) -> MessageMetrics {
+    let mut metrics = MessageMetrics::default();
+    let (mut waits, mut processings) = (Vec::new(), Vec::new());
+    let waiting = |it: &&&Row| matches!(it.message.to, Party::Worker(_) | Party::Task(_));
+    for row in rows.iter().filter(waiting) {
+        *metrics.counts.entry(row.status).or_default() += 1;
+        if row.status == MessageStatus::Queued {
+            *metrics.depth.entry(row.message.priority).or_default() += 1;
+        }
+        let Some(delivered_at) = row.delivered_at else { continue };
+        waits.push(delivered_at.since(row.queued_at));
+        if let Some(ended_at) = row.ended_at {
+            processings.push(ended_at.since(delivered_at));
+        }
+    }
+    metrics.wait = Took::of(waits);
+    metrics.processing = Took::of(processings);
+    metrics
+}
+
+impl Took {
+    fn of(mut times: Vec<u64>) -> Self {
+        times.sort_unstable();
+        let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1));
+        match times.last() {
+            Some(max) => Self {
+                count: times.len() as u64,
+                p50_ms: at(50).copied().unwrap_or_default(),
+                p99_ms: at(99).copied().unwrap_or_default(),
+                max_ms: *max,
+            },
+            None => Self::default(),
+        }
+    }
+}

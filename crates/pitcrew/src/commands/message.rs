@@ -1,0 +1,23 @@
+//! Writes to a worker, or to whoever works on a task.
+
+use super::{Done, say};
+use crate::{cli::MessageArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
+use pitcrew_model::{Command, Party, Priority};
+
+pub async fn run(args: MessageArgs, output: Output) -> Done {
+    if args.text.trim().is_empty() {
+        return Err(Report::new(Exit::Usage, "the message is empty"));
+    }
+    let client = Client::here().await?;
+    let to = match args.id.parse() {
+        Ok(worker) => Party::Worker(worker),
+        Err(_) => Party::Task(ids::task(&client, &args.id).await?),
+    };
+    let priority = args.critical.then_some(Priority::Critical);
+    let (content, thread, key) = (args.text, args.thread, None);
+    let command = Command::SendMessage { to, content, priority, thread, key };
+    let accepted = client.command(&command).await?;
+    let id = accepted.created.messages.first().map(ToString::to_string).unwrap_or_default();
+    let words = format!("{id} waits for {to}: its agent reads it when its turn ends");
+    say::accepted(output, args.output, &accepted, &words)
+}

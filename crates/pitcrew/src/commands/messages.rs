@@ -1,0 +1,25 @@
+//! Shows what people, agents and the orchestrator said to each other.
+
+use super::Done;
+use crate::{cli::MessagesArgs, client::Client, exit::Exit, ids, output::Output, render};
+use pitcrew_api::paths::{BoardQuery, MessagesQuery};
+
+pub async fn run(args: MessagesArgs, output: Output) -> Done {
+    let client = Client::here().await?;
+    let plan = match &args.plan {
+        Some(text) => Some(ids::plan(&client, text).await?),
+        None => None,
+    };
+    let query = MessagesQuery { plan, worker: args.worker, status: args.state };
+    let messages = client.messages(query).await?;
+    if args.output.json {
+        output.json(&messages)?;
+    } else if args.metrics {
+        output.print(&render::message_metrics(&messages.metrics))?;
+    } else {
+        // The orchestrator's clock: ages are told from it.
+        let now = client.board(BoardQuery::default()).await?.at;
+        output.print(&render::messages(&messages, now, output.out))?;
+    }
+    Ok(Exit::Success)
+}

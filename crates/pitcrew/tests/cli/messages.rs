@@ -1,0 +1,153 @@
+//! Words to agents: they arrive, in their order, also after a crash.
+
+use crate::support::*;
+use pitcrew_testkit::{Sandbox, eventually};
+use serde_json::Value;
+use std::fs;
+
+const ASKS: &str = r#"
+name = "asks"
+
+[[task]]
+id = "asks"
+region = "core"
+script = """
+ask Which port should it use?
+when "8080" write core/port.txt <<END
+8080
+END
+complete wrote it down
+"""
+checks = "grep -q 8080 core/port.txt"
+"#;
+
+fn messages(sandbox: &Sandbox, more: &[&str]) -> Value {
+    let arguments = [&["messages", "--json"], more].concat();
+    sandbox.pitcrew(&arguments).expect(0).json()
+}
+
+/// S4-075, S4-078, S4-082: what a person writes is in the agent's next prompt, and the history has it
+/// with its whole context.
+#[test]
+fn a_message_reaches_the_agent_in_its_next_prompt() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(ASKS);
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    await_request(&sandbox);
+    sandbox.pitcrew(&["status"]).expect(0).says("1 request waits for you: pitcrew inbox");
+    sandbox.pitcrew(&["message", "asks", " "]).expect(2);
+    sandbox.pitcrew(&["message", "worker-9", "hello"]).expect(2).notes("there is no worker-9");
+    sandbox.pitcrew(&["message", "asks", "Use 8080."]).expect(0).says("message-1 waits for task-1");
+    running.wait().expect(0);
+    let view = messages(&sandbox, &["--plan", "asks", "--worker", "worker-1"]);
+    let message = &view["messages"][0];
+    assert_eq!(message["status"], "processed", "{view:#}");
+    assert_eq!(message["message"]["context"]["plan"], "plan-1");
+    assert_eq!(message["reader"], "worker-1");
+    assert_eq!(view["metrics"]["wait"]["count"], 1);
+    let shown = sandbox.pitcrew(&["messages"]).expect(0);
+    let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
+    shown.says("Use 8080.").says("processed");
+    sandbox.pitcrew(&["messages", "--metrics"]).expect(0).says("processed  1");
+    sandbox.pitcrew(&["messages", "--state", "dead"]).expect(0).says("there is no such message");
+    sandbox.pitcrew(&["messages", "--state", "gone"]).expect(2).notes("expired");
+    sandbox.pitcrew(&["message", "asks", "Thanks."]).expect(6).notes("task-1 is completed");
+}
+
+const MESSAGES: u64 = 24;
+
+/// S4-070, S4-075: messages and their order survive a kill -9, and each is read once.
+#[test]
+fn messages_survive_a_kill_in_their_order() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let script = format!(
+        "run until [ -e '{}' ]; do sleep 0.02; done\nask And now?\nask And then?\ncomplete it",
+        gate.display()
+    );
+    let plan =
+        format!("name = \"late\"\n[[task]]\nid = \"late\"\nscript = \"\"\"\n{script}\n\"\"\"\n");
+    let plan = sandbox.plan(&plan);
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "late", "running");
+    for number in 1..=MESSAGES {
+        let text = format!("words {number}");
+        let critical: &[&str] = if number.is_multiple_of(3) { &["--critical"] } else { &[] };
+        sandbox.pitcrew(&[&["message", "late", text.as_str()], critical].concat()).expect(0);
+    }
+    let before = messages(&sandbox, &["--state", "queued"]);
+    assert_eq!(before["count"], MESSAGES);
+    sandbox.kill_orchestrator();
+    let after = messages(&sandbox, &["--state", "queued"]);
+    assert_eq!(before["messages"], after["messages"]);
+    fs::write(&gate, "").expect("a file");
+    eventually("all are read", || {
+        let view = messages(&sandbox, &["--state", "processed"]);
+        (view["count"] == MESSAGES).then_some(())
+    });
+    let lines = sandbox.pitcrew(&["logs", "task-1", "--json"]).expect(0).json_lines();
+    let prompts = lines.iter().filter(|it| it["source"] == "prompt");
+    let prompts: Vec<&str> = prompts.filter_map(|it| it["text"].as_str()).collect();
+    let prompts = prompts.join("\n");
+    let tags = prompts.split(" message=\"message-").skip(1);
+    let order: Vec<u64> = tags.filter_map(|it| it.split('"').next()?.parse().ok()).collect();
+    let critical = (1..=MESSAGES).filter(|it| it.is_multiple_of(3));
+    let others = (1..=MESSAGES).filter(|it| !it.is_multiple_of(3));
+    assert_eq!(order, critical.chain(others).collect::<Vec<_>>());
+}
+
+/// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the next
+/// prompt of the one that asked.
+#[test]
+fn an_agent_asks_another_one_and_gets_its_answer() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let plan = format!(
+        r#"
+name = "two"
+
+[[task]]
+id = "asks"
+region = "core"
+script = """
+run until [ -e '{}' ]; do sleep 0.02; done
+tool a2a_notify_orchestrator {{"kind": "question", "message": "Which port?", "to": "worker-2"}}
+ask Anything else?
+when "> 8080" write core/port.txt <<END
+8080
+END
+complete wrote it down
+"""
+checks = "grep -q 8080 core/port.txt"
+
+[[task]]
+id = "knows"
+region = "ui"
+script = """
+ask May I begin?
+when "Which port?" tool a2a_notify_orchestrator {{"kind": "answer", "message": "8080"}}
+write ui/done.txt <<END
+done
+END
+complete told it
+"""
+"#,
+        gate.display()
+    );
+    let plan = sandbox.plan(&plan);
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["title"], "May I begin?");
+    fs::write(&gate, "").expect("a file");
+    eventually("the question waits", || {
+        let view = messages(&sandbox, &["--state", "queued", "--worker", "worker-2"]);
+        (view["count"] == 1).then_some(())
+    });
+    sandbox.pitcrew(&["message", "knows", "Begin."]).expect(0);
+    running.wait().expect(0).says("2 of 2 completed");
+    let view = messages(&sandbox, &["--worker", "worker-1"]);
+    let answer = view["messages"].as_array().and_then(|it| it.last()).expect("an answer");
+    let (kind, from) = (&answer["message"]["kind"], &answer["message"]["from"]["id"]);
+    assert_eq!((kind.as_str(), from.as_str()), (Some("answer"), Some("worker-2")), "{view:#}");
+    assert_eq!(answer["message"]["thread"], view["messages"][0]["message"]["id"]);
+}
