@@ -34,7 +34,7 @@ mod quota;
 mod budget;
 mod fleet;
 pub(crate) mod attempt_fails;
-mod effect_ended;
+pub(crate) mod effect_ended;
 mod agent_exited;
 mod permission_asked;
 

@@ -59,7 +59,7 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     let number = attempt.number;
     match &task.delegation {
         None => {
-            line(&mut out, &format!("# Task {} ({}, attempt {number})", task.spec.key, task.id))
+            line(&mut out, &format!("# Task {} ({}, attempt {number})", task.spec.key, task.id));
         }
         Some(_) => line(&mut out, &format!("# {} (attempt {number})", SubtaskName(task.id))),
     }

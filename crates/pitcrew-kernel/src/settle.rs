@@ -34,6 +34,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| mail::put_right(state))
         .or_else(|| mail::expire(state, now))
         .or_else(|| mail::give_up(state, now))
+        .or_else(|| subtask::go_on(state, now))
         .or_else(|| block(state))
         .or_else(|| unblock(state))
         .or_else(|| queue(state, now))

@@ -48,7 +48,10 @@ impl World {
         Some(match effect {
             Effect::PreparePlan { plan, .. } => self.prepare_plan(*plan, dice, fails),
             Effect::CheckBase { plan, checks, .. } => self.check_base(*plan, checks, fails),
-            Effect::PrepareCheckout { attempt, start, .. } => {
+            Effect::PrepareCheckout { attempt, start, place, .. } => {
+                if let Some(place) = place {
+                    self.git.must_be_there(place.parent, *attempt);
+                }
                 self.prepare_checkout(*attempt, start, dice, fails)
             }
             Effect::StartAgent { worker, attempt, .. } => {

@@ -70,6 +70,12 @@ impl Git {
         base
     }
 
+    /// Who works for somebody begins where that one works.
+    pub fn must_be_there(&self, parent: AttemptId, child: AttemptId) {
+        let there = self.checkouts.get(&parent).is_some_and(|it| it.there);
+        hold!(there, "a sub-task begins in its parent's work", "{child} of {parent}");
+    }
+
     pub fn prepare_checkout(&mut self, attempt: AttemptId) {
         let fresh = Checkout { written: 0, saved: 0, tried: false, there: true };
         self.checkouts.entry(attempt).or_insert(fresh).there = true;

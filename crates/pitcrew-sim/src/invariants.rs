@@ -3,6 +3,7 @@
 mod tasks;
 mod workers;
 mod budgets;
+mod family;
 mod mail;
 
 use crate::{broken::hold, world::World};
@@ -41,6 +42,7 @@ pub fn check(world: &World) {
     }
     for worker in state.workers.iter() {
         workers::check(world, worker);
+        family::check(world, worker);
     }
     check_requests(state);
     check_quotas(world, state);

@@ -7,10 +7,11 @@ mod moves;
 mod attempts;
 mod results;
 mod budget;
+mod family;
 mod mail;
 
 pub use mail::Mail;
-pub use rows::{Attempt, Budget, Plan, Process, Request, Task, Worker};
+pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
@@ -42,6 +43,7 @@ pub struct Ledger {
     pub caps_reached: u64,
     pub caps_raised: u64,
     pub limits_given_up: u64,
+    pub family: family::Counts,
 }
 
 impl Default for Ledger {
@@ -65,6 +67,7 @@ impl Default for Ledger {
             caps_reached: 0,
             caps_raised: 0,
             limits_given_up: 0,
+            family: family::Counts::default(),
         }
     }
 }
@@ -152,7 +155,17 @@ impl Ledger {
                 self.tasks.push(Task::new(*plan, spec, depends_on));
                 self.plan(*plan).tasks.push(*task);
             }
-            Event::SubtaskAdded { plan, spec, .. } => self.tasks.push(Task::new(*plan, spec, &[])),
+            Event::SubtaskAdded { plan, task, spec, delegation } => {
+                self.subtask_added(*plan, *task, spec, delegation);
+            }
+            Event::AwaitBegun { worker, tasks, until, .. } => {
+                self.await_begun(*worker, tasks, *until);
+            }
+            Event::AwaitEnded { worker, tasks, open, end, .. } => {
+                self.await_ended(*worker, tasks, open, *end);
+            }
+            Event::ResultsHanded { worker, tasks } => self.results_handed(*worker, tasks),
+            Event::PullAsked { attempt, task } => self.pull_asked(*attempt, *task),
             Event::PlanMoved { plan, from, to, .. } => self.plan_moved(*plan, *from, *to),
             Event::PlanOpened { plan } => self.plan_opened(*plan),
             Event::BaseCheckAsked { plan } => self.plan(*plan).checking_base = Some(id),
@@ -177,9 +190,7 @@ impl Ledger {
             Event::TurnOpened { worker, cause } => self.turn_opened(id, *worker, cause),
             Event::StopAsked { worker } => self.stop_asked(*worker),
             Event::AgentExited { worker, .. } => self.agent_exited(*worker),
-            Event::CompletionClaimed { attempt, claim, .. } => {
-                self.attempt(*attempt).claim = Some(*claim);
-            }
+            Event::CompletionClaimed { attempt, claim, .. } => self.claimed(*attempt, *claim),
             Event::CollectAsked { attempt } => self.collect_asked(*attempt),
             Event::SaveAsked { attempt } => self.save_asked(id, *attempt),
             Event::VerifyAsked { attempt, onto } => self.verify_asked(id, *attempt, onto),
@@ -212,11 +223,7 @@ impl Ledger {
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::CallTaken { .. }
-            | Event::AwaitBegun { .. }
-            | Event::AwaitEnded { .. }
-            | Event::ResultsHanded { .. }
             | Event::OutputHanded { .. }
-            | Event::PullAsked { .. }
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
             | Event::ToolDecided { .. }

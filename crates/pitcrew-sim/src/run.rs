@@ -65,6 +65,13 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         (ledger.caps_reached, Fault::CapReached),
         (ledger.caps_raised, Fault::CapRaised),
         (ledger.limits_given_up, Fault::LimitGivenUp),
+        (ledger.family.handed_out, Fault::HandedOut),
+        (ledger.family.orphaned, Fault::Orphaned),
+        (ledger.family.answered, Fault::WaitAnswered),
+        (ledger.family.timed_out, Fault::WaitTimedOut),
+        (ledger.family.lost, Fault::WaitLost),
+        (ledger.family.pulled, Fault::Pulled),
+        (ledger.family.told_by_turn, Fault::ToldByTurn),
     ];
     for (count, fault) in seen {
         (0..count).for_each(|_| counters.count(fault));

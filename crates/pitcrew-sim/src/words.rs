@@ -2,9 +2,9 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Actor, Addressee, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody, MessageId,
-    NoteKind, PermissionOption, PermissionOptionKind, Signal, StopReason, Timestamp, ToolUse,
-    Usage, WorkerId,
+    Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody,
+    MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, Signal, StopReason,
+    SubtaskKind, SubtaskSpec, TaskId, TaskWork, Timestamp, ToolUse, Usage, WorkerId, Workspace,
 };
 
 impl World {
@@ -92,9 +92,10 @@ impl World {
         let (to, reply_to) = self.addressed(worker, dice);
         let note = |kind, message| Command::Notify { attempt, kind, message, to, reply_to };
         let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
-        let command = match dice.below(12) {
+        let command = match dice.below(15) {
+            12.. => self.delegate(attempt, dice),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
-            10.. => note(dice.pick(&other).expect("a kind"), message),
+            10 | 11 => note(dice.pick(&other).expect("a kind"), message),
             5 | 6 => note(NoteKind::Question, message),
             7 => note(NoteKind::Status, message),
             8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),
@@ -130,6 +131,26 @@ impl World {
             Some(_) | None => None,
         };
         (to, reply_to)
+    }
+
+    /// Hands out, waits, or wants what was changed.
+    fn delegate(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
+        let row = self.ledger.attempts.get(usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1));
+        let children = row.map_or(Vec::new(), |it| it.children.clone());
+        let some = dice.pick(&children).unwrap_or(TaskId(1 + dice.below(9)));
+        match dice.below(6) {
+            0 => Command::PullSubtask { attempt, task: some },
+            1 | 2 if !children.is_empty() => {
+                let tasks = if dice.one_in(2) { Vec::new() } else { vec![some] };
+                Command::AwaitSubtasks { attempt, tasks, timeout_ms: dice.below(5_000) }
+            }
+            _ => {
+                let subtasks = (0..=dice.below(3)).map(|_| any_subtask(dice)).collect();
+                let wait_ms = dice.one_in(2).then(|| dice.below(20_000));
+                let nonce = dice.below(1_000).to_string();
+                Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }
+            }
+        }
     }
 
     fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {
@@ -187,6 +208,25 @@ impl World {
             _ => Exit { code: None, signal: Some(9), stderr },
         };
         self.signal(Signal::AgentExited { worker, exit });
+    }
+}
+
+fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
+    let workspaces =
+        [Workspace::ReadOnly, Workspace::ReadOnly, Workspace::Isolated, Workspace::Shared];
+    let files = ["core/a", "core/b", "core/b/c", "ui"];
+    let path = |it: &str| RepoPath::parse(it).expect("a path");
+    let target_files = if dice.one_in(3) { None } else { dice.pick(&files) };
+    SubtaskSpec {
+        kind: SubtaskKind::Delegate,
+        agent: AgentRef::backend(dice.pick(&["agent", "other"]).expect("a backend")),
+        work: TaskWork::Prompt { prompt: format!("part {}", dice.below(40)) },
+        expected_output: String::new(),
+        model: None,
+        workspace: dice.pick(&workspaces).expect("a workspace"),
+        target_files: target_files.into_iter().map(path).collect(),
+        attempts_max: 1 + dice.small(2),
+        timeout_ms: if dice.one_in(6) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
     }
 }
 

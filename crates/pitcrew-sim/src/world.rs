@@ -256,7 +256,18 @@ impl World {
             let plan = self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1].plan;
             let integrated =
                 self.git.plans.get(&plan).is_some_and(|it| it.integrated.contains(task));
-            hold!(integrated, "completed means integrated", "{task} is not in the branch");
+            let is_part =
+                self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1].part.is_some();
+            hold!(
+                integrated || is_part,
+                "completed means integrated",
+                "{task} is not in the branch"
+            );
+            hold!(
+                !(integrated && is_part),
+                "a sub-task is never merged",
+                "{task} is in the branch"
+            );
         } else if let Event::AttemptOpened { task, .. } = &entry.event {
             let row = &self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1];
             let branch = self.git.plans.get(&row.plan);

@@ -296,4 +296,37 @@ pub const MUTANTS: &[Mutant] = mutants!(
     "the name of a message is forgotten" in "crates/pitcrew-kernel/src/evolve/message.rs":
         "what is sent again is queued again";
         "        state.mail.boxes.entry(task).or_default().learn(&key);\n" => "        drop((task, key));\n"
+
+    "children outlive their parent" in "crates/pitcrew-kernel/src/evolve/subtask.rs":
+        "nobody looks for the sub-tasks of an attempt that has ended";
+        "    state.agenda.orphans.extend(open);\n" => "    drop(open);\n"
+
+    "who waits keeps the slot" in "crates/pitcrew-kernel/src/settle.rs":
+        "parents that wait hold the slots that their children need";
+        "        .or_else(|| subtask::park(state))\n" => ""
+
+    "an answer leaves out what has ended" in "crates/pitcrew-kernel/src/settle/subtask.rs":
+        "the call is answered, and nobody notes that its results were told";
+        "    let mut events = hand_results(state, worker, |it| tasks.contains(&it));\n    events.push(wait_ended" =>
+        "    let mut events = hand_results(state, worker, |it| !tasks.contains(&it));\n    events.push(wait_ended"
+
+    "a wait takes a minute longer" in "crates/pitcrew-kernel/src/settle/subtask.rs":
+        "the time that was asked for is not the time that is waited";
+        "    if until > now || state" => "    if until.plus(60_000) > now || state"
+
+    "done while others work" in "crates/pitcrew-kernel/src/decide/complete_task.rs":
+        "only a partial claim is held against what was handed out";
+        "    if claim != Claim::Failed && !it.family" => "    if claim == Claim::Partial && !it.family"
+
+    "a call is never given up" in "crates/pitcrew-kernel/src/settle.rs":
+        "a wait whose turn is over stays, and with it whoever asked";
+        "        .or_else(|| subtask::drop_wait(state))\n" => ""
+
+    "what a child uses is nobody's" in "crates/pitcrew-kernel/src/evolve/budget.rs":
+        "the use of a sub-task does not reach those above it";
+        "state.chain(task).map" => "state.chain(task).take(1).map"
+
+    "depth ends at one" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
+        "whoever is deep already is counted as the first below";
+        "delegation.map_or(0, |it| it.depth) + 1" => "delegation.map_or(0, |it| it.depth.min(0)) + 1"
 );

@@ -250,8 +250,6 @@ fn turn_ended(
             events.push(waits(state, it));
         } else if !family.open.is_empty() {
             events.push(subtask::parked(it));
-        } else if attempt.checkout == Checkout::Borrowed {
-            events.extend(next_turn(state, input.at, it));
         }
     }
     events
@@ -371,7 +369,7 @@ fn snapshot_ended(
 
 /// A worker that has ended its turn and has not said that it is done: it waits for what it has
 /// handed out, hears of that, reads its messages, or is reminded.
-fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
+pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
     let attempt = &state.attempts[worker.attempt];
     let family = &attempt.family;
     if !family.open.is_empty() {

@@ -1,7 +1,7 @@
 //! A person grants tasks that ended one more attempt each. One that a limit of its provider holds
 //! tries at once.
 
-use super::reopen;
+use super::{reopen, spawn_safety};
 use crate::State;
 use alloc::{collections::BTreeSet, vec::Vec};
 use pitcrew_model::{Actor, Event, Freshness, PlanId, Reason, Rejection, TaskId, TaskStatus};
@@ -34,6 +34,7 @@ pub fn decide(
         if it.held && actor != Actor::Person {
             return Err(Rejection::NeedsPerson { task: *task });
         }
+        spawn_safety::keeps_off(state, it, &ended)?;
         plans.insert(it.plan);
         ended.insert(*task);
     }

@@ -7,10 +7,10 @@ use crate::{
     State, react,
     state::{Attempt, Process, Task},
 };
-use alloc::{format, string::ToString};
+use alloc::{collections::BTreeSet, format, string::ToString};
 use pitcrew_model::{
-    AttemptId, Rejection, RepoPath, SubtaskName, SubtaskSpec, TaskStatus, Timestamp, Workspace,
-    limits, overlap,
+    AttemptId, Rejection, RepoPath, SubtaskName, SubtaskSpec, TaskId, TaskStatus, Timestamp,
+    Workspace, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -148,6 +148,27 @@ fn files(
         }
         None => Ok(()),
     }
+}
+
+/// One that is tried again finds its files as free as at first. `beside`: what is tried again with it.
+pub fn keeps_off(state: &State, task: &Task, beside: &BTreeSet<TaskId>) -> Result<(), Rejection> {
+    let Some(parent) = state.parent_of(task) else { return Ok(()) };
+    if task.workspace() != Some(Workspace::Shared) {
+        return Ok(());
+    }
+    let children = parent.family.children.iter();
+    let live = children.filter(|it| parent.family.open.contains(it) || beside.contains(it));
+    let shared = live
+        .map(|it| &state.tasks[*it])
+        .filter(|it| it.id != task.id && it.workspace() == Some(Workspace::Shared));
+    for other in shared {
+        let taken = |it: &&RepoPath| overlap(core::slice::from_ref(*it), &other.spec.region);
+        if let Some(path) = task.spec.region.iter().find(taken) {
+            let (path, by) = (path.clone(), SubtaskName(other.id).to_string());
+            return Err(Rejection::TargetFilesTaken { number: 1, path, by });
+        }
+    }
+    Ok(())
 }
 
 /// Two that work in the same checkout work on different files: those that do so already, and those

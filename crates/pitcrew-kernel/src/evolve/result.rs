@@ -7,7 +7,8 @@ use crate::{
 };
 use alloc::string::ToString;
 use pitcrew_model::{
-    AttemptId, CheckResult, EffectId, EffectResult, PlanBase, PlanId, Timestamp, Usage, WorkerId,
+    AttemptId, CheckResult, CommitId, EffectId, EffectResult, PlanBase, PlanId, Timestamp, Usage,
+    WorkerId,
 };
 
 pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Timestamp) {
@@ -43,9 +44,7 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
             attempt::snapshot_ended(state, *attempt, effect, at);
         }
         EffectResult::Verified { attempt, merged, .. } => {
-            let row = state.attempts.row(*attempt);
-            let (onto, _) = row.merged.take().expect("verification was asked for");
-            row.merged = Some((onto, merged.clone()));
+            verified(state, *attempt, merged);
             merge_over(state, *attempt, effect);
         }
         EffectResult::Integrated { attempt, head } => {
@@ -103,6 +102,12 @@ fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId, usage: Usag
         row.snapshot_due = is_kept.then_some(Timestamp(0));
     }
     worker::turn_over(state, worker, effect);
+}
+
+fn verified(state: &mut State, attempt: AttemptId, merged: &CommitId) {
+    let row = state.attempts.row(attempt);
+    let (onto, _) = row.merged.take().expect("verification was asked for");
+    row.merged = Some((onto, merged.clone()));
 }
 
 fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {

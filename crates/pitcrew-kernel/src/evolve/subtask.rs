@@ -82,6 +82,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) 
             family.open.insert(task);
             family.unseen.remove(&task);
             state.plans.row(plan).subtasks.insert(task);
+            wait_again(state, parent, task);
         }
         (true, true) | (false, false) => {}
     }
@@ -103,6 +104,17 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
             }
         } else if none_open && !asks && rests(it) {
             it.comebacks.push_back(Comeback::Turn(TurnCause::Results));
+        }
+    });
+}
+
+/// A person has it tried once more: whoever waits for it waits for that.
+fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
+    let worker = state.attempts[parent].worker;
+    worker::change(state, worker, |it| {
+        if let Some(wait) = it.wait.as_mut().filter(|it| it.tasks.contains(&task)) {
+            wait.open.insert(task);
+            it.comebacks.retain(|it| *it != Comeback::Await);
         }
     });
 }

@@ -3,7 +3,7 @@
 use super::ACTOR;
 use crate::{
     State,
-    decide::cancel,
+    decide::{cancel, effect_ended},
     state::{Task, Worker},
 };
 use alloc::{vec, vec::Vec};
@@ -33,6 +33,12 @@ pub fn parked(worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingSubtasks);
     let reason = "it waits for its sub-tasks".into();
     Event::WorkerMoved { worker: worker.id, from, to, reason }
+}
+
+/// It has ended its turn, and there is nothing to keep of it first.
+pub fn go_on(state: &State, now: Timestamp) -> Option<Vec<Event>> {
+    let worker = &state.workers[*state.agenda.resting.first()?];
+    Some(effect_ended::next_turn(state, now, worker))
 }
 
 /// It has waited for long enough: what there is is told.

@@ -4,7 +4,7 @@
 //! many tasks there are.
 
 use super::{
-    Comeback, Process, Regions, State, Worker,
+    Checkout, Comeback, Process, Regions, State, Worker,
     budget::{Asking, Standing},
 };
 use alloc::{
@@ -31,6 +31,8 @@ pub struct Agenda {
     pub soon: BTreeSet<TaskId>,
     /// Sub-tasks whose parent has ended without them.
     pub orphans: BTreeSet<TaskId>,
+    /// Running workers between two turns whose checkouts nobody keeps.
+    pub resting: BTreeSet<WorkerId>,
     /// Running workers that do nothing but wait.
     pub to_wait: BTreeSet<WorkerId>,
     /// Waiting workers that could go on after their time.
@@ -238,6 +240,7 @@ impl State {
     pub(crate) fn refresh_worker(&mut self, worker: WorkerId, before: &Worker) {
         let now = &self.workers[worker];
         let (returns, answers) = (self.can_return(now), self.can_be_answered(now));
+        let rests = self.rests(now);
         let (waits, is_lost) = (self.does_wait(now), self.is_wait_lost(now));
         let until = now.wait.as_ref().filter(|_| waits && self.may_go_on(now)).map(|it| it.until);
         let until = until.filter(|_| now.status == WorkerStatus::WaitingSubtasks);
@@ -264,6 +267,7 @@ impl State {
         set(&mut agenda.answered, worker, answers);
         set(&mut agenda.to_wait, worker, waits && now.status == WorkerStatus::Running);
         set(&mut agenda.lost_waits, worker, is_lost);
+        set(&mut agenda.resting, worker, rests);
         let before = match until {
             Some(at) => agenda.waits_until.insert(worker, at),
             None => agenda.waits_until.remove(&worker),
@@ -318,6 +322,16 @@ impl State {
                 && self.attempts[worker.attempt].claim.is_none();
         let at = self.mailbox(worker.id).filter(|_| waits)?.presses_at()?;
         (self.may_have_turn(worker) && self.may_go_on(worker)).then_some(at)
+    }
+
+    /// Its turn is over, and nothing of its checkout has to be kept before the next one.
+    fn rests(&self, worker: &Worker) -> bool {
+        let attempt = &self.attempts[worker.attempt];
+        attempt.checkout == Checkout::Borrowed
+            && attempt.is_open()
+            && worker.status == WorkerStatus::Running
+            && worker.process == Process::Alive
+            && worker.turn.is_none()
     }
 
     /// The call stays open: what it waits for goes on, and so does the turn.

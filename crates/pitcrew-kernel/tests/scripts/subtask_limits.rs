@@ -160,6 +160,44 @@ fn leases_of_shared_children_are_disjoint() {
     );
 }
 
+/// S4-030: one that is tried again does not get back files that were given away meanwhile.
+#[test]
+fn a_lease_that_was_given_away_is_not_given_back() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | paint shared on=src/ui
+            ~ start subtask-2
+            ~ cancel subtask-2
+            ~ stopped worker-2
+            ~ spawn attempt-1 wait=60s | mend shared on=src
+            retry subtask-2
+            cancel subtask-3
+            retry subtask-2
+        ",
+        &expect![[r#"
+            > retry subtask-2
+              rejected: sub-task 1 would change src/ui, and so does subtask-3: name other files, or hand it out when that one has ended
+            > cancel subtask-3
+              attempt-3 ended: cancelled (cancelled by person)
+              worker-3 created -> killed (cancelled by person)
+              task-3 starting -> cancelled (cancelled by person)
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-3
+              worker-1 is answered: all have ended
+            > retry subtask-2
+              task-2 is granted one more attempt
+              task-2 cancelled -> pending (a person asked for a retry)
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-4 opened: task-2 #2 from base
+              => prepare checkout attempt-4, shared of attempt-1
+        "#]],
+    );
+}
+
 /// S4-030: what nobody may change, nobody can hand on.
 #[test]
 fn a_reader_hands_out_reading_only() {

@@ -121,6 +121,7 @@ impl World {
         fails: bool,
     ) -> EffectResult {
         if fails {
+            self.counters.count(Fault::Conflict);
             return EffectResult::WorkNotPulled { attempt, task, failure: conflict() };
         }
         let (commit, files) = (commit.clone(), Vec::new());

@@ -14,11 +14,12 @@ pub fn check(world: &World) {
         check_scope(
             world,
             BudgetScope::Plan(plan.id),
-            &plan.tasks.iter().map(|it| &state.tasks[*it]).collect::<Vec<_>>(),
+            &state.tasks.iter().filter(|it| it.plan == plan.id).collect::<Vec<_>>(),
         );
     }
     for task in state.tasks.iter() {
-        check_scope(world, BudgetScope::Task(task.id), &[task]);
+        let parts = state.tasks.iter().filter(|it| world.ledger.chain(it.id).contains(&task.id));
+        check_scope(world, BudgetScope::Task(task.id), &parts.collect::<Vec<_>>());
     }
     for worker in state.workers.iter().filter(|it| it.status == WorkerStatus::Running) {
         let attempt = &state.attempts[worker.attempt];

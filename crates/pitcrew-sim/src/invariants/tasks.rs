@@ -1,9 +1,9 @@
 //! No task waits that could go on, and no attempt is forgotten.
 
-use super::{processes, slots_used};
+use super::{family, processes, slots_used};
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
-use pitcrew_model::{Overlap, PlanStatus, TaskStatus, overlap};
+use pitcrew_model::{Overlap, PlanStatus, TaskStatus, limits, overlap};
 
 pub fn check(world: &World, task: &Task) {
     let (state, now) = (world.state(), world.settled_at);
@@ -17,6 +17,7 @@ pub fn check(world: &World, task: &Task) {
             hold!(!blocked, "what can never start is blocked", "{}", task.id);
             let ready = statuses().all(|it| it == TaskStatus::Completed);
             let put_away = task.last_attempt().is_none_or(|it| state.attempts[it].put_away);
+            let ready = ready && !awaits_snapshot(state, task);
             if runs && ready && task.deployed && put_away {
                 let due = task.not_before;
                 hold!(due > now, "what is ready is queued", "{} is due", task.id);
@@ -32,11 +33,17 @@ pub fn check(world: &World, task: &Task) {
             hold!(blocked, "what is blocked is blocked by something", "{}", task.id);
         }
         TaskStatus::Queued if runs => {
+            let has_place = match family::parent(state, task) {
+                Some(parent) => family::active(state, parent) < limits::SUBTASKS_PARALLEL_MAX,
+                None => plan.head.overlap == Overlap::Allow || !region_is_held(state, task),
+            };
+            // Those that begin in a moment come first.
+            let coming = if task.delegation.is_some() { 0 } else { family::coming(state) };
             let free = !world.ledger.is_held(task.id)
                 && !world.ledger.is_over(task.id)
-                && slots_used(state) < state.agents_max
+                && slots_used(state) + coming < state.agents_max
                 && processes(state) < state.agents_live_max
-                && (plan.head.overlap == Overlap::Allow || !region_is_held(state, task));
+                && has_place;
             hold!(!free, "no ready task beside a free slot", "{}", task.id);
         }
         TaskStatus::Starting | TaskStatus::Running | TaskStatus::Verifying => {
@@ -54,7 +61,8 @@ pub fn check(world: &World, task: &Task) {
 }
 
 fn region_is_held(state: &State, task: &Task) -> bool {
-    let mut holders = state.tasks.iter().filter(|it| it.status.in_attempt());
+    let holds = |it: &&Task| it.status.in_attempt() && it.delegation.is_none();
+    let mut holders = state.tasks.iter().filter(holds);
     holders.any(|it| overlap(&it.spec.region, &task.spec.region))
 }
 
@@ -92,5 +100,16 @@ fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
     let answer = state.waits_for(worker.id).next().is_some() || state.has_mail(worker.id);
     worker.status.is_parked()
         && worker.process == Process::Alive
-        && (paused || answer || !worker.requests.is_empty() || !worker.comebacks.is_empty())
+        && (paused
+            || answer
+            || !worker.requests.is_empty()
+            || !worker.comebacks.is_empty()
+            || family::waits(state, worker))
+}
+
+/// Its parent's checkout is being kept, so that it can begin from there.
+fn awaits_snapshot(state: &State, task: &Task) -> bool {
+    task.waits_for_snapshot
+        && family::parent(state, task)
+            .is_some_and(|it| state.attempts[state.checkout_owner(it)].snapshot.is_some())
 }

@@ -13,11 +13,13 @@ pub fn check(world: &World, worker: &Worker) {
     if !attempt.is_open() || worker.process != Process::Alive {
         return;
     }
-    let decided = worker.comebacks.iter().any(|it| matches!(it, Comeback::Permission { .. }));
+    let is_call = |it: &Comeback| matches!(it, Comeback::Permission { .. } | Comeback::Await);
+    let decided = worker.comebacks.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
     let rests = worker.turn.is_none() && attempt.snapshot.is_none() && !held;
     let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
-    if worker.turn.is_some() && attempt.snapshot.is_none() {
+    let borrows = state.tasks[attempt.task].borrows();
+    if worker.turn.is_some() && attempt.snapshot.is_none() && !borrows {
         let due = attempt.snapshot_due;
         let known = due.is_some() && next_due(state) <= due;
         hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);

@@ -30,7 +30,8 @@ impl Ledger {
             let put_away = self.attempt(before).is_put_away();
             hold!(put_away, "an attempt is put away before the next", "{before} of {task}");
         }
-        self.attempts.push(Attempt::new(task, worker));
+        let borrows = self.task(task).borrows();
+        self.attempts.push(Attempt::new(task, worker, borrows));
         let timeout_ms = self.task(task).timeout_ms;
         self.workers.push(Worker::new(attempt, timeout_ms));
         let ids = (self.attempts.len() as u64, self.workers.len() as u64);
@@ -49,10 +50,15 @@ impl Ledger {
         let plan = &self.plans[place(row.plan.0)];
         let runs = plan.status == PlanStatus::Active && plan.prepared;
         hold!(runs, "only an active plan starts tasks", "{task}: {} is {}", row.plan, plan.status);
+        if row.part.is_some() {
+            return self.check_child(task);
+        }
         if plan.overlap == Overlap::Allow {
             return;
         }
-        let numbered = self.tasks.iter().zip(1..).filter(|it| it.1 != task.0);
+        // A sub-task works in the region of whoever handed it out.
+        let others = self.tasks.iter().zip(1..).filter(|it| it.0.part.is_none());
+        let numbered = others.filter(|it| it.1 != task.0);
         for (other, number) in numbered.filter(|it| it.0.status.in_attempt()) {
             let beside = overlap(&row.region, &other.region);
             hold!(!beside, "regions never overlap", "{task} starts beside task-{number}");
@@ -67,7 +73,8 @@ impl Ledger {
     ) {
         let row = self.attempt(attempt);
         hold!(row.outcome.is_none(), "an attempt has one outcome", "{attempt}");
-        let integrated = row.integrated;
+        let integrated = row.integrated || self.is_done(attempt);
+        let row = self.attempt(attempt);
         hold!(outcome != Outcome::Success || integrated, "success means integrated", "{attempt}");
         row.outcome = Some(outcome);
         let worker = row.worker;
@@ -102,6 +109,7 @@ impl Ledger {
         hold!(open, "an attempt that has ended gets no turn", "{worker}");
         hold!(kept, "a turn begins when the last one is kept", "{worker}");
         let attempt = self.worker(worker).attempt;
+        self.check_told(attempt);
         let held = self.is_held(self.attempts[place(attempt.0)].task);
         hold!(!held, "a limit is waited for", "{worker} gets a turn");
         let over = self.is_over(self.attempts[place(attempt.0)].task);

@@ -25,7 +25,9 @@ impl Ledger {
     pub fn is_over(&self, task: TaskId) -> bool {
         let row = &self.tasks[place(task.0)];
         let plan = &self.plans[place(row.plan.0)];
-        row.vendor.is_some() && (row.budget.is_over() || plan.budget.is_over())
+        let mut chain = self.chain(task).into_iter();
+        let over = chain.any(|it| self.tasks[place(it.0)].budget.is_over());
+        row.vendor.is_some() && (over || plan.budget.is_over())
     }
 
     pub(super) fn usage_noted(&mut self, worker: WorkerId, usage: Usage) {
@@ -54,7 +56,8 @@ impl Ledger {
     fn count(&mut self, worker: WorkerId, before: Usage, now: Usage) {
         let task = self.attempt_of(worker).task;
         let plan = self.task(task).plan;
-        for scope in [BudgetScope::Task(task), BudgetScope::Plan(plan)] {
+        let tasks = self.chain(task).into_iter().map(BudgetScope::Task);
+        for scope in tasks.chain([BudgetScope::Plan(plan)]) {
             let usage = &mut self.budget_mut(scope).usage;
             *usage = usage.grown(before, now);
         }

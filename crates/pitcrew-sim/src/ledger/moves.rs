@@ -48,22 +48,25 @@ impl Ledger {
             if from.in_attempt() {
                 self.count_attempt(task, to, failure);
             } else if to == TaskStatus::Failed {
+                let lost = matches!(failure, Failure::Checkout { .. });
                 let stops = matches!(
                     failure,
                     Failure::Auth { .. }
                         | Failure::AgentMissing { .. }
                         | Failure::LimitStays { .. }
                         | Failure::ModelMissing { .. }
-                ) || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
+                ) || lost && self.task(task).part.is_some()
+                    || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
                 hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }
         }
         self.reached.tasks |= 1 << (from as u32) | 1 << (to as u32);
         if to == TaskStatus::Completed {
             let last = self.task(task).attempts.last().copied().expect("it ran");
-            let integrated = self.attempt(last).integrated;
+            let integrated = self.attempt(last).integrated || self.is_done(last);
             hold!(integrated, "completed means integrated", "{task}");
         }
+        self.part_moved(task, from, to);
     }
 
     /// As many attempts as were granted, no more and no less. What we interrupt ourselves is free.

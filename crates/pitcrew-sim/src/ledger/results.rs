@@ -53,8 +53,8 @@ impl Ledger {
                 let row = self.attempt(*attempt);
                 row.snapshot = row.snapshot.filter(|it| *it != id);
             }
-            EffectResult::WorkPulled { .. }
-            | EffectResult::WorkNotPulled { .. }
+            EffectResult::WorkPulled { task, .. } => self.pulled(*task),
+            EffectResult::WorkNotPulled { .. }
             | EffectResult::Restored { .. }
             | EffectResult::NotRestored { .. }
             | EffectResult::SnapshotsDropped { .. }

@@ -3,7 +3,7 @@
 use pitcrew_model::{
     AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap, PlanId,
     PlanStatus, RepoPath, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus,
+    WorkerId, WorkerStatus, Workspace,
 };
 
 #[derive(Debug)]
@@ -45,6 +45,23 @@ pub struct Task {
     pub not_before: Timestamp,
     pub timeout_ms: u64,
     pub budget: Budget,
+    /// Present where a worker has handed it out.
+    pub part: Option<Part>,
+    /// Who was told what.
+    pub words: (String, String),
+    /// What it may change.
+    pub files: Vec<RepoPath>,
+}
+
+/// A task that is a part of what an attempt has to do.
+#[derive(Debug)]
+pub struct Part {
+    pub parent: AttemptId,
+    pub depth: u32,
+    pub workspace: Workspace,
+    /// It has ended, and its parent has not heard of that.
+    pub unheard: bool,
+    pub pulled: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +84,9 @@ pub struct Attempt {
     pub integrated: bool,
     pub going: bool,
     pub gone: bool,
+    /// Nothing is kept of what it does where it works.
+    pub borrows: bool,
+    pub children: Vec<TaskId>,
 }
 
 #[derive(Debug)]
@@ -83,6 +103,8 @@ pub struct Worker {
     pub told: Usage,
     /// How often it has waited for a limit, and since when, with no answer of its model.
     pub waits: (u32, Timestamp),
+    /// What a call of it waits for, and until when.
+    pub wait: Option<(Vec<TaskId>, Timestamp)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +171,15 @@ impl Task {
             not_before: Timestamp(0),
             timeout_ms: spec.timeout_ms,
             budget: Budget::new(spec.caps),
+            part: None,
+            words: (spec.agent.to_string(), spec.work.prompt().to_owned()),
+            files: spec.region.clone(),
         }
+    }
+
+    /// It works in somebody else's checkout.
+    pub fn borrows(&self) -> bool {
+        self.part.as_ref().is_some_and(|it| it.workspace != Workspace::Isolated)
     }
 
     /// A person's retry is one more attempt, however many there were.
@@ -160,7 +190,7 @@ impl Task {
 }
 
 impl Attempt {
-    pub fn new(task: TaskId, worker: WorkerId) -> Self {
+    pub fn new(task: TaskId, worker: WorkerId, borrows: bool) -> Self {
         Self {
             task,
             worker,
@@ -176,12 +206,15 @@ impl Attempt {
             integrated: false,
             going: false,
             gone: false,
+            borrows,
+            children: Vec::new(),
         }
     }
 
     /// Nothing that an agent did is left in its checkout alone, as far as the drivers could help it.
     pub fn is_put_away(&self) -> bool {
-        self.outcome.is_some() && (!self.has_run || self.collected || self.save_ended)
+        let kept = self.collected || self.save_ended || self.borrows;
+        self.outcome.is_some() && (!self.has_run || kept)
     }
 
     pub fn has_failed(&self) -> bool {
@@ -203,6 +236,7 @@ impl Worker {
             left_ms,
             told,
             waits: (0, Timestamp(0)),
+            wait: None,
         }
     }
 

@@ -1,0 +1,61 @@
+//! Nobody works for somebody who has ended, and nobody waits in a slot or for nothing.
+
+use super::{count, slots_used};
+use crate::{broken::hold, world::World};
+use pitcrew_kernel::{Process, State, Task, Worker, next_due};
+use pitcrew_model::{AttemptId, PlanStatus, TaskStatus, WorkerStatus};
+
+pub fn parent(state: &State, task: &Task) -> Option<AttemptId> {
+    let parent = task.delegation.as_ref().map(|it| it.parent);
+    parent.filter(|it| state.attempts[*it].is_open())
+}
+
+fn children(state: &State, parent: AttemptId) -> impl Iterator<Item = &Task> {
+    let of = move |it: &&Task| it.delegation.as_ref().is_some_and(|it| it.parent == parent);
+    state.tasks.iter().filter(of)
+}
+
+pub fn active(state: &State, parent: AttemptId) -> u32 {
+    count(children(state, parent).filter(|it| it.status.in_attempt()))
+}
+
+/// Sub-tasks that wait for nothing but a snapshot.
+pub fn coming(state: &State) -> u32 {
+    let runs = |it: &Task| {
+        let plan = &state.plans[it.plan];
+        plan.status == PlanStatus::Active && plan.base.is_some()
+    };
+    let comes = |it: &&Task| it.waits_for_snapshot && it.status == TaskStatus::Pending && runs(it);
+    count(state.tasks.iter().filter(comes))
+}
+
+/// Others work for it.
+pub fn waits(state: &State, worker: &Worker) -> bool {
+    children(state, worker.attempt).any(|it| !it.status.has_ended())
+}
+
+pub fn check(world: &World, worker: &Worker) {
+    let (state, now) = (world.state(), world.settled_at);
+    let attempt = &state.attempts[worker.attempt];
+    if !attempt.is_open() {
+        let left = children(state, attempt.id).find(|it| !it.status.has_ended());
+        hold!(left.is_none(), "no child under an ended parent", "{:?}", left.map(|it| it.id));
+        hold!(worker.wait.is_none(), "nobody waits for nobody", "{}", worker.id);
+        return;
+    }
+    let Some(wait) = &worker.wait else { return };
+    let lives = worker.process == Process::Alive && worker.turn.is_some();
+    hold!(lives, "nobody waits for nobody", "{}", worker.id);
+    let going = wait.tasks.iter().any(|it| !state.tasks[*it].status.has_ended());
+    let runs = worker.status == WorkerStatus::Running;
+    hold!(!(runs && going), "who waits has no slot", "{}", worker.id);
+    let free = slots_used(state) < state.agents_max
+        && state.plan_of(attempt).status == PlanStatus::Active
+        && worker.status == WorkerStatus::WaitingSubtasks
+        && !world.ledger.is_over(attempt.task);
+    if free {
+        hold!(going, "a wait ends with what it waits for", "{}", worker.id);
+        let known = wait.until > now && next_due(state) <= Some(wait.until);
+        hold!(known, "a wait lasts as long as was asked", "{}", worker.id);
+    }
+}

@@ -1,0 +1,199 @@
+//! What workers hand out: within the limits, heard of once, and never left behind.
+
+use super::{Ledger, Part, Process, Task, place};
+use crate::broken::hold;
+use pitcrew_model::{
+    AttemptId, AwaitEnd, Claim, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp,
+    WorkerId, Workspace, limits, overlap,
+};
+
+/// What happened how often.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub handed_out: u64,
+    pub orphaned: u64,
+    pub answered: u64,
+    pub timed_out: u64,
+    pub lost: u64,
+    pub pulled: u64,
+    pub told_by_turn: u64,
+}
+
+impl Ledger {
+    /// The task, and those that it is a part of.
+    pub fn chain(&self, task: TaskId) -> Vec<TaskId> {
+        let mut chain = vec![task];
+        while let Some(part) = &self.tasks[place(chain[chain.len() - 1].0)].part {
+            chain.push(self.attempts[place(part.parent.0)].task);
+        }
+        chain
+    }
+
+    fn open_children(&self, attempt: AttemptId) -> Vec<TaskId> {
+        let children = self.attempts[place(attempt.0)].children.iter().copied();
+        children.filter(|it| !self.tasks[place(it.0)].status.has_ended()).collect()
+    }
+
+    pub(super) fn subtask_added(
+        &mut self,
+        plan: PlanId,
+        task: TaskId,
+        spec: &TaskSpec,
+        delegation: &Delegation,
+    ) {
+        let Delegation { parent, depth, workspace, .. } = *delegation;
+        let above = &self.attempts[place(parent.0)];
+        let lives = self.workers[place(above.worker.0)].process == Process::Alive;
+        let open = above.outcome.is_none() && above.claim.is_none() && lives;
+        hold!(open, "only who is at work hands out work", "{task} of {parent}");
+        let count = u32::try_from(above.children.len()).expect("a small number");
+        hold!(count < limits::SUBTASKS_PER_WORKER_MAX, "a worker hands out ten", "{parent}");
+        let wanted = self.task_of(parent).part.as_ref().map_or(0, |it| it.depth) + 1;
+        hold!(depth == wanted, "depth is counted", "{task} is at {depth}, not {wanted}");
+        hold!(depth <= limits::SUBTASK_DEPTH_MAX, "nobody goes too deep", "{task} at {depth}");
+        let words = |it: &TaskId| &self.tasks[place(it.0)].words;
+        let told = (spec.agent.to_string(), spec.work.prompt().to_owned());
+        let again =
+            self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &told);
+        hold!(!again, "nobody is asked what those above were", "{task}: {told:?}");
+        if workspace == Workspace::Shared {
+            for other in self.open_children(parent) {
+                let row = &self.tasks[place(other.0)];
+                let shares = row.part.as_ref().is_some_and(|it| it.workspace == Workspace::Shared);
+                let beside = shares && overlap(&row.files, &spec.region);
+                hold!(!beside, "leases are disjoint", "{task} beside {other}");
+            }
+        }
+        let part = Part { parent, depth, workspace, unheard: false, pulled: false };
+        let row = Task {
+            part: Some(part),
+            deployed: true,
+            region: Vec::new(),
+            ..Task::new(plan, spec, &[])
+        };
+        self.tasks.push(row);
+        hold!(self.tasks.len() as u64 == task.0, "ids have no gap", "{task}");
+        self.attempt(parent).children.push(task);
+        self.family.handed_out += 1;
+    }
+
+    /// A sub-task begins while its parent wants it, and beside no more than may be.
+    pub(super) fn check_child(&self, task: TaskId) {
+        let part = self.tasks[place(task.0)].part.as_ref().expect("a part");
+        let parent = &self.attempts[place(part.parent.0)];
+        hold!(parent.outcome.is_none(), "no child under an ended parent", "{task} starts");
+        let active = |it: &&TaskId| self.tasks[place(it.0)].status.in_attempt();
+        let count = u32::try_from(parent.children.iter().filter(active).count()).expect("few");
+        let most = limits::SUBTASKS_PARALLEL_MAX;
+        hold!(count <= most, "five of a parent run at once", "{task} is one of {count}");
+    }
+
+    /// What a sub-task did is where its parent can have it.
+    pub(super) fn is_done(&self, attempt: AttemptId) -> bool {
+        let (row, task) = (&self.attempts[place(attempt.0)], self.task_of(attempt));
+        let done = matches!(row.claim, Some(Claim::Success | Claim::Partial));
+        task.part.is_some() && done && (row.collected || row.borrows)
+    }
+
+    pub(super) fn claimed(&mut self, attempt: AttemptId, claim: Claim) {
+        let open = self.open_children(attempt);
+        let idle = open.is_empty() || claim == Claim::Failed;
+        hold!(idle, "nobody is done while others work for it", "{attempt}: {open:?}");
+        self.attempt(attempt).claim = Some(claim);
+    }
+
+    pub(super) fn part_moved(&mut self, task: TaskId, from: TaskStatus, to: TaskStatus) {
+        let Some(part) = &self.tasks[place(task.0)].part else { return };
+        let over = self.attempts[place(part.parent.0)].outcome.is_some();
+        hold!(to.has_ended() || !over, "no child under an ended parent", "{task}: {from} -> {to}");
+        let ends = !from.has_ended() && to.has_ended();
+        self.family.orphaned += u64::from(over && ends);
+        if from.has_ended() != to.has_ended() {
+            self.task(task).part.as_mut().expect("a part").unheard = ends;
+        }
+    }
+
+    pub(super) fn await_begun(&mut self, worker: WorkerId, tasks: &[TaskId], until: Timestamp) {
+        let row = self.worker(worker);
+        hold!(row.wait.is_none(), "a worker waits in one call", "{worker}");
+        hold!(row.turn.is_some(), "only a turn has calls", "{worker}");
+        row.wait = Some((tasks.to_vec(), until));
+        let attempt = row.attempt;
+        let own = &self.attempt(attempt).children;
+        hold!(tasks.iter().all(|it| own.contains(it)), "a worker waits for its own", "{worker}");
+    }
+
+    pub(super) fn await_ended(
+        &mut self,
+        worker: WorkerId,
+        tasks: &[TaskId],
+        open: &[TaskId],
+        end: AwaitEnd,
+    ) {
+        let at = self.at;
+        let wait = self.worker(worker).wait.take();
+        let going = |it: &TaskId| !self.tasks[place(it.0)].status.has_ended();
+        let left: Vec<TaskId> = tasks.iter().copied().filter(going).collect();
+        hold!(left == open, "what goes on is named", "{worker}: {open:?}, not {left:?}");
+        match end {
+            AwaitEnd::AllEnded => {
+                hold!(left.is_empty(), "a wait ends with what it waits for", "{worker}: {left:?}");
+                self.family.answered += 1;
+            }
+            AwaitEnd::TimedOut => {
+                let late = wait.is_some_and(|it| it.1 <= at);
+                hold!(late, "a wait lasts as long as was asked", "{worker}");
+                self.family.timed_out += 1;
+            }
+            AwaitEnd::TurnOver => {
+                self.family.lost += 1;
+                return;
+            }
+        }
+        self.check_heard(tasks);
+    }
+
+    /// Whoever is answered has heard of all that has ended.
+    fn check_heard(&self, tasks: &[TaskId]) {
+        for task in tasks {
+            let row = &self.tasks[place(task.0)];
+            let part = row.part.as_ref().expect("a part");
+            hold!(!part.unheard, "every result is told", "{task} is {}", row.status);
+        }
+    }
+
+    /// A worker that gets a turn has heard of all that has ended.
+    pub(super) fn check_told(&mut self, attempt: AttemptId) {
+        let children = self.attempt(attempt).children.clone();
+        self.check_heard(&children);
+    }
+
+    pub(super) fn results_handed(&mut self, worker: WorkerId, tasks: &[TaskId]) {
+        let (attempt, turn) = (self.worker(worker).attempt, self.worker(worker).turn);
+        self.family.told_by_turn += u64::from(turn.is_none());
+        for task in tasks {
+            let row = self.task(*task);
+            let status = row.status;
+            let part = row.part.as_mut().expect("a part");
+            hold!(part.parent == attempt, "a result is its parent's", "{task} for {worker}");
+            hold!(status.has_ended(), "what is told has ended", "{task} is {status}");
+            hold!(part.unheard, "a result is told once", "{task} to {worker}");
+            part.unheard = false;
+        }
+    }
+
+    pub(super) fn pull_asked(&mut self, attempt: AttemptId, task: TaskId) {
+        let row = self.task(task);
+        let part = row.part.as_ref().expect("a part");
+        let own = part.parent == attempt && part.workspace == Workspace::Isolated && !part.pulled;
+        let done = matches!(row.status, TaskStatus::Completed | TaskStatus::Partial);
+        hold!(own && done, "a parent pulls what its own has done", "{task} into {attempt}");
+    }
+
+    pub(super) fn pulled(&mut self, task: TaskId) {
+        let part = self.task(task).part.as_mut().expect("a part");
+        hold!(!part.pulled, "changes are pulled once", "{task}");
+        part.pulled = true;
+        self.family.pulled += 1;
+    }
+}
