@@ -1,6 +1,7 @@
 //! Thousands of tasks at the limits: more never run, and as many as may do.
 
 mod drivers;
+mod spawners;
 
 use pitcrew_kernel::{State, Worker, step};
 use pitcrew_model::{
