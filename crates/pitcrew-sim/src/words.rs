@@ -4,7 +4,8 @@ use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody,
     MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, Signal, StopReason,
-    SubtaskKind, SubtaskSpec, TaskId, TaskWork, Timestamp, ToolUse, Usage, WorkerId, Workspace,
+    SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage, WorkerId,
+    Workspace,
 };
 
 impl World {
@@ -138,7 +139,15 @@ impl World {
         let row = self.ledger.attempts.get(usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1));
         let children = row.map_or(Vec::new(), |it| it.children.clone());
         let some = dice.pick(&children).unwrap_or(TaskId(1 + dice.below(9)));
+        let place = |it: &TaskId| usize::try_from(it.0).expect("ids fit") - 1;
+        let done = |it: &&TaskId| {
+            let row = &self.ledger.tasks[place(it)];
+            let ended = matches!(row.status, TaskStatus::Completed | TaskStatus::Partial);
+            ended && !row.borrows()
+        };
+        let done = children.iter().find(done).copied();
         match dice.below(6) {
+            0 | 3 if done.is_some() => Command::PullSubtask { attempt, task: done.unwrap_or(some) },
             0 => Command::PullSubtask { attempt, task: some },
             1 | 2 if !children.is_empty() => {
                 let tasks = if dice.one_in(2) { Vec::new() } else { vec![some] };
@@ -213,7 +222,7 @@ impl World {
 
 fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
     let workspaces =
-        [Workspace::ReadOnly, Workspace::ReadOnly, Workspace::Isolated, Workspace::Shared];
+        [Workspace::ReadOnly, Workspace::Isolated, Workspace::Isolated, Workspace::Shared];
     let files = ["core/a", "core/b", "core/b/c", "ui"];
     let path = |it: &str| RepoPath::parse(it).expect("a path");
     let target_files = if dice.one_in(3) { None } else { dice.pick(&files) };
