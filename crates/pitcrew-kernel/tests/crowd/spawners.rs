@@ -56,8 +56,7 @@ impl Crew {
         let first = self.state.workers[worker].turns_count == 1;
         let batches: &[usize] = match depth {
             0 if first => &[6, 4, 1],
-            1 if first => &[1],
-            2 if first => &[1],
+            1 | 2 if first => &[1],
             _ => &[],
         };
         if depth == 0 && first {

@@ -15,9 +15,9 @@ impl Ledger {
         row.status = to;
         self.reached.plans |= 1 << (from as u32) | 1 << (to as u32);
         if from == PlanStatus::AwaitingApproval && to == PlanStatus::Active {
-            let asked = self.requests.iter().filter(|it| it.plan == plan && it.approves_plan);
+            let mut asked = self.requests.iter().filter(|it| it.plan == plan && it.approves_plan);
             // A plan that grew was asked for anew: the last word counts.
-            let agreed = asked.last().is_none_or(|it| it.status == RequestStatus::Approved);
+            let agreed = asked.next_back().is_none_or(|it| it.status == RequestStatus::Approved);
             hold!(agreed, "a plan runs when a person agreed", "{plan}");
         }
     }
