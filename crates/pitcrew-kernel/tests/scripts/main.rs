@@ -18,6 +18,7 @@ mod messages;
 mod questions;
 mod permissions;
 mod subtasks;
+mod subtask_ends;
 mod subtask_limits;
 mod pausing;
 mod cancelling;

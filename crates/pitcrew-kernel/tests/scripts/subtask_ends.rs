@@ -1,0 +1,480 @@
+//! How what was handed out begins, ends, and reaches or misses whoever wanted it.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S4-125: whatever ends a parent ends what it handed out, down to the last.
+#[test]
+fn a_cancelled_parent_leaves_no_running_child() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            ~ spawn attempt-2 wait=60s | deeper
+
+            ~ start subtask-3
+            cancel task-1
+            ~ stopped worker-1
+            ~ saved attempt-1
+            stopped worker-2
+            stopped worker-3
+            retry subtask-2
+            show
+        ",
+        &expect![[r#"
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 waiting_subtasks -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              attempt-2 ended: cancelled (cancelled by the end of its parent)
+              worker-2 waiting_subtasks -> killed (cancelled by the end of its parent)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by the end of its parent)
+              attempt-3 ended: cancelled (cancelled by the end of its parent)
+              worker-3 running -> killed (cancelled by the end of its parent)
+              => stop worker-3
+              task-3 running -> cancelled (cancelled by the end of its parent)
+              worker-1 is answered: nobody waits for the answer
+              worker-2 is answered: nobody waits for the answer
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > stopped worker-2
+              nothing
+            > stopped worker-3
+              nothing
+            > retry subtask-2
+              rejected: subtask-2 cannot go on: whoever asked for it has ended
+            > show
+              plan-1 failed | task-1 cancelled, task-2 cancelled, task-3 cancelled
+        "#]],
+    );
+}
+
+/// S4-125: also when its agent goes by itself, in the middle of a wait.
+#[test]
+fn a_parent_that_dies_takes_its_children_along() {
+    check(
+        "
+            ~ plan demo | a attempts=2
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look | later
+            ~ start subtask-2
+            exited worker-1 killed
+        ",
+        &expect![[r#"
+            > exited worker-1 killed
+              worker-1 exited: signal 9
+              attempt-1 ended: failed (the agent ended before its turn: signal 9)
+              worker-1 waiting_subtasks -> failed (the agent ended before its turn: signal 9)
+              => save work of attempt-1
+              task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+              attempt-2 ended: cancelled (cancelled by the end of its parent)
+              worker-2 running -> killed (cancelled by the end of its parent)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by the end of its parent)
+              attempt-3 ended: cancelled (cancelled by the end of its parent)
+              worker-3 created -> killed (cancelled by the end of its parent)
+              task-3 starting -> cancelled (cancelled by the end of its parent)
+              worker-1 is answered: nobody waits for the answer
+        "#]],
+    );
+}
+
+/// S1-034, S4-031: nobody is done while others work for it, unless it gives up.
+#[test]
+fn success_is_not_claimed_while_children_run() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look
+            complete attempt-1 all done
+            complete attempt-1 failed it cannot be done
+            turn worker-1 end_turn
+            spawn attempt-1 | more
+        ",
+        &expect![[r#"
+            > complete attempt-1 all done
+              rejected: what you have handed out has not ended (subtask-2): wait for it with `a2a_await_subtasks`, or cancel it, and then say that you are done
+            > complete attempt-1 failed it cannot be done
+              attempt-1 claims failed: it cannot be done
+            > turn worker-1 end_turn
+              attempt-1 ended: failed (the agent gave up: it cannot be done)
+              worker-1 running -> failed (the agent gave up: it cannot be done)
+              => stop worker-1
+              task-1 running -> pending (the agent gave up: it cannot be done; again at 77 ms)
+              attempt-2 ended: cancelled (cancelled by the end of its parent)
+              worker-2 created -> killed (cancelled by the end of its parent)
+              task-2 starting -> cancelled (cancelled by the end of its parent)
+            > spawn attempt-1 | more
+              rejected: attempt-1 is over: its task went on without it
+        "#]],
+    );
+}
+
+/// S1-035: the parent pulls what it wants, once; conflicts are named.
+#[test]
+fn a_parent_pulls_the_changes_of_an_isolated_child() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            snapshots
+            spawn attempt-1 wait=60s | write isolated on=src/a | look
+            snapshot attempt-1 s1
+            ~ start subtask-2
+            pull attempt-1 subtask-2
+            ~ complete attempt-2 wrote it
+            ~ turn worker-2 end_turn
+            stopped worker-2
+            collected attempt-2 src/a
+            ~ start subtask-3
+            ~ finish subtask-3
+            pull attempt-1 subtask-3
+            pull attempt-1 subtask-2
+            repeat
+            not-pulled attempt-1 conflict src/a
+            pull attempt-1 subtask-2
+            pulled attempt-1
+            pull attempt-1 subtask-2
+        ",
+        &expect![[r#"
+            > snapshots
+            > spawn attempt-1 wait=60s | write isolated on=src/a | look
+              subtask-2 = Do write. for attempt-1, isolated, depth 1
+              subtask-3 = Do look. for attempt-1, read_only, depth 1
+              worker-1 waits for subtask-2, subtask-3 until 60000 ms
+              => snapshot 1 of attempt-1
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+            > snapshot attempt-1 s1
+              task-2 pending -> queued
+              task-3 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from s1
+              => prepare checkout attempt-2, isolated of attempt-1
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from s1
+              => prepare checkout attempt-3, read_only of attempt-1
+            > pull attempt-1 subtask-2
+              rejected: subtask-2 is running; its changes can be pulled when it has ended with some
+            > stopped worker-2
+              worker-2 running -> completed
+              task-2 running -> verifying
+              => collect work of attempt-2
+            > collected attempt-2 src/a
+              attempt-2 ended: success
+              task-2 verifying -> completed
+            > pull attempt-1 subtask-3
+              rejected: subtask-3 works in `read_only`, so it has no changes of its own to pull
+            > pull attempt-1 subtask-2
+              => pull subtask-2 into attempt-1: s1..work-2
+            > repeat
+              nothing
+            > not-pulled attempt-1 conflict src/a
+              nothing
+            > pull attempt-1 subtask-2
+              => pull subtask-2 into attempt-1: s1..work-2
+            > pulled attempt-1
+              nothing
+            > pull attempt-1 subtask-2
+              nothing
+        "#]],
+    );
+}
+
+/// S1-036: what a child begins from is what its parent had when it handed it out.
+#[test]
+fn a_child_begins_after_its_parents_checkout_is_kept() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            tick +30s
+            spawn attempt-1 | write isolated | paint shared on=ui
+            snapshot attempt-1 before
+            snapshot attempt-1 after
+        ",
+        &expect![[r#"
+            > snapshots
+            > tick +30s
+              => snapshot 1 of attempt-1
+            > spawn attempt-1 | write isolated | paint shared on=ui
+              subtask-2 = Do write. for attempt-1, isolated, depth 1
+              subtask-3 = Do paint. for attempt-1, shared, depth 1
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-2 opened: task-3 #1 from base
+              => prepare checkout attempt-2, shared of attempt-1
+            > snapshot attempt-1 before
+              => snapshot 2 of attempt-1 after before
+            > snapshot attempt-1 after
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-3 opened: task-2 #1 from after
+              => prepare checkout attempt-3, isolated of attempt-1
+        "#]],
+    );
+}
+
+/// A child that cannot begin where its parent stands has failed, and its parent hears why.
+#[test]
+fn a_child_whose_beginning_could_not_be_kept_has_failed() {
+    check(
+        "
+            snapshots
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | write isolated
+            no-snapshot attempt-1 no room
+        ",
+        &expect![[r#"
+            > snapshots
+            > no-snapshot attempt-1 no room
+              task-2 pending -> failed (the checkout cannot be used: its parent's checkout could not be kept: no room)
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+              worker-1 is answered: all have ended
+        "#]],
+    );
+}
+
+/// S4-035, S4-088: a child that fails is tried again where that was asked for.
+#[test]
+fn a_child_is_retried_as_often_as_was_asked() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look attempts=2 timeout=10s
+            ~ start subtask-2
+            tick +10s
+            ~ stopped worker-2
+            tick +1s
+            ~ start subtask-2
+            tick +10s
+        ",
+        &expect![[r#"
+            > tick +10s
+              attempt-2 ended: timeout (timed out after 10 s)
+              worker-2 running -> killed (timed out after 10 s)
+              => stop worker-2
+              task-2 running -> pending (timed out after 10 s; again at 10096 ms)
+            > tick +1s
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-3 opened: task-2 #2 from base
+              => prepare checkout attempt-3, read_only of attempt-1
+            > tick +10s
+              attempt-3 ended: timeout (timed out after 10 s)
+              worker-3 running -> killed (timed out after 10 s)
+              => stop worker-3
+              task-2 running -> failed (timed out after 10 s)
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+              worker-1 is answered: all have ended
+        "#]],
+    );
+}
+
+/// A paused plan pauses what its workers have handed out; a parent that waits stays so.
+#[test]
+fn a_pause_reaches_the_children() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            pause plan-1
+            ~ turn worker-2 cancelled
+            tick +60s
+            resume plan-1
+        ",
+        &expect![[r#"
+            > pause plan-1
+              plan-1 active -> paused
+              worker-2 running -> paused (the plan is paused)
+              => interrupt worker-2
+            > tick +60s
+              nothing
+            > resume plan-1
+              plan-1 paused -> active
+              worker-2 paused -> running (a slot is free)
+              => prompt worker-2 (resumed)
+              worker-1 waiting_subtasks -> running (it has waited for long enough)
+              worker-1 is answered: its time is over; subtask-2 go on
+        "#]],
+    );
+}
+
+/// S4-124: what a child uses counts for its parent and for the plan, and stops both.
+#[test]
+fn what_a_child_uses_counts_for_everybody_above() {
+    check(
+        "
+            ~ plan demo tokens=1000 | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            uses worker-2 90
+            uses worker-2 120
+            turn worker-2 cancelled using 120
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-2 90
+              worker-2 has used 45 + 45 tokens, 0 cached, $0.00
+              little is left: task-1 has used 90 of 100 tokens
+            > uses worker-2 120
+              worker-2 has used 60 + 60 tokens, 0 cached, $0.00
+              worker-2 running -> waiting_permission (task-1 has used 120 of 100 tokens)
+              => interrupt worker-2
+              request-1: task-1 has used 120 of 100 tokens: as much once more?
+            > turn worker-2 cancelled using 120
+              nothing
+            > approve request-1
+              request-1 at_user -> approved
+              worker-2 waiting_permission -> running (a slot is free)
+              => prompt worker-2 (resumed)
+        "#]],
+    );
+}
+
+/// A person who grants no more ends all that would use it.
+#[test]
+fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
+    check(
+        "
+            ~ plan demo tokens=100 | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            ~ uses worker-2 120
+            deny request-1
+        ",
+        &expect![[r#"
+            > deny request-1
+              request-1 at_user -> denied
+              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              => stop worker-1
+              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              => stop worker-2
+              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-1 is answered: nobody waits for the answer
+              plan-1 active -> failed (0 of 1 tasks are completed)
+        "#]],
+    );
+}
+
+/// A worker that asks for permission in a call beside its wait gets the answer, and waits on.
+#[test]
+fn a_call_beside_the_wait_is_answered() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            permit worker-1 execute make
+            approve request-1
+            ~ start subtask-2
+            work subtask-2
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_subtasks -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+            > work subtask-2
+              task-2 verifying -> completed
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+              worker-1 is answered: all have ended
+        "#]],
+    );
+}
+
+/// The answer of a call whose turn is over is told with the next turn instead.
+#[test]
+fn a_wait_ends_with_its_turn() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            turn worker-1 end_turn
+            ~ start subtask-2
+            work subtask-2
+        ",
+        &expect![[r#"
+            > turn worker-1 end_turn
+              worker-1 is answered: nobody waits for the answer; subtask-2 go on
+            > work subtask-2
+              task-2 verifying -> completed
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+        "#]],
+    );
+}
+
+/// People cancel and retry sub-tasks by name, as long as somebody wants the result.
+#[test]
+fn people_steer_children_by_name() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look | write isolated
+            ~ start subtask-2
+            cancel subtask-2
+            ~ stopped worker-2
+            retry subtask-2
+            ~ start subtask-2
+            work subtask-2
+            ~ cancel task-1
+            retry subtask-3
+            show
+        ",
+        &expect![[r#"
+            > cancel subtask-2
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 running -> killed (cancelled by person)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by person)
+            > retry subtask-2
+              task-2 is granted one more attempt
+              task-2 cancelled -> pending (a person asked for a retry)
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-4 opened: task-2 #2 from base
+              => prepare checkout attempt-4, read_only of attempt-1
+            > work subtask-2
+              task-2 verifying -> completed
+            > retry subtask-3
+              rejected: subtask-3 cannot go on: whoever asked for it has ended
+            > show
+              plan-1 failed | task-1 cancelled, task-2 completed, task-3 cancelled
+        "#]],
+    );
+}
