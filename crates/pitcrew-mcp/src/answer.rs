@@ -11,6 +11,34 @@ pub struct ToolAnswer {
     pub structured: Map<String, Value>,
 }
 
+impl ToolAnswer {
+    /// What has no value is left out: not every client knows that something may be null.
+    pub fn new(text: impl Into<String>, structured: Map<String, Value>) -> Self {
+        let mut structured = Value::Object(structured);
+        leave_nulls_out(&mut structured);
+        let structured = match structured {
+            Value::Object(structured) => structured,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => unreachable!("an object stays one"),
+        };
+        Self { text: text.into(), structured }
+    }
+}
+
+fn leave_nulls_out(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|_, it| !it.is_null());
+            entries.values_mut().for_each(leave_nulls_out);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_nulls_out),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Why a call was not carried out, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]

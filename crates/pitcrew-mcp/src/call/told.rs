@@ -85,6 +85,6 @@ impl ToolAnswer {
         if let Value::Object(more) = more {
             structured.extend(more);
         }
-        Self { text: text.into(), structured }
+        Self::new(text, structured)
     }
 }

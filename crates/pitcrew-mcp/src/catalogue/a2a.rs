@@ -135,6 +135,7 @@ fn spawn_parallel_subtasks() -> ToolInfo {
 
 fn spawned() -> Value {
     accepted(json!({
+        "id": { "type": "string", "description": "The first of them, such as subtask-14." },
         "subtasks": { "type": "array", "items": { "type": "string" }, "description": "Their ids, in the order in which they were given." },
         "results": results()
     }))
@@ -146,8 +147,8 @@ fn results() -> Value {
             "subtask": { "type": "string" },
             "status": { "type": "string", "description": "success, partial, failed, timeout or cancelled; pending while it runs." },
             "output": { "type": "string" },
-            "output_file": { "type": ["string", "null"] },
-            "error": { "type": ["string", "null"] }
+            "output_file": { "type": "string" },
+            "error": { "type": "string" }
         }),
         &["subtask", "status", "output"],
     );

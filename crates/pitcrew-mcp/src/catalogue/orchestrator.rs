@@ -70,7 +70,7 @@ fn save_plan() -> ToolInfo {
         output: accepted(json!({
             "plan": { "type": "string", "description": "Its id, such as plan-3." },
             "tasks": { "type": "array", "items": { "type": "string" }, "description": "The ids of its tasks, none before those it depends on." },
-            "request": { "type": ["string", "null"], "description": "What a person has to approve." },
+            "request": { "type": "string", "description": "What a person has to approve." },
             "warnings": { "type": "array", "items": { "type": "string" } }
         })),
         example: r#"{"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#,
@@ -125,7 +125,6 @@ fn add_plan_task() -> ToolInfo {
 fn list_workers() -> ToolInfo {
     let row = |properties: Value| json!({ "type": "array", "items": { "type": "object", "properties": properties } });
     let word = || json!({ "type": "string" });
-    let maybe = || json!({ "type": ["string", "null"] });
     ToolInfo {
         name: LIST_WORKERS,
         title: "Show plans, tasks and workers",
@@ -143,8 +142,8 @@ fn list_workers() -> ToolInfo {
         output: object(
             json!({
                 "plans": row(json!({ "id": word(), "name": word(), "status": word() })),
-                "tasks": row(json!({ "id": word(), "key": word(), "plan": word(), "status": word(), "agent": word(), "waits_for": maybe(), "worker": maybe() })),
-                "workers": row(json!({ "id": word(), "task": word(), "status": word(), "activity": maybe() })),
+                "tasks": row(json!({ "id": word(), "key": word(), "plan": word(), "status": word(), "agent": word(), "waits_for": word(), "worker": word() })),
+                "workers": row(json!({ "id": word(), "task": word(), "status": word(), "activity": word() })),
                 "slots": object(json!({ "taken": { "type": "integer" }, "max": { "type": "integer" } }), &["taken", "max"])
             }),
             &["plans", "tasks", "workers", "slots"],

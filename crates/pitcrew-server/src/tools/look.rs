@@ -14,7 +14,7 @@ pub fn workers(doors: &Doors, plan: Option<PlanId>, all: bool) -> ToolAnswer {
         None => Scope::Current,
     };
     let board = doors.orchestrator.handle().views().board.view(now(), scope);
-    ToolAnswer { text: text(&board), structured: structured(&board) }
+    ToolAnswer::new(text(&board), structured(&board))
 }
 
 fn text(board: &BoardView) -> String {
@@ -76,5 +76,5 @@ pub async fn agents(doors: &Arc<Doors>) -> ToolAnswer {
     let rows = agents
         .iter()
         .map(|it| json!({ "name": it.name, "status": it.status, "description": it.description }));
-    ToolAnswer { text, structured: Map::from_iter([("agents".to_owned(), rows.collect())]) }
+    ToolAnswer::new(text, Map::from_iter([("agents".to_owned(), rows.collect())]))
 }

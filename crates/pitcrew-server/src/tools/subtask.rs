@@ -34,11 +34,12 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
             "Spawned {}. Go on working; call a2a_await_subtasks when you need the results.",
             names.join(", ")
         );
-        return Ok(ToolAnswer::accepted(text, json!({ "subtasks": names, "results": [] })));
+        let more = json!({ "id": names.first(), "subtasks": names, "results": [] });
+        return Ok(ToolAnswer::accepted(text, more));
     }
     wait_over(calling, attempt).await?;
     let results = handle.results(attempt, tasks).await?;
-    let more = json!({ "subtasks": names, "results": rows(&results) });
+    let more = json!({ "id": names.first(), "subtasks": names, "results": rows(&results) });
     Ok(ToolAnswer::accepted(text(&results), more))
 }
 
@@ -60,7 +61,7 @@ pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnsw
     let handle = calling.doors.orchestrator.handle();
     let results = handle.results(attempt, tasks.to_vec()).await?;
     let structured = Map::from_iter([("results".to_owned(), rows(&results))]);
-    Ok(ToolAnswer { text: text(&results), structured })
+    Ok(ToolAnswer::new(text(&results), structured))
 }
 
 pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Refused> {

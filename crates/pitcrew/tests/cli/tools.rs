@@ -1,7 +1,7 @@
 //! The tools, called by a person's own agent.
 
-use crate::support::{await_task, sandbox, text};
-use pitcrew_testkit::Sandbox;
+use crate::support::{await_task, sandbox, task_status, text};
+use pitcrew_testkit::{Sandbox, eventually};
 use serde_json::{Value, json};
 
 fn tool(sandbox: &Sandbox, name: &str, arguments: &Value, code: i32) -> String {
@@ -67,4 +67,63 @@ fn a_wrong_call_says_what_to_do() {
     assert!(agents.contains("command: ready"), "{agents}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(text(&board["plans"]), "", "nothing was handed in: {board}");
+}
+
+fn plan_of(script: &str) -> String {
+    format!(
+        "name = \"delegates\"\n\n[[task]]\nid = \"parent\"\nregion = \"core\"\nscript = '''\n{script}'''\n"
+    )
+}
+
+/// S1-032, S1-033, S1-034, S4-028, S4-029: a worker delegates, waits and reads, its own only.
+#[test]
+fn a_worker_delegates_and_gets_the_results_back() {
+    let sandbox = sandbox();
+    let script = r#"write core/base.txt <<END
+one
+END
+tool a2a_list_agents {}
+expect command: ready
+tool a2a_spawn_subtask {"agentType": "builtin", "prompt": "look", "script": "run test -e core/base.txt\ncomplete it says one", "blocking": true}
+expect success
+expect it says one
+tool a2a_spawn_parallel_subtasks {"subtasks": [{"agent": "builtin", "prompt": "write", "target_files": ["core"], "script": "write core/child.txt <<E\nfrom the child\nE\ncomplete wrote it"}, {"agent": "builtin", "prompt": "fails", "script": "fail cannot do it"}]}
+keep ids /subtasks
+tool a2a_await_subtasks {"taskIds": "${ids}", "timeout": "5m"}
+expect wrote it
+expect cannot do it
+refused a2a_pull_subtask_changes {"id": "subtask-1"}
+refused a2a_get_subtask_results {"ids": ["subtask-1"]}
+refused orchestrator_deploy_task {"task": "task-1"}
+refused a2a_spawn_subtask {"agent": "nobody", "prompt": "x"}
+expect there is no agent `nobody`
+complete delegated
+"#;
+    let plan = sandbox.plan(&plan_of(script));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert_eq!(task_status(&sandbox, "parent"), "completed");
+}
+
+/// S1-033: a call that waits finds its wait again when the orchestrator was killed meanwhile.
+#[test]
+fn a_held_call_outlives_the_orchestrator() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let child =
+        format!("run until [ -e {} ]; do sleep 0.05; done\\ncomplete through", gate.display());
+    let script = format!(
+        "tool a2a_spawn_subtask {{\"agent\": \"builtin\", \"prompt\": \"wait\", \"script\": \"{child}\", \"blocking\": true}}\nexpect through\nsave core/result.txt\ncomplete got it\n"
+    );
+    let plan = sandbox.plan(&plan_of(&script));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    eventually("the parent waits for its child", || {
+        let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+        let workers = board["workers"].as_array().cloned().unwrap_or_default();
+        workers.iter().any(|it| it["status"] == "waiting_subtasks").then_some(())
+    });
+    sandbox.kill_orchestrator();
+    sandbox.pitcrew(&["status"]).expect(0);
+    crate::support::open_gate(&sandbox);
+    await_task(&sandbox, "parent", "completed");
+    sandbox.pitcrew(&["diff", "parent"]).expect(0).says("through");
 }
