@@ -18,6 +18,7 @@ mod memory;
 mod agents;
 mod offline;
 mod skipped;
+mod peers;
 pub mod model;
 pub mod crew;
 
@@ -26,6 +27,7 @@ pub use corpus::{Corpus, Sample, cases};
 pub use finished::Finished;
 pub use memory::memory_peak;
 pub use offline::{can_be_offline, is_offline, offline, offline_command};
+pub use peers::peer;
 pub use process::Process;
 pub use python::{BOMBS, python};
 pub use running::Running;

@@ -60,6 +60,11 @@ impl Running {
         self.stderr.text()
     }
 
+    /// What standard output has so far.
+    pub fn results(&self) -> String {
+        self.stdout.text()
+    }
+
     pub fn interrupt(&self) {
         self.process.signal(Signal::INT);
     }

@@ -78,6 +78,13 @@ impl Sandbox {
         self.set("PATH", &format!("{path}:{}", folder.display()));
     }
 
+    /// Lets programs of this folder be found before all others.
+    pub fn prepend_to_path(&mut self, folder: &Path) {
+        let path = self.environment.iter().find(|it| it.0 == "PATH");
+        let path = path.map_or("", |it| it.1.as_str());
+        self.set("PATH", &format!("{}:{path}", folder.display()));
+    }
+
     /// Leaves the folder where it is, for a person to look at.
     pub fn keep(&mut self) {
         self.root.disable_cleanup(true);

@@ -3,7 +3,7 @@
 //! Packages come from wherever this machine's npm and pip take them. Nothing is written but the
 //! folder of the agents and the caches of those two.
 
-use super::list::{Agent, Source, Use, folder, listed};
+use super::list::{Agent, Shelf, Source, Use, folder, listed, peers};
 use crate::program::{Failure, command};
 use std::{env, fs, path::Path, process::Stdio};
 
@@ -15,10 +15,18 @@ pub fn install_for_tests() {
     if let Err(failure) = installed {
         println!("WARNING real agents are missing, and their tests will be skipped: {failure}");
     }
+    let installed = peers().and_then(|it| install_on(Shelf::Peers, &it.iter().collect::<Vec<_>>()));
+    if let Err(failure) = installed {
+        println!("WARNING peers are missing, and their tests will be skipped: {failure}");
+    }
 }
 
 pub fn install(agents: &[&Agent]) -> Result<(), Failure> {
-    let folder = folder()?;
+    install_on(Shelf::Agents, agents)
+}
+
+fn install_on(shelf: Shelf, agents: &[&Agent]) -> Result<(), Failure> {
+    let folder = folder(shelf)?;
     let mut failures = Vec::new();
     for agent in agents {
         let place = folder.join(format!("{}-{}", agent.name, agent.version));

@@ -4,8 +4,32 @@ use crate::program::{Failure, root};
 use std::{env, fs, path::PathBuf};
 
 pub const LIST: &str = "crates/pitcrew-testkit/agents.txt";
-/// Says where the agents are, for machines that keep caches elsewhere.
-const FOLDER: &str = "PITCREW_AGENTS";
+/// Programs of others that our own surfaces are tried with, in the same form.
+const PEERS: &str = "crates/pitcrew-testkit/peers.txt";
+
+/// What is installed, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    Agents,
+    Peers,
+}
+
+impl Shelf {
+    /// Says where they are, for machines that keep caches elsewhere.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Agents => "PITCREW_AGENTS",
+            Self::Peers => "PITCREW_PEERS",
+        }
+    }
+
+    fn below_cache(self) -> &'static str {
+        match self {
+            Self::Agents => "pitcrew/agents",
+            Self::Peers => "pitcrew/peers",
+        }
+    }
+}
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Agent {
@@ -46,16 +70,24 @@ impl Agent {
     }
 }
 
-pub fn folder() -> Result<PathBuf, Failure> {
+pub fn folder(shelf: Shelf) -> Result<PathBuf, Failure> {
     let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    set(FOLDER)
-        .or_else(|| Some(cache()?.join("pitcrew/agents")))
-        .ok_or_else(|| Failure(format!("neither {FOLDER} nor HOME is set")))
+    set(shelf.variable())
+        .or_else(|| Some(cache()?.join(shelf.below_cache())))
+        .ok_or_else(|| Failure(format!("neither {} nor HOME is set", shelf.variable())))
 }
 
 pub fn listed() -> Result<Vec<Agent>, Failure> {
-    let path = root().join(LIST);
+    read(LIST)
+}
+
+pub fn peers() -> Result<Vec<Agent>, Failure> {
+    read(PEERS)
+}
+
+fn read(list: &str) -> Result<Vec<Agent>, Failure> {
+    let path = root().join(list);
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure(format!("`{}` cannot be read: {error}", path.display())))?;
     parse(&text)
@@ -101,5 +133,7 @@ mod tests {
         assert!(has(|it| matches!(it, Source::PyPi { loosened: Some(_) })));
         let failure = parse("goose 1").expect_err("words are missing");
         assert!(failure.to_string().contains("no agent: goose 1"), "{failure}");
+        let peers = peers().expect("a list");
+        assert!(peers.iter().any(|it| it.name == "inspector" && it.purpose == Use::InTests));
     }
 }

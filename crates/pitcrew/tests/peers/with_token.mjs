@@ -1,0 +1,21 @@
+// Stands between a suite that cannot send a token and the server that wants one. Passes everything
+// else on as it is; what names our port names the server's instead.
+import http from "node:http";
+
+const [target, token] = process.argv.slice(2);
+const to = new URL(target);
+const relay = http.createServer((request, response) => {
+  const own = String(relay.address().port);
+  const headers = { ...request.headers, authorization: `Bearer ${token}` };
+  for (const name of ["host", "origin"]) {
+    if (headers[name]) headers[name] = headers[name].replace(`:${own}`, `:${to.port}`);
+  }
+  const options = { host: to.hostname, port: to.port, method: request.method, path: request.url, headers };
+  const passed = http.request(options, (answer) => {
+    response.writeHead(answer.statusCode, answer.headers);
+    answer.pipe(response);
+  });
+  passed.on("error", () => response.destroy());
+  request.pipe(passed);
+});
+relay.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${relay.address().port}${to.pathname}`));
