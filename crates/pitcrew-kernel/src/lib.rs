@@ -21,7 +21,7 @@ pub use evolve::evolve;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
-    Attempt, Budget, Comeback, Family, Mail, Mailbox, Plan, Posted, Process, Pull, Quota, Request,
-    SpawnLimits, State, Task, Wait, Worker,
+    Attempt, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted, Process, Pull, Quota,
+    Request, SpawnLimits, State, Task, Wait, Worker,
 };
 pub use step::{Step, step};

@@ -112,8 +112,7 @@ pub struct Task {
     pub dependents: Vec<TaskId>,
     pub status: TaskStatus,
     pub deployed: bool,
-    /// Only a person may deploy it.
-    pub held: bool,
+    pub deployer: Deployer,
     /// Dependencies that are not completed yet.
     pub waiting_count: usize,
     /// Dependencies that ended without being completed, or are blocked themselves.
@@ -131,6 +130,14 @@ pub struct Task {
     pub kept: KeptStates,
     /// What all of its attempts have used.
     pub budget: Budget,
+}
+
+/// Who may deploy a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deployer {
+    Anybody,
+    /// What it runs was in no plan that a person approved.
+    Person,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,9 +31,11 @@ pub enum Refused {
 
 impl From<Rejection> for Refused {
     fn from(rejection: Rejection) -> Self {
-        match rejection {
-            Rejection::ShuttingDown => Self::ShuttingDown(rejection.to_string()),
-            rejection => Self::Told(rejection.to_string()),
+        let words = rejection.to_string();
+        if rejection == Rejection::ShuttingDown {
+            Self::ShuttingDown(words)
+        } else {
+            Self::Told(words)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A task of a manually deployed plan may start.
 
-use crate::State;
+use crate::{State, state::Deployer};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{Actor, Event, PlanStatus, Rejection, TaskId, TaskStatus};
 
@@ -14,7 +14,7 @@ pub fn decide(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, R
     if it.deployed {
         return Err(Rejection::DeploysItself { task });
     }
-    if it.held && actor != Actor::Person {
+    if it.deployer == Deployer::Person && actor != Actor::Person {
         return Err(Rejection::NeedsPerson { task });
     }
     Ok(vec![Event::TaskDeployed { task, actor }])

@@ -2,7 +2,7 @@
 //! tries at once.
 
 use super::{reopen, spawn_safety};
-use crate::State;
+use crate::{State, state::Deployer};
 use alloc::{collections::BTreeSet, vec::Vec};
 use pitcrew_model::{Actor, Event, Freshness, PlanId, Reason, Rejection, TaskId, TaskStatus};
 
@@ -31,7 +31,7 @@ pub fn decide(
         if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
             return Err(Rejection::StillSaving { task: *task });
         }
-        if it.held && actor != Actor::Person {
+        if it.deployer == Deployer::Person && actor != Actor::Person {
             return Err(Rejection::NeedsPerson { task: *task });
         }
         spawn_safety::keeps_off(state, it, &ended)?;

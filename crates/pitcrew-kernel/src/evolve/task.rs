@@ -3,7 +3,7 @@
 use super::subtask;
 use crate::{
     State,
-    state::{Budget, Pull, Task},
+    state::{Budget, Deployer, Pull, Task},
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
@@ -49,7 +49,7 @@ pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Tas
         dependents: Vec::new(),
         status: TaskStatus::Pending,
         deployed: false,
-        held: false,
+        deployer: Deployer::Anybody,
         waiting_count: after.len(),
         blocking_count: 0,
         not_before: Timestamp(0),
@@ -149,20 +149,20 @@ fn tell_dependents(state: &mut State, task: TaskId, from: TaskStatus, to: TaskSt
 
 pub fn deployed(state: &mut State, task: TaskId) {
     let row = state.tasks.row(task);
-    (row.deployed, row.held) = (true, false);
+    (row.deployed, row.deployer) = (true, Deployer::Anybody);
     state.refresh_task(task);
 }
 
 pub fn held(state: &mut State, task: TaskId) {
     let row = state.tasks.row(task);
-    (row.deployed, row.held) = (false, true);
+    (row.deployed, row.deployer) = (false, Deployer::Person);
     state.refresh_task(task);
 }
 
 pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
     let row = state.tasks.row(task);
     row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
-    (row.deployed, row.held) = (true, false);
+    (row.deployed, row.deployer) = (true, Deployer::Anybody);
     if freshness == Freshness::Fresh {
         row.fresh = true;
     }

@@ -121,12 +121,8 @@ pub fn ids(arguments: &Arguments) -> Result<Vec<TaskId>, ToolCallError> {
     let keys = &["ids", "id", "taskids", "taskid", "subtasks", "subtaskids", "subtaskid", "tasks"];
     let Some(value) = arguments.find(keys) else { return Ok(Vec::new()) };
     let wrong = |it: &Value| arguments.wrong("ids", it, TASK_ID);
-    match value {
-        Value::Array(several) => {
-            several.iter().map(|it| task_id(it).ok_or_else(|| wrong(it))).collect()
-        }
-        one => Ok(vec![task_id(one).ok_or_else(|| wrong(one))?]),
-    }
+    let several = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    several.iter().map(|it| task_id(it).ok_or_else(|| wrong(it))).collect()
 }
 
 pub fn await_subtasks(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {

@@ -57,14 +57,12 @@ impl<'a> Arguments<'a> {
         let Some(value) = self.find(keys) else { return Ok(None) };
         match value.as_str().map(str::trim) {
             Some("") => Ok(None),
-            Some(_) if self.is_too_long(value) => Err(self.wrong(key, value, TOO_LONG)),
+            Some(text) if text.len() > limits::PROMPT_BYTES_MAX => {
+                Err(self.wrong(key, value, "shorter"))
+            }
             Some(text) => Ok(Some(text.to_owned())),
             None => Err(self.wrong(key, value, "a text")),
         }
-    }
-
-    fn is_too_long(&self, value: &Value) -> bool {
-        value.as_str().is_some_and(|it| it.len() > limits::PROMPT_BYTES_MAX)
     }
 
     pub fn flag(&self, key: &'static str, keys: &[&str]) -> Result<Option<bool>, ToolCallError> {
@@ -130,7 +128,6 @@ impl<'a> Arguments<'a> {
 
 pub const TASK_ID: &str =
     "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
-const TOO_LONG: &str = "shorter";
 const ITEMS_MAX: usize = 1_000;
 
 pub fn task_id(value: &Value) -> Option<TaskId> {

@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 /// An object with these properties. `required` names those that must be there.
 pub fn object(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required })
+    let entries =
+        [("type", json!("object")), ("properties", properties), ("required", json!(required))];
+    Map::from_iter(entries.map(|it| (it.0.to_owned(), it.1))).into()
 }
 
 /// A text that is not empty.
@@ -25,8 +27,13 @@ pub fn choice(values: &[&str], default: Option<&str>, description: &str) -> Valu
 }
 
 pub fn texts(description: &str, example: Value) -> Value {
-    let items = json!({ "type": "string", "minLength": 1 });
-    json!({ "type": "array", "items": items, "description": description, "examples": [example] })
+    let entries = [
+        ("type", json!("array")),
+        ("items", json!({ "type": "string", "minLength": 1 })),
+        ("description", json!(description)),
+        ("examples", Value::Array(vec![example])),
+    ];
+    Map::from_iter(entries.map(|it| (it.0.to_owned(), it.1))).into()
 }
 
 /// What every order answers with.

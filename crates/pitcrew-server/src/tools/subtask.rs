@@ -203,10 +203,9 @@ fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
     };
     let workspace = match asked.workspace {
         Some(WorkspaceAsked::ReadOnly) => Workspace::ReadOnly,
-        Some(WorkspaceAsked::Isolated) => Workspace::Isolated,
         Some(WorkspaceAsked::Shared) => Workspace::Shared,
         None if asked.target_files.is_empty() => Workspace::ReadOnly,
-        None => Workspace::Isolated,
+        Some(WorkspaceAsked::Isolated) | None => Workspace::Isolated,
     };
     SubtaskSpec {
         kind: SubtaskKind::Delegate,
