@@ -170,9 +170,10 @@ fn ids_are_read_as_they_come() {
 /// S1-022: a plan in JSON is the plan file that says the same.
 #[test]
 fn a_plan_in_json_becomes_a_plan_file() {
+    // In the order of the alphabet: whether JSON keeps another is not ours to say.
     let plan = json!({"name": "tidy", "setup": ["npm ci"], "tasks": [
-        {"id": "docs", "prompt": "Fix \"typos\"\nin docs.", "dependsOn": ["a"], "maxAttempts": 2},
-        {"id": "a", "agentType": "claude", "odd key": {"x": 1}}]});
+        {"dependsOn": ["a"], "id": "docs", "maxAttempts": 2, "prompt": "Fix \"typos\"\nin docs."},
+        {"agentType": "claude", "id": "a", "odd key": {"x": 1}}]});
     let Ok(ToolCall::SavePlan { text }) = ToolCall::parse("orchestrator_save_plan", &plan) else {
         panic!("a plan");
     };
