@@ -12,7 +12,7 @@ mod view;
 mod waits;
 
 pub use facts::{Activity, Attempt, BaseCheck, BaseCheckResult, Board, LandingView, Step, Worker};
-pub use shape::{BoardView, PlanView, RegionView, SessionView, TaskView};
+pub use shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView};
 pub use view::Scope;
 
 pub(crate) use facts::Plan;

@@ -14,7 +14,7 @@ pub mod names;
 
 pub use board::{
     Activity, Attempt, BaseCheck, BaseCheckResult, Board, BoardView, LandingView, PlanView,
-    RegionView, Scope, SessionView, Step, TaskView, Worker,
+    RegionView, Scope, SessionView, Step, SubtaskView, TaskView, Worker,
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{

@@ -47,6 +47,11 @@ pub struct TaskSummary {
     pub deletions: u64,
     /// What the worker said of it.
     pub said: Option<String>,
+    /// How many were handed out for it, and how many of these were not completed.
+    #[serde(default)]
+    pub subtasks_count: u64,
+    #[serde(default)]
+    pub subtasks_failed_count: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +85,7 @@ impl Summary {
         let shown = board.plan(plan)?;
         let views: Vec<&TaskView> = board.tasks_of(plan).collect();
         let tasks: Vec<TaskSummary> =
-            views.iter().map(|it| TaskSummary::of(it, board.at)).collect();
+            views.iter().map(|it| TaskSummary::of(it, &board.below(it.id), board.at)).collect();
         let not_completed = views.iter().filter(|it| it.status != TaskStatus::Completed);
         Some(Self {
             plan,
@@ -104,7 +109,7 @@ pub fn supervision(vendors: &BTreeMap<String, Usage>, total: Usage) -> Usage {
 }
 
 impl TaskSummary {
-    fn of(task: &TaskView, now: Timestamp) -> Self {
+    fn of(task: &TaskView, below: &[&TaskView], now: Timestamp) -> Self {
         let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(now).since(it.started_at));
         let newest = task.newest_attempt();
         Self {
@@ -117,8 +122,15 @@ impl TaskSummary {
             insertions: newest.map_or(0, |it| it.insertions),
             deletions: newest.map_or(0, |it| it.deletions),
             said: newest.and_then(|it| it.summary.clone()),
+            subtasks_count: below.len() as u64,
+            subtasks_failed_count: below.iter().filter(|it| is_lost(it.status)).count() as u64,
         }
     }
+}
+
+/// It has ended, and not well.
+fn is_lost(status: TaskStatus) -> bool {
+    status.has_ended() && status != TaskStatus::Completed
 }
 
 impl Totals {

@@ -17,7 +17,7 @@ pub async fn preview(_: Person, State(doors): State<Arc<Doors>>) -> Json<Garbage
     let board = handle.views().board.view(now(), Scope::All);
     let mut preview =
         GarbagePreview { removable: Vec::new(), kept: Vec::new(), droppable: Vec::new() };
-    for task in &board.tasks {
+    for task in board.units() {
         let of_task = |it: &&(AttemptId, u32)| task.attempts.iter().any(|its| its.id == it.0);
         preview.droppable.extend(droppable.iter().filter(of_task).map(|(attempt, count)| {
             DroppableSnapshots { attempt: *attempt, task: task.id, count: *count }

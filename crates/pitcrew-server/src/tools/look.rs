@@ -2,7 +2,7 @@
 
 use crate::serve::{Doors, now};
 use pitcrew_mcp::ToolAnswer;
-use pitcrew_model::PlanId;
+use pitcrew_model::{PlanId, SubtaskName};
 use pitcrew_views::{BoardView, Scope};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
@@ -25,11 +25,13 @@ fn text(board: &BoardView) -> String {
     for plan in &board.plans {
         let line = writeln!(text, "\n{} `{}`: {}", plan.id, plan.name, plan.status);
         line.expect("a string takes everything");
-        for task in board.tasks_of(plan.id) {
+        for task in board.tree_of(plan.id) {
             let reason = task.reason.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
             let worker = task.worker.map(|it| format!(", {it}")).unwrap_or_default();
-            let (id, key, agent) = (task.id, &task.key, &task.agent);
-            let line = writeln!(text, "- {id} `{key}` by {agent}{worker}: {}{reason}", task.status);
+            let depth = task.subtask.as_ref().map_or(0, |it| it.depth as usize);
+            let (indent, name, agent) = ("  ".repeat(depth), task.name(), &task.agent);
+            let status = task.status;
+            let line = writeln!(text, "{indent}- {name} by {agent}{worker}: {status}{reason}");
             line.expect("a string takes everything");
         }
     }
@@ -39,9 +41,13 @@ fn text(board: &BoardView) -> String {
 fn structured(board: &BoardView) -> Map<String, Value> {
     let plans =
         board.plans.iter().map(|it| json!({ "id": it.id, "name": it.name, "status": it.status }));
-    let tasks = board.tasks.iter().map(|it| {
+    let tasks = board.units().map(|it| {
         json!({
-            "id": it.id,
+            "id": it.subtask.as_ref().map_or_else(
+                || it.id.to_string(),
+                |_| SubtaskName(it.id).to_string(),
+            ),
+            "parent": it.subtask.as_ref().map(|it| it.parent_task),
             "key": it.key,
             "plan": it.plan,
             "status": it.status,

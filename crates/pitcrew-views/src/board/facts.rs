@@ -2,9 +2,10 @@
 
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, Caps, Claim, CommitId, EffectId, Failure, KeptStates, Landing,
-    LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason, RequestId, Seq,
-    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus, limits,
+    AttemptId, BudgetScope, Caps, Claim, CommitId, Delegation, EffectId, Failure, KeptStates,
+    Landing, LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason, RequestId,
+    Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,6 +81,11 @@ pub(crate) struct Task {
     pub retries_granted: u32,
     pub attempts: Vec<AttemptId>,
     pub kept: KeptStates,
+    pub created_at: Timestamp,
+    /// Present where a worker has handed it out.
+    pub delegation: Option<Delegation>,
+    /// What its workers have handed out.
+    pub subtasks: Vec<TaskId>,
 }
 
 /// Whom a request came from.
@@ -137,6 +143,9 @@ pub struct Attempt {
     /// Why its last snapshot could not be taken.
     #[serde(default)]
     pub unkept: Option<String>,
+    /// What the worker handed in besides its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<TaskOutput>,
 }
 
 /// The steps of an attempt, in their order.
@@ -251,6 +260,9 @@ impl Board {
     /// `task-3 core-types`, as people know it; the bare id where the board has not seen it.
     pub(crate) fn task_name(&self, task: TaskId) -> String {
         match self.tasks.get(&task) {
+            Some(it) if it.delegation.is_some() => {
+                format!("{} {}", SubtaskName(task), plain::line(&it.spec.key))
+            }
             Some(it) => format!("{task} {}", plain::line(&it.spec.key)),
             None => task.to_string(),
         }

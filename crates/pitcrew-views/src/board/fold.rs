@@ -5,9 +5,9 @@ use super::facts::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, EffectId, Entry, Event, Failure, KeptStates, LandingStatus, Message,
-    Outcome, Party, PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus,
-    TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, Delegation, EffectId, Entry, Event, Failure, KeptStates, LandingStatus,
+    Message, Outcome, Party, PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind,
+    RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
 impl Board {
@@ -26,8 +26,11 @@ impl Board {
                 self.limit(BudgetScope::Task(*task), spec.caps);
                 self.add_task(*task, Task::new(*plan, spec, depends_on, at));
             }
-            Event::SubtaskAdded { plan, task, spec, .. } => {
-                self.tasks.entry(*task).or_insert_with(|| Task::new(*plan, spec, &[], at));
+            Event::SubtaskAdded { plan, task, spec, delegation } => {
+                self.add_subtask(*task, delegation, Task::new(*plan, spec, &[], at));
+            }
+            Event::OutputHanded { attempt, output } => {
+                self.edit_attempt(*attempt, |it| it.output = Some(output.clone()));
             }
             Event::PlanMoved { plan, to, reason, .. } => self.move_plan(*plan, *to, reason, at),
             Event::BaseCheckAsked { plan } => {
@@ -110,7 +113,6 @@ impl Board {
             | Event::AwaitBegun { .. }
             | Event::AwaitEnded { .. }
             | Event::ResultsHanded { .. }
-            | Event::OutputHanded { .. }
             | Event::PullAsked { .. }
             | Event::SettingsApplied { .. } => {}
         }
@@ -160,6 +162,15 @@ impl Board {
         if let std::collections::btree_map::Entry::Vacant(place) = self.tasks.entry(id) {
             plan.tasks.push(id);
             place.insert(task);
+        }
+    }
+
+    fn add_subtask(&mut self, id: TaskId, delegation: &Delegation, task: Task) {
+        let parent = self.attempts.get(&delegation.parent).map(|it| it.task);
+        let Some(parent) = parent.and_then(|it| self.tasks.get_mut(&it)) else { return };
+        if !parent.subtasks.contains(&id) {
+            parent.subtasks.push(id);
+            self.tasks.insert(id, Task { delegation: Some(delegation.clone()), ..task });
         }
     }
 
@@ -235,6 +246,7 @@ impl Board {
             kept: None,
             kept_count: 0,
             unkept: None,
+            output: None,
         };
         self.attempts.insert(*attempt, opened);
     }
@@ -303,6 +315,9 @@ impl Task {
             retries_granted: 0,
             attempts: Vec::new(),
             kept: KeptStates::default(),
+            created_at: at,
+            delegation: None,
+            subtasks: Vec::new(),
         }
     }
 

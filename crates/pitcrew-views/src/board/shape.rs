@@ -3,9 +3,11 @@
 //! Clients of another version read it: a field may be added with a default, never renamed or reused.
 
 use super::facts::{Attempt, BaseCheck, LandingView, Worker};
+use crate::plain;
 use pitcrew_model::{
-    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, Spending, TaskId,
-    TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, Spending,
+    SubtaskKind, SubtaskName, SubtaskResult, TaskId, TaskStatus, Timestamp, Usage, WorkerId,
+    WorkerStatus, Workspace,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +23,9 @@ pub struct BoardView {
     pub slots_taken: u32,
     pub plans: Vec<PlanView>,
     pub tasks: Vec<TaskView>,
+    /// What workers have handed out, each after the one that handed it out.
+    #[serde(default)]
+    pub subtasks: Vec<TaskView>,
     pub workers: Vec<Worker>,
     /// Which worker owns which part of the repository now.
     pub regions: Vec<RegionView>,
@@ -86,6 +91,31 @@ pub struct TaskView {
     /// How much of each cap of the task is used.
     #[serde(default)]
     pub caps: Vec<Spending>,
+    /// What it has used, and everything that was handed out for it.
+    #[serde(default)]
+    pub usage_below: Usage,
+    /// Present where a worker has handed it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtask: Option<SubtaskView>,
+}
+
+/// What there is to say of a task because a worker has handed it out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubtaskView {
+    pub parent_task: TaskId,
+    pub parent_attempt: AttemptId,
+    pub parent_worker: WorkerId,
+    pub kind: SubtaskKind,
+    pub depth: u32,
+    pub workspace: Workspace,
+    pub target_files: Vec<RepoPath>,
+    /// Its parent asked to wait for it when it handed it out.
+    pub blocking: bool,
+    pub expected_output: String,
+    pub model: Option<String>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub result: Option<SubtaskResult>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,12 +141,34 @@ impl BoardView {
     }
 
     pub fn task(&self, task: TaskId) -> Option<&TaskView> {
-        self.tasks.iter().find(|it| it.id == task)
+        self.units().find(|it| it.id == task)
+    }
+
+    /// Tasks and sub-tasks.
+    pub fn units(&self) -> impl Iterator<Item = &TaskView> {
+        self.tasks.iter().chain(&self.subtasks)
+    }
+
+    /// What was handed out for a task and for that again, each after the one that handed it out.
+    pub fn below(&self, task: TaskId) -> Vec<&TaskView> {
+        let is_child =
+            |it: &&TaskView| it.subtask.as_ref().is_some_and(|it| it.parent_task == task);
+        let mut below = Vec::new();
+        for child in self.subtasks.iter().filter(is_child) {
+            below.push(child);
+            below.extend(self.below(child.id));
+        }
+        below
     }
 
     /// The tasks of a plan, none before those it depends on.
     pub fn tasks_of(&self, plan: PlanId) -> impl Iterator<Item = &TaskView> {
         self.tasks.iter().filter(move |it| it.plan == plan)
+    }
+
+    /// The tasks of a plan, each with what was handed out for it behind it.
+    pub fn tree_of(&self, plan: PlanId) -> impl Iterator<Item = &TaskView> {
+        self.tasks_of(plan).flat_map(|it| [it].into_iter().chain(self.below(it.id)))
     }
 
     pub fn worker(&self, worker: WorkerId) -> Option<&Worker> {
@@ -125,6 +177,15 @@ impl BoardView {
 }
 
 impl TaskView {
+    /// `task-3 core`, or `subtask-4 look at the tests`: as people know it.
+    pub fn name(&self) -> String {
+        let key = plain::line(&self.key);
+        match &self.subtask {
+            Some(_) => format!("{} {key}", SubtaskName(self.id)),
+            None => format!("{} {key}", self.id),
+        }
+    }
+
     pub fn newest_attempt(&self) -> Option<&Attempt> {
         self.attempts.last()
     }

@@ -61,7 +61,7 @@ impl Board {
 
     fn usage_in(&self, scope: BudgetScope) -> Usage {
         match scope {
-            BudgetScope::Task(task) => self.tasks.get(&task).map(|it| self.usage_of(it)),
+            BudgetScope::Task(task) => self.tasks.get(&task).map(|it| self.usage_below(it)),
             BudgetScope::Plan(plan) => self.plans.get(&plan).map(|it| self.usage_of_plan(it)),
         }
         .unwrap_or(Usage::NONE)
@@ -74,13 +74,19 @@ impl Board {
 
     fn usage_of_plan(&self, plan: &Plan) -> Usage {
         let tasks = plan.tasks.iter().filter_map(|it| self.tasks.get(it));
-        tasks.fold(Usage::NONE, |total, it| total.plus(self.usage_of(it)))
+        tasks.fold(Usage::NONE, |total, it| total.plus(self.usage_below(it)))
+    }
+
+    /// What a task has used, and everything that was handed out for it.
+    pub(super) fn usage_below(&self, task: &Task) -> Usage {
+        let parts = task.subtasks.iter().filter_map(|it| self.tasks.get(it));
+        parts.fold(self.usage_of(task), |total, it| total.plus(self.usage_below(it)))
     }
 
     /// By backend; those that have used nothing are left out.
     pub(super) fn usage_by_vendor(&self, plan: &Plan) -> BTreeMap<String, Usage> {
         let mut vendors: BTreeMap<String, Usage> = BTreeMap::new();
-        for task in plan.tasks.iter().filter_map(|it| self.tasks.get(it)) {
+        for task in self.units(&plan.tasks) {
             let usage = self.usage_of(task);
             let Some(backend) = task.spec.agent.backend.as_ref() else { continue };
             if usage != Usage::NONE {
@@ -89,6 +95,16 @@ impl Board {
             }
         }
         vendors
+    }
+
+    /// Tasks with everything that was handed out for them, parents before their parts.
+    pub(super) fn units<'a>(&'a self, tasks: &'a [TaskId]) -> Vec<&'a Task> {
+        let mut units = Vec::new();
+        for task in tasks.iter().filter_map(|it| self.tasks.get(it)) {
+            units.push(task);
+            units.extend(self.units(&task.subtasks));
+        }
+        units
     }
 
     /// How much of each cap is used.

@@ -1,12 +1,12 @@
 //! Joins facts into what is shown.
 
 use super::{
-    facts::{Board, Plan, Task, Worker},
-    shape::{BoardView, PlanView, RegionView, SessionView, TaskView},
+    facts::{Attempt, Board, Plan, Task, Worker},
+    shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView},
 };
 use pitcrew_model::{
-    BudgetScope, LandingStatus, PlanId, PlanStatus, Reason, TaskId, TaskStatus, Timestamp, Usage,
-    WorkerStatus,
+    BudgetScope, Delegation, LandingStatus, PlanId, PlanStatus, Reason, SubtaskResult, TaskId,
+    TaskStatus, Timestamp, Usage, WorkerStatus,
 };
 use std::collections::BTreeMap;
 
@@ -36,6 +36,7 @@ impl Board {
             slots_taken: moment.slots_taken,
             plans: Vec::new(),
             tasks: Vec::new(),
+            subtasks: Vec::new(),
             workers: Vec::new(),
             regions: self.regions(),
             sessions: self.sessions(),
@@ -43,13 +44,30 @@ impl Board {
         };
         for (id, plan) in self.plans.iter().filter(|(id, plan)| shown(**id, plan)) {
             view.plans.push(self.show_plan(*id, plan));
-            for task in plan.tasks.iter().filter_map(|it| self.show_task(*it, &moment)) {
-                let workers = task.attempts.iter().filter_map(|it| self.workers.get(&it.worker));
-                view.workers.extend(workers.map(|it| self.show_worker(it)));
+            for id in &plan.tasks {
+                let Some(task) = self.show_task(*id, &moment) else { continue };
+                view.workers.extend(self.show_workers(&task));
                 view.tasks.push(task);
+                self.show_subtasks(*id, &moment, &mut view);
             }
         }
         view
+    }
+
+    /// Each after the one that handed it out, and before the next one of the same parent.
+    fn show_subtasks(&self, parent: TaskId, moment: &Moment, view: &mut BoardView) {
+        let children = self.tasks.get(&parent).into_iter().flat_map(|it| &it.subtasks);
+        for id in children {
+            let Some(task) = self.show_task(*id, moment) else { continue };
+            view.workers.extend(self.show_workers(&task));
+            view.subtasks.push(task);
+            self.show_subtasks(*id, moment, view);
+        }
+    }
+
+    fn show_workers(&self, task: &TaskView) -> impl Iterator<Item = Worker> {
+        let workers = task.attempts.iter().filter_map(|it| self.workers.get(&it.worker));
+        workers.map(|it| self.show_worker(it)).collect::<Vec<_>>().into_iter()
     }
 
     pub fn plan_view(&self, plan: PlanId) -> Option<PlanView> {
@@ -65,7 +83,7 @@ impl Board {
         let mut usage = Usage::default();
         for task in plan.tasks.iter().filter_map(|it| self.tasks.get(it)) {
             *counts.entry(task.status).or_insert(0) += 1;
-            usage = usage.plus(self.usage_of(task));
+            usage = usage.plus(self.usage_below(task));
         }
         PlanView {
             id,
@@ -120,6 +138,39 @@ impl Board {
             worker: worker.filter(|it| !it.status.has_ended()).map(|it| it.id),
             usage: self.usage_of(task),
             caps: self.spendings(BudgetScope::Task(id)),
+            usage_below: self.usage_below(task),
+            subtask: task.delegation.as_ref().and_then(|it| self.show_delegation(id, task, it)),
+        })
+    }
+
+    fn show_delegation(
+        &self,
+        id: TaskId,
+        task: &Task,
+        delegation: &Delegation,
+    ) -> Option<SubtaskView> {
+        let parent = self.attempts.get(&delegation.parent)?;
+        let has_ended = task.status.has_ended();
+        let newest = self.newest_attempt(task);
+        let claim = newest.and_then(|it| Some((it.claim?, it.summary.clone()?)));
+        let result = |it: &Attempt| {
+            let (output, failure) = (it.output.as_ref(), it.failure.as_ref());
+            Some(SubtaskResult::new(id, it.outcome?, claim.as_ref(), output, failure))
+        };
+        Some(SubtaskView {
+            parent_task: parent.task,
+            parent_attempt: parent.id,
+            parent_worker: parent.worker,
+            kind: delegation.kind,
+            depth: delegation.depth,
+            workspace: delegation.workspace,
+            target_files: delegation.target_files.clone(),
+            blocking: delegation.blocking,
+            expected_output: delegation.expected_output.clone(),
+            model: task.spec.model.clone(),
+            created_at: task.created_at,
+            ended_at: has_ended.then_some(task.since),
+            result: newest.filter(|_| has_ended).and_then(result),
         })
     }
 

@@ -5,6 +5,7 @@ mod inbox;
 mod messages;
 mod timeline;
 mod audit;
+mod subtasks;
 mod summary;
 mod names;
 mod wire;

@@ -106,6 +106,7 @@ fn a_worker_has_a_name_in_an_editor() {
         waiting_input = idle
         waiting_permission = idle
         waiting_quota = idle
+        waiting_subtasks = idle
         paused = paused
         completed = completed
         failed = error

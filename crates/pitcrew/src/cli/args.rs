@@ -496,7 +496,7 @@ pub struct AuditArgs {
     /// From then on: `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49` (UTC)
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// By whom: `person`, `orchestrator` or a worker such as `worker-3`
+    /// By whom: `person`, `orchestrator`, `client` or a worker such as `worker-3`
     #[arg(long)]
     pub actor: Option<String>,
     /// Only what has this in its name, such as `request` or `task_moved`

@@ -54,9 +54,10 @@ fn actor(text: &str) -> Result<Actor, Report> {
     match text {
         "person" => Ok(Actor::Person),
         "orchestrator" => Ok(Actor::Orchestrator),
+        "client" => Ok(Actor::Client),
         text => text.parse::<WorkerId>().map(Actor::Worker).map_err(|_| {
             Report::new(Exit::Usage, format!("`{text}` is nobody who does something"))
-                .help("write `person`, `orchestrator` or a worker such as `worker-3`")
+                .help("write `person`, `orchestrator`, `client` or a worker such as `worker-3`")
         }),
     }
 }

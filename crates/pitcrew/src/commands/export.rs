@@ -44,6 +44,7 @@ pub async fn run(args: ExportArgs, output: Output) -> Done {
                 "at": at,
                 "plan": plan_view,
                 "tasks": view.tasks,
+                "subtasks": view.subtasks,
                 "workers": view.workers,
                 "requests": { "open": open, "closed": closed },
                 "timeline": timeline,

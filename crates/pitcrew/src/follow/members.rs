@@ -28,7 +28,7 @@ enum Subject {
 impl Members {
     pub fn of(board: &BoardView, plans: &[PlanId]) -> Self {
         let plans: BTreeSet<PlanId> = plans.iter().copied().collect();
-        let tasks: Vec<_> = board.tasks.iter().filter(|it| plans.contains(&it.plan)).collect();
+        let tasks: Vec<_> = board.units().filter(|it| plans.contains(&it.plan)).collect();
         let attempts = || tasks.iter().flat_map(|it| &it.attempts);
         Self {
             tasks: tasks.iter().map(|it| it.id).collect(),
@@ -62,7 +62,7 @@ impl Members {
     }
 
     fn grow(&mut self, event: &Event) {
-        if let Event::TaskAdded { task, .. } = event {
+        if let Event::TaskAdded { task, .. } | Event::SubtaskAdded { task, .. } = event {
             self.tasks.insert(*task);
         } else if let Event::AttemptOpened { attempt, worker, .. } = event {
             self.attempts.insert(*attempt);

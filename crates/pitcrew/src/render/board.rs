@@ -26,7 +26,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
             Align::Right,
             Align::Left,
         ]);
-        for task in board.tasks_of(plan.id) {
+        for task in board.tree_of(plan.id) {
             table.row(task_row(board, task, style));
         }
         lines.extend(table.lines("  "));
@@ -131,12 +131,26 @@ fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     let took = if task.attempts.is_empty() { String::new() } else { duration(took) };
     [
         status(task.status, style),
-        format!("{} {}", task.id, plain::line(&task.key)),
-        style.dim(&region(&task.region)),
+        tree_name(task),
+        style.dim(&place(task)),
         attempts,
         took,
         note(board, task),
     ]
+}
+
+/// The name, as far to the right as it is deep.
+pub fn tree_name(task: &TaskView) -> String {
+    let depth = task.subtask.as_ref().map_or(0, |it| it.depth as usize);
+    format!("{}{}", "  ".repeat(depth), task.name())
+}
+
+/// Where it works: a region, or who does it in which workspace.
+pub fn place(task: &TaskView) -> String {
+    match &task.subtask {
+        Some(it) => format!("{}, {}", plain::line(&task.agent), it.workspace),
+        None => region(&task.region),
+    }
 }
 
 /// What it waits for, why it failed, or what its worker did last.

@@ -21,7 +21,7 @@ pub fn export(exported: &Exported<'_>) -> String {
     let mut text = String::new();
     head(&mut text, exported);
     text.push_str("\n## Tasks\n");
-    for task in exported.board.tasks_of(exported.plan.id) {
+    for task in exported.board.tree_of(exported.plan.id) {
         tell_task(&mut text, task);
     }
     text.push_str("\n## Requests\n\n");
@@ -59,10 +59,17 @@ fn head(text: &mut String, exported: &Exported<'_>) {
 }
 
 fn tell_task(text: &mut String, task: &TaskView) {
-    say(text, &format!("\n### {} {}\n", task.id, plain::line(&task.key)));
+    let depth = task.subtask.as_ref().map_or(0, |it| it.depth as usize);
+    say(text, &format!("\n###{} {}\n", "#".repeat(depth), task.name()));
     let reason = because(task.reason.as_deref().unwrap_or_default());
     say(text, &format!("- status: {} since {}{reason}", task.status, time(task.since)));
     say(text, &format!("- agent: {}", plain::line(&task.agent)));
+    if let Some(it) = &task.subtask {
+        say(text, &format!("- {} of {}, {}", it.kind, it.parent_task, it.workspace));
+        if !it.expected_output.is_empty() {
+            say(text, &format!("- expected: {}", plain::line(&it.expected_output)));
+        }
+    }
     let region: Vec<String> = task.region.iter().map(ToString::to_string).collect();
     if !region.is_empty() {
         say(text, &format!("- region: {}", region.join(", ")));

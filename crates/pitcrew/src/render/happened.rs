@@ -54,7 +54,7 @@ pub fn happened(
     }
     if let Event::WorkerMoved { worker, to: WorkerStatus::WaitingQuota, reason, .. } = event {
         let task = board.task(board.worker(*worker)?.task)?;
-        let what = name(task.id, &task.key);
+        let what = task.name();
         let reason = task.reason.as_deref().unwrap_or(reason);
         return Some(said(style, "Waiting", Paint::Yellow, &what, &plain::line(reason)));
     }
@@ -71,7 +71,7 @@ fn task_moved(
     style: Style,
     drawn: bool,
 ) -> Option<String> {
-    let what = name(task.id, &task.key);
+    let what = task.name();
     let words = plain::line(&reason.to_string());
     match to {
         TaskStatus::Starting if !drawn => {

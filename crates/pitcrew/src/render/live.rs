@@ -2,8 +2,9 @@
 
 use super::{
     Style,
+    board::{place, tree_name},
     table::{Align, Table},
-    words::{duration, region},
+    words::duration,
 };
 use pitcrew_model::{PlanId, TaskStatus, Timestamp};
 use pitcrew_views::{BoardView, OpenRequest, PlanView, TaskView, plain};
@@ -24,7 +25,7 @@ pub fn live(
         lines.push(head(plan, now, style));
         let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
         let at_work: Vec<&TaskView> =
-            board.tasks_of(plan.id).filter(|it| it.status.in_attempt()).collect();
+            board.tree_of(plan.id).filter(|it| it.status.in_attempt()).collect();
         for task in at_work.iter().take(WORKERS_SHOWN_MAX) {
             table.row(worker(board, task, now, style));
         }
@@ -69,12 +70,12 @@ fn head(plan: &PlanView, now: Timestamp, style: Style) -> String {
 
 fn worker(board: &BoardView, task: &TaskView, now: Timestamp, style: Style) -> [String; 4] {
     let since = task.newest_attempt().map_or(task.since, |it| it.started_at);
-    let mut name = format!("{} {}", task.id, plain::line(&task.key));
+    let mut name = tree_name(task);
     if task.attempts.len() > 1 {
         name = format!("{name} (attempt {})", task.attempts.len());
     }
     let did = task.worker.and_then(|it| board.worker(it)?.activity.as_ref());
     let did = did.filter(|_| task.status == TaskStatus::Running).map(|it| it.note.as_str());
     let what = task.reason.as_deref().or(did).map_or_else(|| task.status.to_string(), plain::line);
-    [name, style.dim(&region(&task.region)), duration(now.since(since)), what]
+    [name, style.dim(&place(task)), duration(now.since(since)), what]
 }

@@ -8,7 +8,7 @@ use super::{
     words::{duration, plural},
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
-use pitcrew_views::{NotCompleted, Summary, plain};
+use pitcrew_views::{NotCompleted, Summary, TaskSummary, plain};
 use std::path::PathBuf;
 
 /// Where the things of a plan are.
@@ -54,7 +54,7 @@ fn tasks(summary: &Summary, style: Style) -> Vec<String> {
     for task in &summary.tasks {
         table.row([
             status(task.status, style),
-            format!("{} {}", task.task, plain::line(&task.key)),
+            format!("{} {}{}", task.task, plain::line(&task.key), subtasks(task)),
             plural(task.attempts_count, "attempt"),
             duration(task.took_ms),
             plural(task.files_count, "file"),
@@ -62,6 +62,16 @@ fn tasks(summary: &Summary, style: Style) -> Vec<String> {
         ]);
     }
     table.lines("  ")
+}
+
+/// `(3 sub-tasks, 1 not completed)`
+fn subtasks(task: &TaskSummary) -> String {
+    let count = plural(task.subtasks_count, "sub-task");
+    match (task.subtasks_count, task.subtasks_failed_count) {
+        (0, _) => String::new(),
+        (_, 0) => format!(" ({count})"),
+        (_, failed) => format!(" ({count}, {failed} not completed)"),
+    }
 }
 
 fn totals(summary: &Summary) -> String {

@@ -173,7 +173,7 @@ async fn all(client: &Client) -> Result<BoardView, Report> {
 
 /// The entry before the first attempt that may still have a process.
 fn first_live(board: &BoardView) -> Seq {
-    let attempts = board.tasks.iter().flat_map(|it| &it.attempts);
+    let attempts = board.units().flat_map(|it| &it.attempts);
     let live = attempts.filter(|it| it.ended_at.is_none() || it.removed_at.is_none());
     let first = live.map(|it| it.opened.0).min();
     Seq(first.unwrap_or(board.seq.0).saturating_sub(1))
@@ -193,5 +193,5 @@ fn working(board: &BoardView) -> impl Iterator<Item = TaskId> {
         | TaskStatus::Failed
         | TaskStatus::Cancelled => false,
     };
-    board.tasks.iter().filter(move |it| is_working(it.status)).map(|it| it.id)
+    board.units().filter(move |it| is_working(it.status)).map(|it| it.id)
 }

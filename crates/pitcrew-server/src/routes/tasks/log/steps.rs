@@ -51,6 +51,12 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         }
         Event::AgentExited { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
+        Event::SubtaskAdded { delegation, .. } => {
+            worded(Whose::Attempt(delegation.parent), Place::After)
+        }
+        Event::AwaitBegun { worker, .. } | Event::ResultsHanded { worker, .. } => {
+            worded(Whose::Worker(*worker), Place::After)
+        }
         Event::EffectEnded { result, .. } => of_result(board, entry, result, look),
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
@@ -91,10 +97,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::RestoreAsked { .. }
         | Event::DropAsked { .. }
         | Event::TidyAsked
-        | Event::SubtaskAdded { .. }
-        | Event::AwaitBegun { .. }
         | Event::AwaitEnded { .. }
-        | Event::ResultsHanded { .. }
         | Event::OutputHanded { .. }
         | Event::PullAsked { .. }
         | Event::MessageQueued(_)
@@ -116,6 +119,9 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
             lines
         }
         EffectResult::AgentReady { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
+        EffectResult::WorkPulled { attempt, .. } | EffectResult::WorkNotPulled { attempt, .. } => {
+            worded(Whose::Attempt(*attempt), Place::After)
+        }
         EffectResult::Verified { attempt, checks, .. } if !checks.is_empty() => {
             let passed = |it: &CheckResult| {
                 let fact = command(&it.command, it.code, Some(it.took_ms));
@@ -150,8 +156,6 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::NotRestored { .. }
         | EffectResult::SnapshotsDropped { .. }
         | EffectResult::SnapshotsNotDropped { .. }
-        | EffectResult::WorkPulled { .. }
-        | EffectResult::WorkNotPulled { .. }
         | EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. } => Vec::new(),
     }
