@@ -11,7 +11,8 @@ use crate::{
 };
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{
-    Command, EffectResult, Event, PlanId, PlanStatus, Seq, TaskId, TaskStatus, WorkerId,
+    Command, EffectResult, Event, PlanId, PlanStatus, Seq, SubtaskName, TaskId, TaskStatus,
+    WorkerId,
 };
 use pitcrew_views::{BoardView, words::counted};
 use serde_json::json;
@@ -68,7 +69,10 @@ struct Stopping<'a> {
 impl Stopping<'_> {
     async fn task(&self, task: TaskId) -> Result<String, Report> {
         self.client.command(&Command::CancelTask { task }).await?;
-        Ok(format!("{task} is cancelled"))
+        let board = all(self.client).await?;
+        let is_subtask = board.task(task).is_some_and(|it| it.subtask.is_some());
+        let name = if is_subtask { SubtaskName(task).to_string() } else { task.to_string() };
+        Ok(format!("{name} is cancelled"))
     }
 
     async fn plan(&self, plan: PlanId) -> Result<String, Report> {
@@ -134,7 +138,10 @@ impl Stopping<'_> {
         }
         let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
         let ended = journal::follow(self.client, self.since, |entry| {
-            if let Event::StopAsked { worker } = &entry.event {
+            // Who ends later does so on its own account.
+            if let Event::StopAsked { worker } = &entry.event
+                && entry.seq <= now
+            {
                 told.insert(*worker);
             } else if let Some(worker) = gone(&entry.event)
                 && told.remove(&worker)
