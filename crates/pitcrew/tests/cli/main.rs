@@ -13,6 +13,7 @@ mod decide;
 mod steer;
 mod emergency;
 mod journal;
+mod subtasks;
 mod finish;
 mod recover;
 mod restore;

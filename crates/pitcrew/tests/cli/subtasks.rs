@@ -1,0 +1,253 @@
+//! Agents that hand out parts of their work, with the real binary from end to end.
+
+use crate::support::*;
+use pitcrew_testkit::{Finished, Sandbox, eventually};
+use serde_json::Value;
+use std::fs;
+
+/// The architect of a feature asks three others and goes on with what they say.
+const OAUTH: &str = r#"
+name = "oauth"
+
+[[task]]
+id = "architect"
+region = "plans"
+max_attempts = 1
+script = '''
+read core/lib.rs
+tool a2a_spawn_parallel_subtasks <<END
+{"blocking": true, "subtasks": [
+  {"agent": "builtin", "prompt": "Design the backend.", "expected_output": "a design",
+   "script": "read core/lib.rs\ncomplete backend: sessions with tokens"},
+  {"agent": "builtin", "prompt": "Sketch the frontend.", "workspace": "isolated", "target_files": ["plans/frontend.md"],
+   "script": "write plans/frontend.md <<E\na login form\nE\ncomplete frontend: one form"},
+  {"agent": "builtin", "prompt": "Design the database.",
+   "script": "fail nobody knows which database"}
+]}
+END
+keep backend /results/0/output
+keep frontend /results/1/subtask
+expect "status": "success"
+expect "status": "failed"
+expect nobody knows which database
+tool a2a_pull_subtask_changes {"id": "${frontend}"}
+expect plans/frontend.md
+refused a2a_pull_subtask_changes {"id": "subtask-9"}
+write plans/ArchitecturePlan.md <<END
+# Plan
+${backend}
+END
+tool a2a_notify_orchestrator {"kind": "status", "message": "the architecture is planned"}
+complete planned with two of three answers
+'''
+
+[[task]]
+id = "next-phase"
+region = "core"
+depends_on = ["architect"]
+command = "cat plans/ArchitecturePlan.md plans/frontend.md > core/read.txt"
+"#;
+
+/// S4-159, S4-040, S4-092, S1-007: three sub-tasks at once, one makes a file that nobody is asked
+/// about, one fails; their parent hears of all three and goes on.
+#[test]
+fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
+    let sandbox = sandbox();
+    sandbox.write("core/lib.rs", "pub fn core() {}\n");
+    sandbox.commit("a library");
+    let plan = sandbox.plan(OAUTH);
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    ran.says("2 of 2 completed").says("architect (3 sub-tasks, 1 not completed)");
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    let subtasks = board["subtasks"].as_array().expect("sub-tasks");
+    let told = |it: &Value| (text(&it["status"]), text(&it["subtask"]["result"]["status"]));
+    let told: Vec<_> = subtasks.iter().map(told).collect();
+    let both = |it: &str, result: &str| (it.to_owned(), result.to_owned());
+    assert_eq!(
+        told,
+        [both("completed", "success"), both("completed", "success"), both("failed", "failed")]
+    );
+    let status = sandbox.pitcrew(&["status"]).expect(0);
+    status.says("  subtask-3 Design the backend.").says("builtin, read_only");
+    sandbox.pitcrew(&["logs", "subtask-3"]).expect(0).says("backend: sessions with tokens");
+    sandbox.pitcrew(&["logs", "architect"]).expect(0).says("waits for subtask-3");
+    sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
+    let audit = sandbox.pitcrew(&["audit", "--kind", "subtask"]).expect(0);
+    assert_eq!(audit.stdout.lines().count(), 3, "{audit}");
+    let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
+    let asked = inbox["closed"].as_array().expect("requests").iter();
+    assert_eq!(asked.filter(|it| it["task"] != Value::Null).count(), 0, "{inbox}");
+    sandbox.pitcrew(&["land", "oauth", "--yes"]).expect(0);
+    assert_eq!(
+        sandbox.read("plans/ArchitecturePlan.md"),
+        "# Plan\nbackend: sessions with tokens\n"
+    );
+    assert!(sandbox.read("core/read.txt").ends_with("a login form\n"));
+    let checkouts = sandbox.root().join(".worktrees/repo");
+    eventually("no checkout is left, of nobody", || {
+        let left = fs::read_dir(&checkouts).into_iter().flatten().flatten();
+        (left.count() == 0).then_some(())
+    });
+}
+
+/// A parent that waits gives up its slot: as many parents as there are slots starve nobody.
+#[test]
+fn five_parents_that_wait_do_not_starve_their_children() {
+    let sandbox = sandbox();
+    let mut plan = String::from("name = \"waiting\"\nmax_attempts = 1\n");
+    for number in 1..=5 {
+        plan += &format!(
+            r#"
+[[task]]
+id = "parent-{number}"
+region = "part{number}"
+script = '''
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "part {number}", "blocking": true, "script": "complete said {number}"}}
+expect said {number}
+complete heard it
+'''
+"#
+        );
+    }
+    let plan = sandbox.plan(&plan);
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes", "--max-agents", "5"]).expect(0);
+    ran.says("5 of 5 completed");
+}
+
+/// S4-125: what a sub-task has begun ends with it; the parent hears of it.
+#[test]
+fn a_sub_task_is_stopped_and_its_parent_goes_on() {
+    let sandbox = sandbox();
+    let pid = sandbox.root().join("pid");
+    let plan = sandbox.plan(&waiting(&format!(
+        r"run setsid sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; sleep 600",
+        pid.display()
+    )));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let child = eventually("the sub-task works", || fs::read_to_string(&pid).ok());
+    assert_eq!(status_of(&sandbox, "subtask-2"), "running");
+    let stopped = sandbox.pitcrew(&["stop", "subtask", "subtask-2"]).expect(0);
+    stopped.says("subtask-2 is cancelled; 1 agent ended, no process is left");
+    assert!(!std::path::Path::new("/proc").join(child.trim()).exists());
+    running.wait().expect(0);
+    assert_eq!(
+        sandbox.pitcrew(&["status", "--json"]).expect(0).json()["tasks"][0]["status"],
+        "completed"
+    );
+}
+
+/// S2-070: the one who waits and the one who is waited for outlive the orchestrator, and the answer
+/// comes once.
+#[test]
+fn a_parent_that_waits_outlives_the_orchestrator() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let work = format!("run until [ -e '{}' ]; do sleep 0.05; done", gate.display());
+    let plan = sandbox.plan(&waiting(&work));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    eventually("the sub-task works", || {
+        (status_of(&sandbox, "subtask-2") == "running").then_some(())
+    });
+    eventually("its parent waits", || {
+        let status = sandbox.pitcrew(&["status"]).expect(0);
+        status.stdout.contains("waits for its sub-tasks").then_some(())
+    });
+    sandbox.kill_orchestrator();
+    fs::write(&gate, "").expect("a file");
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    for it in [&board["tasks"][0], &board["subtasks"][0]] {
+        assert_eq!(it["attempts"].as_array().map(Vec::len), Some(1), "{it}");
+    }
+    let handed = sandbox.pitcrew(&["audit", "--kind", "results_handed"]).expect(0);
+    assert_eq!(handed.stdout.lines().count(), 1, "{handed}");
+}
+
+/// Invariant: the limits hold however many ask at once, and everybody who is refused is told why.
+#[test]
+fn limits_hold_for_many_who_ask_at_once() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        r#"
+name = "greedy"
+
+[[task]]
+id = "greedy"
+region = "core"
+max_attempts = 1
+script = '''
+run <<END
+for n in $(seq 30); do
+  pitcrew tool a2a_spawn_subtask --json '{"agent": "builtin", "prompt": "part '$n'", "script": "complete ok", "blocking": false}' > core/$n.yes 2> core/$n.no &
+done
+wait
+cat core/*.yes > core/taken.txt
+cat core/*.no > core/refused.txt
+rm core/*.yes core/*.no
+test $(grep -c Spawned core/taken.txt) = 10
+END
+refused a2a_spawn_subtask {"agent": "builtin", "prompt": "one more", "script": "complete ok"}
+tool a2a_await_subtasks {"ids": []}
+complete took what was given
+'''
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    assert_eq!(board["subtasks"].as_array().map(Vec::len), Some(10));
+    sandbox.pitcrew(&["land", "greedy", "--yes"]).expect(0);
+    let refused = sandbox.read("core/refused.txt");
+    assert_eq!(refused.matches("sub-tasks").count().min(20), 20, "{refused}");
+}
+
+/// A worker is 0, what it hands out is 1, and what that hands out is 2.
+#[test]
+fn nobody_hands_out_below_the_second_level() {
+    let sandbox = sandbox();
+    let inner = r#"refused a2a_spawn_subtask {\\\"agent\\\": \\\"builtin\\\", \\\"prompt\\\": \\\"third\\\", \\\"script\\\": \\\"complete no\\\"}\\ncomplete third was refused"#;
+    let outer = format!(
+        r#"tool a2a_spawn_subtask {{\"agent\": \"builtin\", \"prompt\": \"second\", \"blocking\": true, \"script\": \"{inner}\"}}\nexpect third was refused\ncomplete second heard it"#
+    );
+    let plan = sandbox.plan(&format!(
+        "name = \"deep\"\n\n[[task]]\nid = \"top\"\nregion = \"core\"\nmax_attempts = 1\nscript = '''\ntool a2a_spawn_subtask {{\"agent\": \"builtin\", \"prompt\": \"first\", \"blocking\": true, \"script\": \"{outer}\"}}\nexpect second heard it\ncomplete top heard it\n'''\n"
+    ));
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
+    let status = sandbox.pitcrew(&["status"]).expect(0);
+    status.says("    subtask-3 second");
+}
+
+/// A parent whose only sub-task does `work`.
+fn waiting(work: &str) -> String {
+    let child = Value::from(format!("{work}\ncomplete the part is done"));
+    format!(
+        r#"
+name = "family"
+max_attempts = 1
+
+[[task]]
+id = "parent"
+region = "core"
+script = '''
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "a part", "blocking": true, "script": {child}}}
+save core/answer.txt
+complete heard of it
+'''
+"#
+    )
+}
+
+fn status_of(sandbox: &Sandbox, subtask: &str) -> String {
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    let id = subtask.replace("subtask", "task");
+    let subtasks = board["subtasks"].as_array().expect("sub-tasks");
+    subtasks
+        .iter()
+        .find(|it| it["id"] == id.as_str())
+        .map(|it| text(&it["status"]))
+        .unwrap_or_default()
+}
+
+fn told(sandbox: &Sandbox) -> Finished {
+    sandbox.pitcrew(&["audit"])
+}
