@@ -205,6 +205,7 @@ fn create_plan(tasks_count: usize) -> Command {
         attempts_max: 1,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
         caps: Caps::NONE,
+        model: None,
     };
     let head = PlanHead {
         name: "queue".into(),
