@@ -29,6 +29,8 @@ const PATHS_MAX: usize = 200;
 const PATH_BYTES_MAX: usize = 1_024;
 const TITLE_BYTES_MAX: usize = 300;
 const COMMAND_BYTES_MAX: usize = 8 * 1_024;
+/// Stands where a text was cut.
+const CUT_MARK: &str = "…";
 /// Stands among the paths outside, so that what nobody looked at is never taken for harmless.
 const MORE_PATHS: &str = "more paths than can be shown";
 
@@ -73,28 +75,38 @@ impl ToolCalls {
 /// The kind is the agent's word only: a command is told whatever the call says that it is.
 pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
     let named = named(call);
+    let kind = kind(call, &named);
     let (mut paths, mut outside) = (BTreeSet::new(), BTreeSet::new());
+    let mut is_new = false;
     for path in &named.paths {
         // What is too long to be shown whole is not vouched for either.
         let is_short = path.as_os_str().len() <= PATH_BYTES_MAX;
         match is_short.then(|| inside(root, path)).flatten() {
-            Some(relative) => paths.insert(shown(&relative.to_string_lossy(), PATH_BYTES_MAX)),
+            Some(relative) => {
+                is_new |= !root.join(&relative).exists();
+                paths.insert(shown(&relative.to_string_lossy(), PATH_BYTES_MAX))
+            }
             None => outside.insert(shown(&path.to_string_lossy(), PATH_BYTES_MAX)),
         };
     }
     let is_partial = named.is_partial || outside.len() > PATHS_MAX;
     let more_inside = paths.len().saturating_sub(PATHS_MAX);
+    let is_cut = named.is_command_cut || is_partial || more_inside > 0;
     let mut paths: Vec<String> = paths.into_iter().take(PATHS_MAX).collect();
     paths.extend((more_inside > 0).then(|| format!("and {more_inside} more")));
     let mut outside: Vec<String> = outside.into_iter().take(PATHS_MAX).collect();
     outside.extend(is_partial.then(|| MORE_PATHS.to_owned()));
     let command = named.commands.join("\n");
+    let command = (!command.is_empty()).then(|| shown(&command, COMMAND_BYTES_MAX));
+    let is_short = |it: &String| it.ends_with(CUT_MARK);
+    let partial = is_cut || paths.iter().chain(&outside).chain(&command).any(is_short);
     ToolUse {
         title: plain::one_line(&call.title, TITLE_BYTES_MAX),
-        kind: kind(call, &named).into(),
+        kind: if is_new && kind == "edit" { "create" } else { kind }.into(),
         paths,
         outside,
-        command: (!command.is_empty()).then(|| shown(&command, COMMAND_BYTES_MAX)),
+        command,
+        partial,
     }
 }
 
@@ -120,8 +132,7 @@ fn shown(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max && spelled.len() <= bytes_max {
         return spelled;
     }
-    let mark = "…";
-    format!("{}{mark}", text::cut(&spelled, bytes_max - mark.len()))
+    format!("{}{CUT_MARK}", text::cut(&spelled, bytes_max - CUT_MARK.len()))
 }
 
 fn kind(call: &ToolCall, named: &Named) -> &'static str {
@@ -178,7 +189,7 @@ mod tests {
         );
         assert_eq!(tool.paths, ["b.rs", "e.rs", "src/a.rs", "src/c.rs"]);
         assert_eq!(tool.outside, ["../d.rs", "/etc/passwd", "dangling", "door/f.rs"]);
-        assert_eq!((tool.title.as_str(), tool.kind.as_str()), ("edit it", "edit"));
+        assert_eq!((tool.title.as_str(), tool.kind.as_str()), ("edit it", "create"));
         assert_eq!(tool.command, None);
     }
 

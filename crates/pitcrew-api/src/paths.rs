@@ -7,6 +7,7 @@ pub const HEALTH: &str = "/v1/health";
 pub const BOARD: &str = "/v1/board";
 pub const INBOX: &str = "/v1/inbox";
 pub const MESSAGES: &str = "/v1/messages";
+pub const PERMISSIONS: &str = "/v1/permissions";
 pub const COMMANDS: &str = "/v1/commands";
 pub const EVENTS: &str = "/v1/events";
 pub const TASK_LOG: &str = "/v1/tasks/{id}/log";

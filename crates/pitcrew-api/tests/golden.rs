@@ -8,8 +8,9 @@ use pitcrew_api::{
     TaskDiff, TaskPath, TaskSnapshots, Tier, ToolAnswer,
 };
 use pitcrew_model::{
-    Actor, AttemptId, Command, CommitId, Entry, Event, KeptKind, Outcome, PlanId, Reason,
-    Rejection, RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict, WorkerId,
+    Actor, AttemptId, Command, CommitId, Entry, Event, GrantScope, KeptKind, Outcome, PlanId,
+    Reason, Rejection, RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict,
+    WorkerId,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -90,7 +91,12 @@ fn shutting_down_v1() {
 #[test]
 fn a_command_travels_as_the_model_has_it() {
     check(
-        &Command::DecideRequest { request: RequestId(4), verdict: Verdict::Approve, reason: None },
+        &Command::DecideRequest {
+            request: RequestId(4),
+            verdict: Verdict::Approve,
+            reason: None,
+            scope: GrantScope::Once,
+        },
         &expect![[
             r#"{"command":"decide_request","request":"request-4","verdict":"approve","reason":null}"#
         ]],

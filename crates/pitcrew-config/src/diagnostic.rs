@@ -137,6 +137,12 @@ impl<'a> Problems<'a> {
         self.add(Severity::Warning, span, message.into(), help);
     }
 
+    /// A warning about the whole text.
+    pub fn one(mut self, message: String, help: String) -> Diagnostic {
+        self.warn(&(0..0), message, Some(help));
+        self.found.remove(0)
+    }
+
     /// The 1-based line of a place.
     pub fn line_of(&self, span: &Range<usize>) -> usize {
         self.lines.partition_point(|start| *start <= span.start)

@@ -10,6 +10,7 @@ mod money;
 mod document;
 mod plan;
 mod backend;
+mod permissions;
 mod settings;
 mod dirs;
 mod credential;
@@ -23,6 +24,10 @@ pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use money::{DollarsError, parse_dollars};
+pub use permissions::{
+    IgnoredPermission, LIMIT_KEYS, LimitRow, PermissionEntries, PermissionSources, PermissionText,
+    Permissions, RuleRow, read_permissions,
+};
 pub use plan::{
     BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, Missing, PLAN_KEYS,
     ParsedPlan, PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS,

@@ -8,6 +8,7 @@ mod create_plan;
 mod add_task;
 mod order;
 mod decide_request;
+mod grant;
 mod answer_question;
 mod deploy_task;
 mod reopen;
@@ -29,6 +30,8 @@ mod ask;
 mod send_message;
 mod once;
 mod apply_settings;
+mod apply_matrix;
+mod revoke_grant;
 mod set_agents_max;
 mod quota;
 mod budget;
@@ -37,6 +40,8 @@ pub(crate) mod attempt_fails;
 pub(crate) mod effect_ended;
 mod agent_exited;
 mod permission_asked;
+mod decide_for_child;
+pub(crate) mod bubble;
 
 use crate::{State, message::Draft};
 use alloc::vec::Vec;
@@ -59,8 +64,9 @@ fn decide_command(
     authority::check(state, input.actor, command)?;
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
-        Command::DecideRequest { request, verdict, reason } => {
-            decide_request::decide(state, input, *request, *verdict, reason.as_deref())
+        Command::DecideRequest { request, verdict, reason, scope } => {
+            let ruling = decide_request::Ruling { verdict: *verdict, scope: *scope };
+            decide_request::decide(state, input, *request, ruling, reason.as_deref())
         }
         Command::AnswerQuestion { request, text } => {
             answer_question::decide(state, input.actor, *request, text)
@@ -106,6 +112,12 @@ fn decide_command(
             decide_family(state, input, command, None)
         }
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
+        Command::ApplyMatrix { matrix } => apply_matrix::decide(state, input.actor, matrix),
+        Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
+        Command::DecideForChild { attempt, requests, verdict, reason } => {
+            let reason = reason.as_deref();
+            decide_for_child::decide(state, input.actor, *attempt, requests, *verdict, reason)
+        }
     }
 }
 

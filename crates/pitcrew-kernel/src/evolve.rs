@@ -8,11 +8,13 @@ mod message;
 mod quota;
 mod budget;
 mod subtask;
+mod permission;
 mod result;
 
 pub(crate) use worker::{Allow, choose};
 
 use crate::{State, state::Pull};
+use alloc::sync::Arc;
 use pitcrew_model::{AttemptId, EffectId, Entry, Event};
 
 /// Folds one journal entry into the state.
@@ -96,9 +98,12 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::IntegrateAsked { attempt } => plan::integrate_asked(state, *attempt, effect),
         Event::RequestOpened { request, plan, worker, kind, .. } => {
             worker::request_opened(state, *request, *plan, *worker, kind);
+            permission::stands(state, *request, at);
         }
         Event::RequestMoved { request, from, to, text, .. } => {
+            permission::leaves(state, *request);
             worker::request_moved(state, *request, *from, *to, text.as_deref());
+            permission::stands(state, *request, at);
         }
         Event::ToolDecided { worker, call, .. } => {
             worker::answer_asked(state, *worker, effect, call);
@@ -119,6 +124,13 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::EffectEnded { effect, result } => result::ended(state, *effect, result, at),
         Event::DropAsked { attempt } => state.attempts.row(*attempt).dropping = Some(effect),
         Event::TidyAsked => state.tidying = Some(effect),
+        Event::MatrixApplied { matrix } => {
+            state.matrix = Arc::new(matrix.clone());
+            // What may begin depends on how many may.
+            state.refresh_backend();
+        }
+        Event::GrantGiven { grant, .. } => permission::granted(state, grant),
+        Event::GrantRevoked { grant, .. } => drop(state.grants.remove(grant)),
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
         Event::InterruptAsked { .. }
@@ -181,6 +193,9 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::PullAsked { .. }
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -238,6 +253,9 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::OutputHanded { .. }
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod state;
 mod message;
+mod permit;
 mod decide;
 mod settle;
 mod evolve;
@@ -18,6 +19,7 @@ mod step;
 
 pub use decide::decide;
 pub use evolve::evolve;
+pub use permit::Judged;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{

@@ -73,6 +73,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::OutputHanded { .. }
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }

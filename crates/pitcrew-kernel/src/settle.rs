@@ -6,6 +6,7 @@
 mod budget;
 mod mail;
 pub(crate) mod subtask;
+mod expire;
 
 use crate::{
     State,
@@ -26,6 +27,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     subtask::cancel_orphan(state, now)
         .or_else(|| subtask::drop_wait(state))
         .or_else(|| end_overdue(state, now))
+        .or_else(|| expire::expire(state, now))
         .or_else(|| snapshot(state, now))
         .or_else(|| release(state, now))
         .or_else(|| budget::warn(state))
@@ -55,6 +57,7 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let queue = state.agenda.to_queue.first().map(|it| it.0);
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
     let snapshot = state.agenda.snapshots.first().map(|it| it.0);
+    let expiry = state.agenda.expiries.first().map(|it| it.0);
     let quota = state.quotas.values().filter_map(|it| it.until).min();
     let wait = subtask::next_due(state);
     // A worker is not woken before it has a slot, and then something happened.
@@ -62,9 +65,9 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let wake = state.agenda.waking.first().filter(|_| free).map(|it| it.0);
     // Nobody is kept up for a message that can be dropped tomorrow as well.
     let lives = !state.agenda.live.is_empty();
-    let expiry = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
-    let others = quota.into_iter().chain(wait).chain(wake).chain(expiry);
-    queue.into_iter().chain(deadline).chain(snapshot).chain(others).min()
+    let stale = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
+    let all = [queue, deadline, snapshot, expiry, quota, wait, wake, stale];
+    all.into_iter().flatten().min()
 }
 
 /// Attempts whose checkouts may go: the task is completed, so all its work is in the vault. So is
@@ -172,7 +175,11 @@ fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
             call: call.clone(),
             option: option.clone(),
         }],
-        Comeback::Await => subtask::end_wait(state, worker, AwaitEnd::AllEnded),
+        Comeback::Await => {
+            let is_over = worker.wait.as_ref().is_none_or(|it| it.open.is_empty());
+            let end = if is_over { AwaitEnd::AllEnded } else { AwaitEnd::ChildAsks };
+            subtask::end_wait(state, worker, end)
+        }
     }
 }
 

@@ -21,10 +21,10 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, Delegation, EffectId, Failure, KeptStates, LandingStatus, Outcome,
-    PlanBase, PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Seq,
-    TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, Work, WorkerId,
-    WorkerStatus, limits,
+    AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
+    LandingStatus, Matrix, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection, RequestId,
+    RequestKind, RequestStatus, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
+    TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +42,16 @@ pub struct State {
     pub requests: Table<RequestId, Request>,
     /// What people, workers and the orchestrator say to each other.
     pub mail: Mail,
+    /// What may be done without asking.
+    pub matrix: Arc<Matrix>,
+    /// What people have allowed for more than once, and not revoked.
+    pub grants: BTreeMap<GrantId, Grant>,
+    /// All that were ever given.
+    pub grants_count: u64,
     /// What is known of the limits of providers, by backend.
     pub quotas: BTreeMap<String, Quota>,
     /// Backends that could not be used at all: when that was last seen, and why.
     pub broken: BTreeMap<String, (Timestamp, String)>,
-    pub spawn_limits: SpawnLimits,
     /// Effects that were asked for and have not ended.
     pub effects: BTreeSet<EffectId>,
     /// The effect that now tidies the vault.
@@ -258,6 +263,8 @@ pub struct Request {
     pub worker: Option<WorkerId>,
     pub kind: RequestKind,
     pub status: RequestStatus,
+    /// When it is decided although nobody has.
+    pub due: Option<Timestamp>,
 }
 
 impl Default for State {
@@ -273,9 +280,11 @@ impl Default for State {
             workers: Table::default(),
             requests: Table::default(),
             mail: Mail::default(),
+            matrix: Arc::default(),
+            grants: BTreeMap::new(),
+            grants_count: 0,
             quotas: BTreeMap::new(),
             broken: BTreeMap::new(),
-            spawn_limits: SpawnLimits::default(),
             effects: BTreeSet::new(),
             tidying: None,
             agenda: Agenda::default(),

@@ -1,8 +1,8 @@
 //! Orders from outside: people and agents.
 
 use crate::{
-    Addressee, AttemptId, MessageId, Party, PlanId, PlanSpec, Priority, RequestId, SubtaskSpec,
-    TaskId, TaskOutput, TaskSpec,
+    Addressee, AttemptId, GrantId, GrantScope, Matrix, MessageId, Party, PlanId, PlanSpec,
+    Priority, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ pub enum Command {
         request: RequestId,
         verdict: Verdict,
         reason: Option<String>,
+        /// How far an approval reaches.
+        #[serde(default, skip_serializing_if = "GrantScope::is_once")]
+        scope: GrantScope,
     },
     AnswerQuestion {
         request: RequestId,
@@ -135,6 +138,22 @@ pub enum Command {
     PullSubtask {
         attempt: AttemptId,
         task: TaskId,
+    },
+    /// What the files say of permissions, at every start of the orchestrator.
+    ApplyMatrix {
+        matrix: Matrix,
+    },
+    /// What was allowed is asked again from now on.
+    RevokeGrant {
+        grant: GrantId,
+    },
+    /// A worker decides what its own sub-tasks wait for: all of it, or nothing.
+    DecideForChild {
+        attempt: AttemptId,
+        /// Empty: all that stand at this worker.
+        requests: Vec<RequestId>,
+        verdict: Verdict,
+        reason: Option<String>,
     },
 }
 

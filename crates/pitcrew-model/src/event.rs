@@ -1,10 +1,10 @@
 //! Facts. Stored forever.
 
 use crate::{
-    Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit, Failure,
-    Freshness, LandingStatus, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
-    PlanStatus, RequestId, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec,
-    TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
+    Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit,
+    Failure, Freshness, Grant, GrantId, LandingStatus, Matrix, Message, MessageId, MessageStatus,
+    Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind, RequestStatus, Seq, Spending,
+    TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -191,6 +191,12 @@ pub enum Event {
         call: String,
         title: String,
         option: Option<String>,
+        /// The strictest of all that the tool does; absent for what needs no permission.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<Action>,
+        /// What a person has allowed before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantId>,
     },
     /// A tool use that a person decided reaches the agent.
     ToolAnswered {
@@ -276,6 +282,19 @@ pub enum Event {
     PullAsked {
         attempt: AttemptId,
         task: TaskId,
+    },
+    /// The matrix has changed since it was last applied.
+    MatrixApplied {
+        matrix: Matrix,
+    },
+    GrantGiven {
+        grant: Grant,
+        request: RequestId,
+        actor: Actor,
+    },
+    GrantRevoked {
+        grant: GrantId,
+        actor: Actor,
     },
 }
 

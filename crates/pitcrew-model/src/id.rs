@@ -89,6 +89,10 @@ id!(
     MessageId, "message"
 );
 id!(
+    /// Something that a person has allowed for more than once.
+    GrantId, "grant"
+);
+id!(
     /// An order to a driver. Numbered after the event that asked for it: an event asks for at most one.
     EffectId, "effect"
 );

@@ -17,7 +17,10 @@ mod plan;
 mod provider;
 mod status;
 mod failure;
+mod matrix;
+mod action;
 mod permission;
+mod grant;
 mod work;
 mod budget;
 mod kept;
@@ -29,21 +32,24 @@ mod effect;
 mod event;
 mod rejection;
 
+pub use action::{Action, Category};
 pub use budget::{BudgetScope, Caps, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
 pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
+pub use grant::{Grant, GrantScope, Reach, is_grantable};
 pub use id::{
-    AttemptId, CommitId, EffectId, MessageId, ParseIdError, PlanId, RequestId, Seq, TaskId,
-    WorkerId,
+    AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, RequestId, Seq,
+    TaskId, WorkerId,
 };
 pub use kept::{Kept, KeptKind, KeptStates};
+pub use matrix::{Matrix, MatrixLimits, Rule};
 pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
 pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
 pub use permission::{
-    Action, Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption,
-    PermissionOptionKind, RequestKind, Rule, ToolUse, builtin_rule,
+    Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption, PermissionOptionKind,
+    RequestKind, ToolUse,
 };
 pub use plan::{
     AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, Overlap, PlanHead, PlanSpec,

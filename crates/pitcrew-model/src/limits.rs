@@ -53,6 +53,8 @@ pub const ORCHESTRATOR_IDLE_MS: u64 = 60 * 1_000;
 
 /// How far below a worker of a plan sub-tasks may be: 1 is its own.
 pub const SUBTASK_DEPTH_MAX: u32 = 2;
+/// The same below an agent that works for no plan.
+pub const SUBTASK_DEPTH_STANDALONE_MAX: u32 = 1;
 /// Sub-tasks of one worker: in all, at the same time, and in a minute. More than fit at the same
 /// time wait for each other.
 pub const SUBTASKS_PER_WORKER_MAX: u32 = 10;
@@ -102,6 +104,11 @@ pub const QUESTIONS_OPEN_MAX: usize = 10;
 pub const MESSAGE_KEYS_KNOWN_MAX: usize = 256;
 /// What a person has said to earlier attempts of a task and the next one is told.
 pub const MESSAGES_RETOLD_MAX: usize = 10;
+/// Grants that stand at the same time; an older one has to be revoked before the next.
+pub const GRANTS_MAX: usize = 1_000;
+/// How long the worker that a sub-task works for has to decide before it is asked further up.
+pub const PARENT_DECIDES_MS: u64 = 60 * 1_000;
+pub const PERMISSION_TIMEOUT_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
 
 /// One protocol frame of an agent. While one is read there are several copies of it.
 pub const FRAME_BYTES_MAX: usize = 4 * 1_024 * 1_024;

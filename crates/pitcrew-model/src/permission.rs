@@ -1,6 +1,6 @@
-//! Who may do what: actors, actions, and the built-in matrix.
+//! Who asks for what: actors, requests, and tool uses as agents describe them.
 
-use crate::{Spending, WorkerId};
+use crate::{Action, Spending, WorkerId};
 use alloc::{string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -27,49 +27,6 @@ impl fmt::Display for Actor {
     }
 }
 
-/// What the matrix knows by name. Anything else is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    FileEditsInWorktree,
-    FileCreationInWorktree,
-    EditsOutsideWorktree,
-    PlanExecution,
-    BranchMerge,
-    /// A tool that the matrix has no name for, such as a shell command.
-    Unknown,
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::FileEditsInWorktree => "file_edits_in_worktree",
-            Self::FileCreationInWorktree => "file_creation_in_worktree",
-            Self::EditsOutsideWorktree => "edits_outside_worktree",
-            Self::PlanExecution => "plan_execution",
-            Self::BranchMerge => "branch_merge",
-            Self::Unknown => "unknown",
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    AutoApprove,
-    AskUser,
-    AutoDeny,
-}
-
-/// The built-in matrix.
-pub fn builtin_rule(action: Action) -> Rule {
-    match action {
-        Action::FileEditsInWorktree | Action::FileCreationInWorktree => Rule::AutoApprove,
-        Action::PlanExecution | Action::BranchMerge | Action::Unknown => Rule::AskUser,
-        Action::EditsOutsideWorktree => Rule::AutoDeny,
-    }
-}
-
 /// What waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -81,6 +38,9 @@ pub enum RequestKind {
         tool: ToolUse,
         call: String,
         options: Vec<PermissionOption>,
+        /// What the matrix was asked about: the strictest of all that the tool does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<Action>,
     },
     /// A cap is reached: may as much be used once more?
     Budget(Spending),
@@ -116,14 +76,17 @@ pub const ORCHESTRATOR_TOOL_KIND: &str = "orchestrator";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub title: String,
-    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other; or ours
-    /// for our own tools.
+    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other; or ours:
+    /// create for an edit that makes files, and one for our own tools.
     pub kind: String,
     /// Paths inside the checkout, relative to its root.
     pub paths: Vec<String>,
     /// Paths outside the checkout.
     pub outside: Vec<String>,
     pub command: Option<String>,
+    /// There is more to it than could be told here.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub partial: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

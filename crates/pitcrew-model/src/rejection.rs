@@ -1,9 +1,9 @@
 //! Answers to commands that cannot be carried out. Nothing has changed when one is given.
 
 use crate::{
-    Actor, AttemptId, EffectId, LandingStatus, MessageId, Party, PlanId, PlanStatus, RepoPath,
-    RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus, WorkerId, Workspace,
-    limits,
+    Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
+    PlanStatus, RepoPath, RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus,
+    WorkerId, Workspace, limits,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,26 @@ pub enum Rejection {
     IsNoQuestion { request: RequestId },
     #[error("only a person may decide {request}")]
     NotYours { request: RequestId },
+    #[error(
+        "{action} is denied by the permissions; `pitcrew permissions` shows which file says so"
+    )]
+    DeniedByMatrix { action: Action },
+    #[error("a worker may not do that")]
+    NotForWorkers,
+    #[error(
+        "{request} does not say enough of itself to be allowed for more than once: leave out `--scope`"
+    )]
+    OnceOnly { request: RequestId },
+    #[error("there is no {grant} that holds; `pitcrew permissions` lists them")]
+    NoSuchGrant { grant: GrantId },
+    #[error("{request} is not a request of a sub-task of yours")]
+    NotYourChild { request: RequestId },
+    #[error("{request} is {status}: it is not yours to decide")]
+    NotAtParent { request: RequestId, status: RequestStatus },
+    #[error("you cannot allow {request}: you would have to ask for {action} yourself")]
+    NotHeld { request: RequestId, action: Action },
+    #[error("{count} grants hold already; revoke one with `pitcrew permissions revoke GRANT`")]
+    TooManyGrants { count: usize },
     #[error("{attempt} is over: its task went on without it")]
     AttemptOver { attempt: AttemptId },
     #[error(

@@ -90,14 +90,22 @@ status!(
 );
 
 status!(
-    /// Where a request to a person stands.
+    /// Where a request stands: who decides it, or what was decided.
     RequestStatus {
-        AtUser = "at_user" => [Approved, Denied, Answered, Withdrawn],
+        AtUser = "at_user" => [Approved, Denied, Answered, Withdrawn, Expired],
         Approved = "approved" => [],
         Denied = "denied" => [],
         Answered = "answered" => [],
         /// What it was asked for is gone: its worker ended or its plan was cancelled.
         Withdrawn = "withdrawn" => [],
+        /// Nobody decided in time: what the limits say holds.
+        Expired = "expired" => [],
+        /// A sub-task asks for more than it was given.
+        Requested = "requested" => [AtParent, AtOrchestrator],
+        /// The worker that the sub-task works for holds it, and decides.
+        AtParent = "at_parent" => [AtOrchestrator, Approved, Denied, Withdrawn],
+        /// The matrix decides.
+        AtOrchestrator = "at_orchestrator" => [AtUser, Approved, Denied],
     }
 );
 
@@ -153,6 +161,13 @@ impl TaskStatus {
     /// An attempt of it is open.
     pub fn in_attempt(self) -> bool {
         matches!(self, Self::Starting | Self::Running | Self::Verifying | Self::Integrating)
+    }
+}
+
+impl RequestStatus {
+    /// Nobody has decided it yet.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Requested | Self::AtParent | Self::AtOrchestrator | Self::AtUser)
     }
 }
 

@@ -186,6 +186,8 @@ pub enum AwaitEnd {
     TimedOut,
     /// The turn in which it was asked is over, so nobody waits for the answer.
     TurnOver,
+    /// One of them asks for something that its parent may decide.
+    ChildAsks,
 }
 
 /// A sub-task as people and agents name it: `subtask-41`.

@@ -7,7 +7,6 @@ use crate::{
     log::Log,
     reissue::Reissue,
 };
-use pitcrew_config::Settings;
 use pitcrew_kernel::State;
 use pitcrew_model::{Actor, AttemptId, Command, Signal, Timestamp, WorkerId};
 use pitcrew_views::Board;
@@ -30,7 +29,7 @@ pub struct Boot {
     attempts: BTreeSet<AttemptId>,
     /// When the last orchestrator said its last word.
     last: Timestamp,
-    settings: Command,
+    orders: Vec<Command>,
 }
 
 impl Boot {
@@ -39,7 +38,7 @@ impl Boot {
         last: Timestamp,
         board: &Board,
         reissue: &Reissue,
-        settings: &Settings,
+        orders: Vec<Command>,
     ) -> Self {
         let attempts = state.live_workers().map(|it| it.attempt).collect();
         let (starting, live): (Vec<_>, Vec<_>) =
@@ -56,12 +55,8 @@ impl Boot {
                 note: board.worker(it.id).and_then(|it| Some(it.activity.as_ref()?.note.clone())),
             }
         });
-        let settings = Command::ApplySettings {
-            agents_max: settings.max_agents,
-            agents_live_max: settings.max_live_agents,
-        };
         let starting = starting.into_iter().map(|it| it.id).collect();
-        Self { held: held.collect(), starting, attempts, last, settings }
+        Self { held: held.collect(), starting, attempts, last, orders }
     }
 
     /// Lets the drivers begin when it returns.
@@ -89,8 +84,10 @@ impl Boot {
         let starting = self.starting.iter().map(|it| back(*it, away_ms));
         // The writer is gone only where we are about to end.
         first.send(First { at: self.last, signals: held.chain(starting).collect() }).ok();
-        if let Err(refused) = handle.command(Actor::Orchestrator, self.settings).await {
-            log.line("Orchestrator", &format!("the limits stay as they were: {refused}"));
+        for order in self.orders {
+            if let Err(refused) = handle.command(Actor::Orchestrator, order).await {
+                log.line("Orchestrator", &format!("the settings stay as they were: {refused}"));
+            }
         }
     }
 }

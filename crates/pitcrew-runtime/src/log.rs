@@ -123,6 +123,9 @@ fn part(event: &Event) -> String {
         | Event::RestoreAsked { .. }
         | Event::DropAsked { .. }
         | Event::TidyAsked
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }

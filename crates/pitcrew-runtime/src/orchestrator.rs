@@ -13,7 +13,7 @@ use crate::{
 };
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
-use pitcrew_model::{Timestamp, limits};
+use pitcrew_model::{Command, Matrix, Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
@@ -46,6 +46,8 @@ pub struct Setup {
     pub repository: Repository,
     pub dirs: WorkspaceDirs,
     pub settings: Settings,
+    /// What may be done without asking.
+    pub matrix: Matrix,
     pub tokens: Tokens,
 }
 
@@ -100,6 +102,7 @@ impl Orchestrator {
     }
 
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
+        let first_orders = first_orders(&setup);
         let journal = SqliteJournal::open(&setup.dirs.state)?;
         // The journal is ours alone, so whoever started what still runs here is dead.
         let owner = setup.dirs.state.display().to_string();
@@ -136,8 +139,8 @@ impl Orchestrator {
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
         let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
-        let settings = &setup.settings;
-        let boot = Boot::new(writer.state(), last, &published.views().board, &reissue, settings);
+        let boot =
+            Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);
         // Before the writer says anything: what it ends must find what it ends.
         reissue.send(&orders);
         let (tell_first, first) = oneshot::channel();
@@ -235,6 +238,17 @@ fn key_in_file(model: &ModelSettings) -> Option<String> {
     let file = model.key_file.as_ref()?;
     let is_key = fs::metadata(file).is_ok_and(|it| it.is_file() && it.len() <= KEY_BYTES_MAX);
     is_key.then(|| fs::read_to_string(file).ok())?
+}
+
+/// What the files say, before anything begins.
+fn first_orders(setup: &Setup) -> Vec<Command> {
+    vec![
+        Command::ApplySettings {
+            agents_max: setup.settings.max_agents,
+            agents_live_max: setup.settings.max_live_agents,
+        },
+        Command::ApplyMatrix { matrix: setup.matrix.clone() },
+    ]
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {

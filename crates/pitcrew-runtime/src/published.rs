@@ -1,7 +1,7 @@
 //! What everybody may look at: the views, as of the last durable entry.
 
 use pitcrew_model::{Entry, Seq, Timestamp, WorkerId};
-use pitcrew_views::{Board, Inbox, Messages};
+use pitcrew_views::{Board, Granted, Inbox, Messages};
 use std::sync::{
     PoisonError, RwLock, RwLockReadGuard,
     atomic::{AtomicBool, Ordering},
@@ -14,12 +14,14 @@ pub struct Views {
     pub board: Board,
     pub inbox: Inbox,
     pub messages: Messages,
+    pub granted: Granted,
 }
 
 impl Views {
     pub fn fold(&mut self, entry: &Entry) {
         self.inbox.fold(entry);
         self.messages.fold(entry);
+        self.granted.fold(entry);
         self.board.fold(entry);
     }
 }

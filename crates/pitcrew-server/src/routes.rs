@@ -34,6 +34,7 @@ pub fn router(doors: Arc<Doors>) -> Router {
         .route(paths::BOARD, get(board::board))
         .route(paths::INBOX, get(board::inbox))
         .route(paths::MESSAGES, get(board::messages))
+        .route(paths::PERMISSIONS, get(board::permissions))
         .route(paths::COMMANDS, post(commands::command))
         .route(paths::EVENTS, get(events::events))
         .route(paths::TASK_LOG, get(tasks::log))

@@ -1,8 +1,8 @@
 //! The orchestrator dies, and another one goes on from what is on the disk.
 
 use crate::{
-    broken::hold, counters::Fault, dice::Dice, disk::Death, invariants, words::permission,
-    world::World,
+    broken::hold, counters::Fault, dice::Dice, disk::Death, invariants, people::some_matrix,
+    words::permission, world::World,
 };
 use pitcrew_kernel::{State, evolve};
 use pitcrew_model::{
@@ -82,6 +82,11 @@ impl World {
         if self.writer.is_some() {
             let limits = self.settings(&mut dice);
             self.say(Actor::Orchestrator, InputBody::Command(limits));
+            if dice.one_in(4) {
+                self.counters.count(Fault::MatrixChanged);
+                let matrix = some_matrix(&mut dice);
+                self.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));
+            }
             self.flush();
         }
     }

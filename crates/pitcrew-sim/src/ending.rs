@@ -3,8 +3,8 @@
 use crate::{broken::hold, dice::Dice, drivers::Mood, world::World};
 use pitcrew_kernel::next_due;
 use pitcrew_model::{
-    Actor, Approval, Command, EffectId, InputBody, LandingStatus, PlanId, PlanStatus, RequestKind,
-    RequestStatus, TaskStatus, Verdict,
+    Actor, Approval, Command, EffectId, GrantScope, InputBody, LandingStatus, PlanId, PlanStatus,
+    RequestKind, RequestStatus, TaskStatus, Verdict,
 };
 use pitcrew_store::Journal;
 
@@ -99,9 +99,12 @@ fn people_decide(world: &mut World) {
             RequestKind::PlanExecution
             | RequestKind::BranchMerge
             | RequestKind::Budget(_)
-            | RequestKind::ToolUse { .. } => {
-                Command::DecideRequest { request, verdict: Verdict::Approve, reason: None }
-            }
+            | RequestKind::ToolUse { .. } => Command::DecideRequest {
+                request,
+                verdict: Verdict::Approve,
+                reason: None,
+                scope: GrantScope::Once,
+            },
         };
         order(world, command);
     }

@@ -9,14 +9,16 @@ mod results;
 mod budget;
 mod family;
 mod mail;
+mod permissions;
 
 pub use mail::Mail;
 pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, LandingStatus, PlanId,
-    RequestId, RequestKind, RequestStatus, TaskId, Timestamp, WorkerId, limits,
+    Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, Grant, GrantId,
+    LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId, Timestamp,
+    WorkerId, limits,
 };
 use std::collections::BTreeMap;
 
@@ -33,12 +35,17 @@ pub struct Ledger {
     pub workers: Vec<Worker>,
     pub requests: Vec<Request>,
     pub mail: Mail,
+    pub matrix: Matrix,
+    pub grants: BTreeMap<GrantId, Grant>,
     /// Backends whose limit is used up.
     pub held: BTreeMap<String, Timestamp>,
     /// Effects that have not ended, with the attempt whose checkout they remove.
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
     pub timeouts_count: u64,
+    pub grants_given: u64,
+    pub grants_used: u64,
+    pub expired: u64,
     pub caps_warned: u64,
     pub caps_reached: u64,
     pub caps_raised: u64,
@@ -59,10 +66,15 @@ impl Default for Ledger {
             workers: Vec::new(),
             requests: Vec::new(),
             mail: Mail::default(),
+            matrix: Matrix::builtin(),
+            grants: BTreeMap::new(),
             held: BTreeMap::new(),
             open: BTreeMap::new(),
             reached: Reached::default(),
             timeouts_count: 0,
+            grants_given: 0,
+            grants_used: 0,
+            expired: 0,
             caps_warned: 0,
             caps_reached: 0,
             caps_raised: 0,
@@ -198,7 +210,8 @@ impl Ledger {
             Event::RequestOpened { request, plan, worker, kind, .. } => {
                 self.request_opened(*request, *plan, *worker, kind);
             }
-            Event::RequestMoved { request, from, to, .. } => {
+            Event::RequestMoved { request, from, to, actor, .. } => {
+                self.check_verdict(*request, *to, *actor);
                 self.request_moved(*request, *from, *to);
             }
             Event::ToolAnswered { request, option, .. } => {
@@ -219,6 +232,12 @@ impl Ledger {
                 row.deadline = row.deadline.map(|it| it.plus(*away_ms));
             }
             Event::SnapshotAsked { attempt } => self.snapshot_asked(id, *attempt),
+            Event::ToolDecided { worker, option, action, grant, .. } => {
+                self.tool_decided(*worker, option.as_deref(), action.as_ref(), *grant);
+            }
+            Event::MatrixApplied { matrix } => self.matrix_applied(matrix),
+            Event::GrantGiven { grant, request, actor } => self.granted(grant, *request, *actor),
+            Event::GrantRevoked { grant, actor } => self.revoked(*grant, *actor),
             Event::RestoreAsked { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
@@ -226,7 +245,6 @@ impl Ledger {
             | Event::OutputHanded { .. }
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
-            | Event::ToolDecided { .. }
             | Event::Abandoned { .. } => {}
         }
     }
@@ -272,18 +290,31 @@ impl Ledger {
         if let Some(spending) = &budget {
             self.budget_asked(spending);
         }
-        let row = Request { plan, worker, status, call, approves_plan, budget, answered: false };
-        self.requests.push(row);
+        let (tool, action) = permissions::asked(kind);
+        let after = self.matrix.limits.permission_timeout_ms.filter(|_| tool.is_some());
+        let due = after.map(|it| self.at.plus(it));
+        self.requests.push(Request {
+            plan,
+            worker,
+            status,
+            call,
+            approves_plan,
+            budget,
+            tool,
+            action,
+            due,
+            word: None,
+            answered: false,
+        });
         hold!(self.requests.len() as u64 == request.0, "ids have no gap", "{request}");
     }
 
     fn tool_answered(&mut self, request: RequestId, option: Option<&str>) {
         let it = self.request(request);
-        let decided = matches!(it.status, RequestStatus::Approved | RequestStatus::Denied);
-        hold!(decided, "a call is answered by a person", "{request} is {}", it.status);
+        let wanted = it.word;
+        hold!(wanted.is_some(), "a call is answered by a person", "{request} is {}", it.status);
         hold!(!it.answered, "a call is answered once", "{request}");
-        let wanted = if it.status == RequestStatus::Approved { "yes" } else { "no" };
-        let same = option == Some(wanted);
+        let same = option == wanted;
         hold!(same, "a call is answered as a person decided", "{request}: {option:?}");
         it.answered = true;
     }

@@ -3,10 +3,10 @@
 use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
-    Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
-    Freshness, InputBody, MessageId, Origin, Overlap, Party, PlanHead, PlanId, PlanSpec,
-    PlanStatus, Priority, RepoPath, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
-    TaskStatus, TaskWork, Verdict, WorkerId,
+    Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
+    Freshness, GrantId, GrantScope, InputBody, Matrix, MessageId, Origin, Overlap, Party, PlanHead,
+    PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId, RequestKind, RequestStatus, Rule,
+    TaskId, TaskSpec, TaskStatus, TaskWork, Verdict, WorkerId,
 };
 
 impl World {
@@ -34,7 +34,7 @@ impl World {
 
     /// The same again, or the contrary.
     fn once_more(&mut self, last: Command, dice: &mut Dice) -> Command {
-        if let Command::DecideRequest { request, verdict, reason } = &last
+        if let Command::DecideRequest { request, verdict, reason, scope } = &last
             && dice.one_in(2)
         {
             self.counters.count(Fault::Contradiction);
@@ -42,7 +42,8 @@ impl World {
                 Verdict::Approve => Verdict::Deny,
                 Verdict::Deny => Verdict::Approve,
             };
-            return Command::DecideRequest { request: *request, verdict, reason: reason.clone() };
+            let (request, reason, scope) = (*request, reason.clone(), *scope);
+            return Command::DecideRequest { request, verdict, reason, scope };
         }
         self.counters.count(Fault::SecondAnswer);
         last
@@ -58,7 +59,10 @@ impl World {
             if let RequestKind::Question { .. } = it.kind {
                 Command::AnswerQuestion { request, text: "answer".into() }
             } else {
-                Command::DecideRequest { request, verdict, reason: None }
+                // Only for a tool use is there anything to remember.
+                let is_tool = matches!(it.kind, RequestKind::ToolUse { .. });
+                let scope = if is_tool { some_scope(dice) } else { GrantScope::Once };
+                Command::DecideRequest { request, verdict, reason: None, scope }
             }
         }));
         let held = |it: &&Task| self.ledger.is_held(it.id) && !it.status.has_ended();
@@ -74,12 +78,17 @@ impl World {
         let state = self.state();
         let (tasks, plans) = (state.tasks.len() as u64, state.plans.len() as u64);
         let (task, plan) = (TaskId(1 + dice.below(tasks + 1)), PlanId(1 + dice.below(plans + 1)));
+        let state_grants = state.grants_count;
         let request = self.some_request(dice);
         let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
         let freshness = if dice.one_in(3) { Freshness::Fresh } else { Freshness::Continue };
         let approval = if dice.one_in(2) { Approval::Given } else { Approval::Ask };
         match dice.below(48) {
-            0..12 => Command::DecideRequest { request, verdict, reason: None },
+            0..11 => {
+                let scope = some_scope(dice);
+                Command::DecideRequest { request, verdict, reason: None, scope }
+            }
+            11 => Command::RevokeGrant { grant: GrantId(1 + dice.below(state_grants + 1)) },
             12..17 => Command::AnswerQuestion { request, text: "answer".into() },
             17..20 => Command::DeployTask { task },
             20..25 => {
@@ -159,6 +168,7 @@ impl World {
             Command::SetAgentsMax { .. } => Fault::Limited,
             Command::RestoreTask { .. } => Fault::Restored,
             Command::SendMessage { key: Some(key), .. } if self.is_sent(key) => Fault::MessageTwice,
+            Command::RevokeGrant { .. } => Fault::Revoked,
             Command::CreatePlan(_)
             | Command::DecideRequest { .. }
             | Command::AnswerQuestion { .. }
@@ -167,6 +177,8 @@ impl World {
             | Command::ResumePlan { .. }
             | Command::CollectGarbage
             | Command::ApplySettings { .. }
+            | Command::ApplyMatrix { .. }
+            | Command::DecideForChild { .. }
             | Command::CompleteTask { .. }
             | Command::Notify { .. }
             | Command::SpawnSubtasks { .. }
@@ -177,6 +189,45 @@ impl World {
         };
         self.counters.count(fault);
     }
+}
+
+fn some_scope(dice: &mut Dice) -> GrantScope {
+    if dice.one_in(2) {
+        return GrantScope::Once;
+    }
+    dice.pick(GrantScope::ALL).expect("a scope")
+}
+
+/// Whatever files may say of tools, and how long anybody waits.
+pub fn some_matrix(dice: &mut Dice) -> Matrix {
+    let mut matrix = Matrix::builtin();
+    let rules = [Rule::AutoApprove, Rule::AskUser, Rule::AutoDeny];
+    let tools = [
+        Action::FileEditsInWorktree,
+        Action::FileDeletionInWorktree,
+        Action::EditsOutsideWorktree,
+        Action::AccessOutsideWorktree,
+        Action::CommandExecution,
+        Action::GitPush,
+        Action::ForcePush,
+        Action::PrCreation,
+        Action::OtherTool,
+    ];
+    for _ in 0..dice.below(4) {
+        let action = dice.pick(&tools).expect("an action");
+        matrix.set(&action, dice.pick(&rules).expect("a rule"));
+    }
+    if dice.one_in(6) {
+        matrix.set(&Action::PlanExecution, Rule::AutoApprove);
+        matrix.set(&Action::BranchMerge, Rule::AutoApprove);
+    }
+    if dice.one_in(3) {
+        matrix.limits.permission_timeout_ms = Some(1 + dice.below(20_000));
+    }
+    if dice.one_in(3) {
+        matrix.limits.permission_default = Verdict::Approve;
+    }
+    matrix
 }
 
 fn wanted_of_task(task: &Task, dice: &mut Dice) -> Option<Command> {

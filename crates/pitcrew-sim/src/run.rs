@@ -8,6 +8,7 @@ use crate::{
     drivers::Mood,
     ending,
     ledger::Task,
+    people,
     schedule::{Choice, Kind, Schedule},
     world::World,
 };
@@ -72,6 +73,9 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         (ledger.family.lost, Fault::WaitLost),
         (ledger.family.pulled, Fault::Pulled),
         (ledger.family.told_by_turn, Fault::ToldByTurn),
+        (ledger.grants_given, Fault::Granted),
+        (ledger.grants_used, Fault::GrantUsed),
+        (ledger.expired, Fault::Expired),
     ];
     for (count, fault) in seen {
         (0..count).for_each(|_| counters.count(fault));
@@ -99,6 +103,8 @@ fn set_limits(world: &mut World, seed: u64) {
     world.is_dry = dice.one_in(16);
     let limits = Command::ApplySettings { agents_max, agents_live_max };
     world.say(Actor::Orchestrator, InputBody::Command(limits));
+    let matrix = people::some_matrix(&mut dice);
+    world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));
     world.flush();
 }
 

@@ -244,12 +244,17 @@ pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     let mut dice = Dice::new(roll);
     let kinds = ["edit", "execute", "execute", "execute", "read", "delete"];
     let path = |it: &str| vec![String::from(it)];
+    let kind = dice.pick(&kinds).expect("a kind");
+    let commands = ["make", "make", "git push", "make && git push -f", "gh pr create", "$X"];
+    let command = dice.pick(&commands).filter(|_| kind == "execute");
     let tool = ToolUse {
-        title: "tool".into(),
-        kind: dice.pick(&kinds).expect("a kind").into(),
+        // No two titles are alike: nothing may depend on them.
+        title: format!("tool {roll}"),
+        kind: kind.into(),
         paths: if dice.one_in(3) { Vec::new() } else { path("src/a") },
         outside: if dice.one_in(3) { path("/etc") } else { Vec::new() },
-        command: None,
+        command: command.map(str::to_owned),
+        partial: dice.one_in(20),
     };
     let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
     let options = vec![

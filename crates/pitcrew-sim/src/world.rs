@@ -12,8 +12,8 @@ use crate::{
 };
 use pitcrew_kernel::State;
 use pitcrew_model::{
-    Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input, InputBody,
-    Rejection, Signal, TaskStatus, Timestamp, WorkerId,
+    Action, Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input,
+    InputBody, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
 };
 use pitcrew_runtime::{Committed, Scope, Subject, Writer, is_said_once, over};
 use pitcrew_store::Journal;
@@ -210,7 +210,8 @@ impl World {
         if let Command::CreatePlan(it) = command {
             self.tasks_accepted += it.spec.tasks.len();
             let opened = entries.iter().any(|it| matches!(it.event, Event::PlanOpened { .. }));
-            let agreed = it.approval == Approval::Given;
+            let asks = self.ledger.matrix.rule(&Action::PlanExecution) == Rule::AskUser;
+            let agreed = it.approval == Approval::Given || !asks;
             hold!(
                 agreed || !opened,
                 "a plan runs when a person agreed",

@@ -8,6 +8,7 @@ pub mod words;
 mod board;
 mod inbox;
 mod messages;
+mod permissions;
 mod timeline;
 mod summary;
 pub mod names;
@@ -20,5 +21,6 @@ pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{
     MessageMetrics, MessageView, Messages, MessagesView, Took, Wanted as WantedMessages,
 };
+pub use permissions::{Granted, HeldGrant, PermissionsView};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

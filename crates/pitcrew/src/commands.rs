@@ -15,6 +15,7 @@ mod decide;
 mod answer;
 mod message;
 mod messages;
+mod permissions;
 mod retry;
 mod accept;
 mod pause;
@@ -41,7 +42,6 @@ mod desk;
 mod say;
 
 use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
-use pitcrew_model::Verdict;
 use std::{io::Write, process::ExitCode};
 
 /// What a command ends with.
@@ -76,11 +76,12 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Diff(args) => wait_for(diff::run(args, output)),
         Commands::Path(args) => wait_for(path::run(args, output)),
         Commands::Inbox(args) => wait_for(inbox::run(args, output)),
-        Commands::Approve(args) => wait_for(decide::run(args, Verdict::Approve, output)),
-        Commands::Deny(args) => wait_for(decide::run(args, Verdict::Deny, output)),
+        Commands::Approve(args) => wait_for(decide::approve(args, output)),
+        Commands::Deny(args) => wait_for(decide::deny(args, output)),
         Commands::Answer(args) => wait_for(answer::run(args, output)),
         Commands::Message(args) => wait_for(message::run(args, output)),
         Commands::Messages(args) => wait_for(messages::run(args, output)),
+        Commands::Permissions(args) => wait_for(permissions::run(args, output)),
         Commands::Retry(args) => wait_for(retry::run(args, output)),
         Commands::Accept(args) => wait_for(accept::run(args, output)),
         Commands::Pause(args) => wait_for(pause::run(args, output)),

@@ -115,6 +115,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NoSuchSnapshot { .. }
         | Rejection::NoSuchMessage { .. }
         | Rejection::EmptyMessage
+        | Rejection::NoSuchGrant { .. }
+        | Rejection::OnceOnly { .. }
         | Rejection::AgentsMaxRange { .. } => Exit::Usage,
         Rejection::JournalFull { .. } => Exit::Failure,
         Rejection::ShuttingDown => Exit::Unreachable,
@@ -135,6 +137,12 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotYours { .. }
         | Rejection::AttemptOver { .. }
         | Rejection::TooManyRequests { .. }
+        | Rejection::DeniedByMatrix { .. }
+        | Rejection::NotForWorkers
+        | Rejection::NotYourChild { .. }
+        | Rejection::NotAtParent { .. }
+        | Rejection::NotHeld { .. }
+        | Rejection::TooManyGrants { .. }
         | Rejection::NothingKept { .. }
         | Rejection::SnapshotDropped { .. }
         | Rejection::NoSubtasks

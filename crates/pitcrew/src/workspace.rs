@@ -2,8 +2,8 @@
 
 use crate::{exit::Exit, report::Report};
 use pitcrew_config::{
-    Dirs, LayerPaths, Origins, Settings, Trust, WorkspaceDirs, WorkspaceId, printable, private_dir,
-    read_layers, user_environment,
+    Dirs, LayerPaths, Origins, Permissions, Settings, Trust, WorkspaceDirs, WorkspaceId, printable,
+    private_dir, read_layers, read_permissions, user_environment,
 };
 use pitcrew_git::{Git, Repository};
 use pitcrew_process::{Cancel, Run, run_trusted};
@@ -68,6 +68,17 @@ impl Workspace {
         }
         sources.environment = user_environment();
         Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
+    }
+
+    /// All layers of permissions, merged. What is broken is told in them.
+    pub fn permissions(&self) -> Result<Permissions, Report> {
+        let (settings, _) = self.settings()?;
+        Ok(self.permissions_with(&settings))
+    }
+
+    pub fn permissions_with(&self, settings: &Settings) -> Permissions {
+        let sources = read_permissions(&self.user, self.root(), &settings.permissions);
+        Permissions::load(&sources)
     }
 
     /// An error where `name` is no branch, tag or commit of the repository.

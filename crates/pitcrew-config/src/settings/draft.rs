@@ -9,6 +9,7 @@ use crate::{
     backend::BackendDraft,
     diagnostic::{Diagnostic, Problems},
     document::{Section, Span, Spanned, parse_document},
+    permissions::{self, PermissionEntries},
 };
 use pitcrew_model::{AgentRef, limits};
 use std::{
@@ -36,6 +37,7 @@ pub(super) struct Draft {
     pub max_cost_micros: Option<Found<u64>>,
     pub backends: BTreeMap<String, BackendDraft>,
     pub model: ModelDraft,
+    pub permissions: PermissionEntries,
 }
 
 const ALIASES: &[(&str, &str)] =
@@ -88,6 +90,12 @@ fn read_text(
         max_cost_micros: reader.found(max_cost, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
+        permissions: permissions::in_settings(
+            &root,
+            layer,
+            &|span, it| reader.origin(span, it),
+            problems,
+        ),
     })
 }
 

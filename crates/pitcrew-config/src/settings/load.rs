@@ -11,6 +11,7 @@ use crate::{
     backend::known_names,
     diagnostic::{Diagnostic, Problems},
     duration::format_duration,
+    permissions::PermissionEntries,
     suggest,
 };
 use pitcrew_model::Caps;
@@ -181,6 +182,9 @@ impl Merge {
         settings.caps = Caps { tokens: cap(tokens), cost_micros: cap(cost) };
         settings.max_agents = u32::try_from(agents).expect("a count came from a u32");
         settings.max_live_agents = u32::try_from(live).expect("a count came from a u32");
+        if draft.permissions != PermissionEntries::default() {
+            settings.permissions = draft.permissions;
+        }
         if let Some(agent) = draft.agent {
             settings.agent = Some(agent.value);
             origins.set("agent", agent.origin);

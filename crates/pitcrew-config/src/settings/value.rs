@@ -3,6 +3,7 @@
 use super::ModelSettings;
 use crate::{
     backend::{self, BackendSettings},
+    permissions::PermissionEntries,
     plan::PlanDefaults,
 };
 use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, limits};
@@ -20,6 +21,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "max_cost",
     "backends",
     "model",
+    "permissions",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, BackendSettings>,
     /// What the built-in agent works with where a task has words only.
     pub model: Option<ModelSettings>,
+    /// What the user wants to be asked, or not; merged with the files by `Permissions`.
+    pub permissions: PermissionEntries,
 }
 
 impl Default for Settings {
@@ -54,6 +58,7 @@ impl Default for Settings {
             caps: Caps::NONE,
             backends: backend::known(),
             model: None,
+            permissions: PermissionEntries::default(),
         }
     }
 }

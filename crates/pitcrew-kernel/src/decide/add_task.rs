@@ -9,7 +9,7 @@ use crate::State;
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 use pitcrew_model::{
     Action, Actor, Event, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus,
-    Rule, TaskId, TaskSpec, builtin_rule, limits,
+    Rule, TaskId, TaskSpec, limits,
 };
 
 pub fn decide(
@@ -39,7 +39,7 @@ pub fn decide(
     let depends_on = dependencies(state, &it.tasks, spec)?;
     let task = state.tasks.next_id();
     let mut events = vec![Event::TaskAdded { plan, task, spec: spec.clone(), depends_on }];
-    let asks = builtin_rule(Action::PlanExecution) != Rule::AutoApprove;
+    let asks = state.rule(&Action::PlanExecution) != Rule::AutoApprove;
     if actor == Actor::Person || !asks {
         return Ok(events);
     }

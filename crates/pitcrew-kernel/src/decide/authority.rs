@@ -23,6 +23,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::SpawnSubtasks { .. }
         | Command::AwaitSubtasks { .. }
         | Command::PullSubtask { .. }
+        | Command::DecideForChild { .. }
         // Refused where they are decided: the words say which request it is.
         | Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. } => Ok(()),
@@ -42,6 +43,8 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::LandPlan { .. }
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
+        | Command::ApplyMatrix { .. }
+        | Command::RevokeGrant { .. }
         | Command::SetAgentsMax { .. } => {
             Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
         }
@@ -80,11 +83,14 @@ fn client(command: &Command) -> bool {
         | Command::LandPlan { .. }
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
+        | Command::ApplyMatrix { .. }
+        | Command::RevokeGrant { .. }
         | Command::SetAgentsMax { .. }
         | Command::CompleteTask { .. }
         | Command::Notify { .. }
         | Command::SpawnSubtasks { .. }
         | Command::AwaitSubtasks { .. }
-        | Command::PullSubtask { .. } => false,
+        | Command::PullSubtask { .. }
+        | Command::DecideForChild { .. } => false,
     }
 }

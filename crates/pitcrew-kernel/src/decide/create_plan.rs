@@ -5,7 +5,7 @@ use crate::State;
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
     Action, Actor, Approval, BACKEND_COMMAND, CreatePlan, Event, Origin, PlanId, PlanStatus,
-    Rejection, RequestKind, Rule, TaskId, TaskSpec, TaskWork, builtin_rule, limits,
+    Rejection, RequestKind, Rule, TaskId, TaskSpec, TaskWork, limits,
 };
 
 pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>, Rejection> {
@@ -18,6 +18,10 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     }
     for task in tasks {
         check(task)?;
+    }
+    let rule = state.rule(&Action::PlanExecution);
+    if rule == Rule::AutoDeny {
+        return Err(Rejection::DeniedByMatrix { action: Action::PlanExecution });
     }
     let order = order::topological(tasks)?;
     let plan = state.plans.next_id();
@@ -38,15 +42,15 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     }
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
-    let asks = builtin_rule(Action::PlanExecution) == Rule::AskUser;
     // Only a person can have agreed already.
     let given = it.approval == Approval::Given && actor == Actor::Person;
-    if asks && !given {
+    if rule == Rule::AskUser && !given {
         let request = state.requests.next_id();
         let kind = RequestKind::PlanExecution;
         events.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
     } else {
-        events.extend(activate(plan, to, "approved with the order", actor));
+        let reason = if given { "approved with the order" } else { "approved by the permissions" };
+        events.extend(activate(plan, to, reason, actor));
     }
     Ok(events)
 }

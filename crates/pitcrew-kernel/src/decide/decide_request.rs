@@ -1,26 +1,38 @@
 //! A person approves or denies what waits.
 
-use super::{budget, cancel, create_plan};
-use crate::State;
+use super::{budget, cancel, create_plan, grant};
+use crate::{State, state::Request};
 use alloc::{string::ToString, vec, vec::Vec};
 use pitcrew_model::{
-    Actor, Event, Input, LandingStatus, PlanStatus, Rejection, RequestId, RequestKind,
-    RequestStatus, Verdict,
+    Action, Actor, Event, GrantScope, Input, LandingStatus, PlanStatus, Rejection, RequestId,
+    RequestKind, RequestStatus, Rule, Verdict,
 };
+
+/// What a person says, and how far it reaches.
+#[derive(Clone, Copy)]
+pub struct Ruling {
+    pub verdict: Verdict,
+    pub scope: GrantScope,
+}
 
 pub fn decide(
     state: &State,
     input: &Input,
     request: RequestId,
-    verdict: Verdict,
+    ruling: Ruling,
     reason: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
     let (it, actor) = (state.request(request)?, input.actor);
     if actor != Actor::Person {
         return Err(Rejection::NotYours { request });
     }
-    if it.status != RequestStatus::AtUser {
+    // Whoever stands above may always decide.
+    if !it.status.is_open() {
         return Err(Rejection::RequestClosed { request, status: it.status });
+    }
+    let verdict = ruling.verdict;
+    if verdict == Verdict::Approve {
+        may_be_approved(state, it)?;
     }
     let to = match verdict {
         Verdict::Approve => RequestStatus::Approved,
@@ -54,5 +66,30 @@ pub fn decide(
         // The worker gets it when it has a slot again.
         (RequestKind::Budget(_), Verdict::Approve) | (RequestKind::ToolUse { .. }, _) => {}
     }
+    if verdict == Verdict::Approve && !ruling.scope.is_once() {
+        events.extend(grant::decide(state, it, ruling.scope, actor)?);
+    }
     Ok(events)
+}
+
+/// Nobody allows what the matrix denies.
+fn may_be_approved(state: &State, request: &Request) -> Result<(), Rejection> {
+    let action = match (&request.kind, request.worker) {
+        (RequestKind::PlanExecution, _) => Some(Action::PlanExecution),
+        (RequestKind::BranchMerge, _) => Some(Action::BranchMerge),
+        (RequestKind::ToolUse { tool, .. }, Some(worker)) => {
+            let task = state.attempts[state.workers[worker].attempt].task;
+            state.judge(task, tool).action
+        }
+        (
+            RequestKind::ToolUse { .. } | RequestKind::Budget(_) | RequestKind::Question { .. },
+            _,
+        ) => None,
+    };
+    match action {
+        Some(action) if state.rule(&action) == Rule::AutoDeny => {
+            Err(Rejection::DeniedByMatrix { action })
+        }
+        Some(_) | None => Ok(()),
+    }
 }

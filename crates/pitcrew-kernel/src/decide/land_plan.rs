@@ -4,7 +4,7 @@ use crate::State;
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
     Action, Actor, Approval, Event, LandingStatus, PlanId, Rejection, RequestKind, RequestStatus,
-    Rule, builtin_rule,
+    Rule,
 };
 
 pub fn decide(
@@ -18,10 +18,13 @@ pub fn decide(
     if !ended || it.completed_count == 0 {
         return Err(Rejection::NotLandable { plan, status: it.status });
     }
-    let from = it.landing;
+    let (from, rule) = (it.landing, state.rule(&Action::BranchMerge));
+    if rule == Rule::AutoDeny {
+        return Err(Rejection::DeniedByMatrix { action: Action::BranchMerge });
+    }
     // Only a person can have agreed already.
     let given = approval == Approval::Given && actor == Actor::Person;
-    let asks = builtin_rule(Action::BranchMerge) == Rule::AskUser && !given;
+    let asks = rule == Rule::AskUser && !given;
     if asks && from == LandingStatus::Review {
         return Err(Rejection::LandingUnderWay { plan, status: from });
     }

@@ -143,7 +143,13 @@ pub fn await_begun(
     let is_open = |it: &&TaskId| !state.tasks[**it].status.has_ended();
     let open: BTreeSet<TaskId> = tasks.iter().filter(is_open).copied().collect();
     let wait = Wait { tasks: tasks.to_vec(), open, until, call: call.map(Into::into) };
-    worker::change(state, worker, |it| it.wait = Some(wait));
+    let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some();
+    worker::change(state, worker, |it| {
+        it.wait = Some(wait);
+        if is_asked {
+            it.comebacks.push_back(Comeback::Await);
+        }
+    });
 }
 
 pub fn await_ended(state: &mut State, worker: WorkerId) {

@@ -12,7 +12,7 @@ use alloc::{
 };
 use pitcrew_model::{
     EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
-    RequestStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus, limits,
+    RequestStatus, Timestamp, TurnCause, Usage, Verdict, WorkerId, WorkerStatus, limits,
 };
 
 /// Changes a worker and keeps the agenda in step.
@@ -194,8 +194,8 @@ pub fn request_opened(
     worker: Option<WorkerId>,
     kind: &RequestKind,
 ) {
-    let status = RequestStatus::AtUser;
-    let row = Request { id: request, plan, worker, kind: kind.clone(), status };
+    let status = begins(state, worker, kind);
+    let row = Request { id: request, plan, worker, kind: kind.clone(), status, due: None };
     state.requests.push(request, row);
     if let RequestKind::Budget(spending) = kind {
         return budget::asked(state, request, spending.scope);
@@ -210,6 +210,17 @@ pub fn request_opened(
     }
 }
 
+/// What a sub-task wants to do goes its way from there; the rest is for a person.
+fn begins(state: &State, worker: Option<WorkerId>, kind: &RequestKind) -> RequestStatus {
+    let is_tool = matches!(kind, RequestKind::ToolUse { .. });
+    let Some(worker) = worker.filter(|_| is_tool) else { return RequestStatus::AtUser };
+    let task = &state.tasks[state.attempts[state.workers[worker].attempt].task];
+    match task.delegation {
+        Some(_) => RequestStatus::Requested,
+        None => RequestStatus::AtUser,
+    }
+}
+
 pub fn request_moved(
     state: &mut State,
     request: RequestId,
@@ -217,6 +228,7 @@ pub fn request_moved(
     to: RequestStatus,
     text: Option<&str>,
 ) {
+    let default = state.matrix.limits.permission_default;
     let row = state.requests.row(request);
     assert_eq!(row.status, from, "{request} moved from where it was not");
     row.status = to;
@@ -228,18 +240,31 @@ pub fn request_moved(
         state.plans.row(plan).request = None;
         return;
     };
-    let comeback = comeback(row, to, text);
+    if to.is_open() {
+        return;
+    }
+    let comeback = comeback(row, to, text, default);
     state.workers.row(worker).requests.retain(|it| *it != request);
     if let Some(comeback) = comeback {
         will_return(state, worker, comeback);
     }
 }
 
-fn comeback(request: &Request, to: RequestStatus, text: Option<&str>) -> Option<Comeback> {
+fn comeback(
+    request: &Request,
+    to: RequestStatus,
+    text: Option<&str>,
+    default: Verdict,
+) -> Option<Comeback> {
     let allow = match to {
-        RequestStatus::AtUser | RequestStatus::Withdrawn => return None,
+        RequestStatus::Requested
+        | RequestStatus::AtParent
+        | RequestStatus::AtOrchestrator
+        | RequestStatus::AtUser
+        | RequestStatus::Withdrawn => return None,
         RequestStatus::Approved | RequestStatus::Answered => Allow::Yes,
-        RequestStatus::Denied => Allow::No,
+        RequestStatus::Expired if default == Verdict::Approve => Allow::Yes,
+        RequestStatus::Denied | RequestStatus::Expired => Allow::No,
     };
     match &request.kind {
         RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::Budget(_) => None,

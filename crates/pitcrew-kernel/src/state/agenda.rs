@@ -12,8 +12,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, BudgetScope, Overlap, PlanId, PlanStatus, TaskId, TaskStatus, Timestamp, WorkerId,
-    WorkerStatus,
+    AttemptId, BudgetScope, Overlap, PlanId, PlanStatus, RequestId, TaskId, TaskStatus, Timestamp,
+    WorkerId, WorkerStatus,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Agenda {
     /// Tasks that have a model to use and are not done with it.
     unfinished: BTreeSet<(PlanId, TaskId)>,
     pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
+    /// Requests that do not wait for ever.
+    pub expiries: BTreeSet<(Timestamp, RequestId)>,
     /// Attempts whose checkouts are to be snapshotted, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
     snapshots_due: BTreeMap<AttemptId, Timestamp>,

@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskStatus, Timestamp, Workspace, limits,
+    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskStatus, Timestamp, Workspace,
 };
 
 /// What an attempt has handed out.
@@ -55,17 +55,6 @@ pub struct SpawnLimits {
     pub per_minute_max: u32,
 }
 
-impl Default for SpawnLimits {
-    fn default() -> Self {
-        Self {
-            depth_max: limits::SUBTASK_DEPTH_MAX,
-            total_max: limits::SUBTASKS_PER_WORKER_MAX,
-            parallel_max: limits::SUBTASKS_PARALLEL_MAX,
-            per_minute_max: limits::SUBTASKS_PER_MINUTE_MAX,
-        }
-    }
-}
-
 impl Task {
     pub fn workspace(&self) -> Option<Workspace> {
         self.delegation.as_ref().map(|it| it.workspace)
@@ -79,7 +68,13 @@ impl Task {
 
 impl State {
     pub fn spawn_limits(&self) -> SpawnLimits {
-        self.spawn_limits
+        let limits = &self.matrix.limits;
+        SpawnLimits {
+            depth_max: limits.subtask_depth,
+            total_max: limits.subtasks_total,
+            parallel_max: limits.subtasks_parallel,
+            per_minute_max: limits.subtasks_per_minute,
+        }
     }
 
     /// The attempt that handed the task out.

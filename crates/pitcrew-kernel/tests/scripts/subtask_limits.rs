@@ -334,7 +334,9 @@ fn only_a_parent_touches_its_children() {
 #[test]
 fn twenty_in_a_minute_are_enough() {
     let mut script = Script::default();
-    script.state.spawn_limits.total_max = 1_000;
+    let mut matrix = pitcrew_model::Matrix::builtin();
+    matrix.limits.subtasks_total = 1_000;
+    script.state.matrix = matrix.into();
     let hurry = "| a1 | a2 | a3 | a4 | a5 | a6 | a7 | a8 | a9 | a10";
     script.run(&format!(
         "

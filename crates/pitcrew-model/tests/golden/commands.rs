@@ -3,11 +3,11 @@
 use crate::{
     golden,
     subtasks::{output, subtask_spec},
-    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, plan_head, task_spec},
+    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, matrix, plan_head, task_spec},
 };
 use pitcrew_model::{
-    Addressee, Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Party, PlanSpec,
-    Priority, Verdict,
+    Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, NoteKind,
+    Origin, Party, PlanSpec, Priority, Verdict,
 };
 
 fn commands() -> Vec<Command> {
@@ -22,6 +22,7 @@ fn commands() -> Vec<Command> {
             request: REQUEST,
             verdict: Verdict::Deny,
             reason: Some("too dear".into()),
+            scope: GrantScope::Once,
         },
         Command::AnswerQuestion { request: REQUEST, text: "That".into() },
         Command::DeployTask { task: TASK },
@@ -94,11 +95,30 @@ fn commands() -> Vec<Command> {
     ]
 }
 
+fn permission_commands() -> Vec<Command> {
+    vec![
+        Command::DecideRequest {
+            request: REQUEST,
+            verdict: Verdict::Approve,
+            reason: None,
+            scope: GrantScope::Plan,
+        },
+        Command::ApplyMatrix { matrix: matrix() },
+        Command::RevokeGrant { grant: GrantId(4) },
+        Command::DecideForChild {
+            attempt: ATTEMPT,
+            requests: vec![REQUEST],
+            verdict: Verdict::Approve,
+            reason: Some("go on".into()),
+        },
+    ]
+}
+
 golden!(
     commands_are_sent_as_ever,
     Command,
     "command.ndjson",
-    commands(),
+    [commands(), permission_commands()].concat(),
     [
         CreatePlan,
         DecideRequest,
@@ -125,5 +145,8 @@ golden!(
         PullSubtask,
         AddTask,
         SendMessage,
+        ApplyMatrix,
+        RevokeGrant,
+        DecideForChild,
     ]
 );

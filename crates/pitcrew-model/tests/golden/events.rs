@@ -3,13 +3,17 @@
 use crate::{
     golden,
     subtasks::{delegation, output},
-    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, plan_head, task_spec},
+    values::{
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, plan_head,
+        task_spec,
+    },
 };
 use pitcrew_model::{
-    Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event, Failure,
-    Freshness, LandingStatus, Measure, Message, MessageContext, MessageKind, MessageStatus,
-    Outcome, Party, PlanHead, PlanStatus, Priority, Reason, RequestKind, RequestStatus, Seq,
-    Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
+    Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event,
+    Failure, Freshness, Grant, GrantId, LandingStatus, Measure, Message, MessageContext,
+    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reach, Reason,
+    RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause,
+    Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -243,8 +247,31 @@ fn request_events() -> Vec<Event> {
             call: call(),
             title: "Run the tests".into(),
             option: option.clone(),
+            action: None,
+            grant: None,
+        },
+        Event::ToolDecided {
+            worker: WORKER,
+            call: call(),
+            title: "Run the tests".into(),
+            option: option.clone(),
+            action: Some(Action::CommandExecution),
+            grant: Some(GrantId(4)),
         },
         Event::ToolAnswered { request: REQUEST, worker: WORKER, call: call(), option },
+        Event::MatrixApplied { matrix: matrix() },
+        Event::GrantGiven { grant: grant(), request: REQUEST, actor: Actor::Person },
+        Event::GrantGiven {
+            grant: Grant { command: None, reach: Reach::Task(TASK), ..grant() },
+            request: REQUEST,
+            actor: Actor::Person,
+        },
+        Event::GrantGiven {
+            grant: Grant { reach: Reach::Always, ..grant() },
+            request: REQUEST,
+            actor: Actor::Person,
+        },
+        Event::GrantRevoked { grant: GrantId(4), actor: Actor::Person },
     ]
 }
 
@@ -328,6 +355,9 @@ golden!(
         TaskHeld,
         MessageQueued,
         MessageMoved,
+        MatrixApplied,
+        GrantGiven,
+        GrantRevoked,
     ]
 );
 

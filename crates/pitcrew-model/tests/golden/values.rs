@@ -1,8 +1,9 @@
 //! The parts that samples are made of.
 
 use pitcrew_model::{
-    AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, MessageId, Overlap,
-    PlanHead, PlanId, RepoPath, RequestId, TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+    Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
+    Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, RepoPath, RequestId, TaskId,
+    TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -84,5 +85,27 @@ pub fn tool_use() -> ToolUse {
         paths: strings(&["src/api/mod.rs"]),
         outside: strings(&["/etc/hosts"]),
         command: Some("cargo test".into()),
+        partial: false,
+    }
+}
+
+/// Every list has something in it.
+pub fn matrix() -> Matrix {
+    Matrix {
+        auto_approve: [Action::FileEditsInWorktree, Action::CommandExecution].into(),
+        ask_user: [Action::BranchMerge, Action::Other("levitate".into())].into(),
+        auto_deny: [Action::ForcePush].into(),
+        limits: MatrixLimits { permission_timeout_ms: Some(60_000), ..MatrixLimits::default() },
+    }
+}
+
+pub fn grant() -> Grant {
+    Grant {
+        id: GrantId(4),
+        actions: [Action::CommandExecution].into(),
+        command: Some("cargo test".into()),
+        paths: strings(&["src/api"]),
+        outside: Vec::new(),
+        reach: Reach::Plan(PLAN),
     }
 }

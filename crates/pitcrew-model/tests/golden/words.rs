@@ -6,11 +6,12 @@ use crate::{
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort, ErrorCause,
-    Freshness, LandedAt, LandingStatus, Measure, MessageKind, MessageStatus, NoteKind, Origin,
-    Outcome, Overlap, Party, PermissionOption, PermissionOptionKind, PlanStatus, Priority,
-    RefusalKind, RequestKind, RequestStatus, Spending, StopReason, SubtaskKind, TaskStatus,
-    TaskWork, Timestamp, TurnCause, Verdict, WorkerStatus, Workspace,
+    Action, Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort,
+    ErrorCause, Freshness, GrantScope, LandedAt, LandingStatus, Measure, MessageKind,
+    MessageStatus, NoteKind, Origin, Outcome, Overlap, Party, PermissionOption,
+    PermissionOptionKind, PlanStatus, Priority, RefusalKind, RequestKind, RequestStatus, Rule,
+    Spending, StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp, ToolUse, TurnCause,
+    Verdict, WorkerStatus, Workspace,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -46,10 +47,13 @@ fn words_are_stored_as_ever() {
         words!(Overlap: Wait, Allow),
         words!(Effort: Low, Medium, High),
         words!(Measure: Tokens, Cost),
+        words!(Rule: AutoApprove, AskUser, AutoDeny),
+        words!(GrantScope: Once, Task, Plan, Always),
+        line("Action", Action::NAMED),
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
         words!(SubtaskKind: Delegate, Advisor, Route, Handoff, TeamMember, Review),
         words!(Workspace: ReadOnly, Isolated, Shared),
-        words!(AwaitEnd: AllEnded, TimedOut, TurnOver),
+        words!(AwaitEnd: AllEnded, TimedOut, TurnOver, ChildAsks),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
         line("WorkerStatus", WorkerStatus::ALL),
@@ -73,14 +77,17 @@ fn words_are_stored_as_ever() {
         Overlap ["wait","allow"]
         Effort ["low","medium","high"]
         Measure ["tokens","cost"]
+        Rule ["auto_approve","ask_user","auto_deny"]
+        GrantScope ["once","task","plan","always"]
+        Action ["file_edits_in_worktree","file_creation_in_worktree","file_deletion_in_worktree","access_outside_worktree","edits_outside_worktree","subtask_spawning","agent_reassignment","plan_execution","model_switch_same_tier","model_switch_expensive","branch_merge","git_push","worktree_cleanup","delete_main_branch","force_push","pr_creation","command_execution","opaque_command","network_access","other_tool"]
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         SubtaskKind ["delegate","advisor","route","handoff","team_member","review"]
         Workspace ["read_only","isolated","shared"]
-        AwaitEnd ["all_ended","timed_out","turn_over"]
+        AwaitEnd ["all_ended","timed_out","turn_over","child_asks"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
         WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","waiting_subtasks","paused","completed","failed","killed"]
-        RequestStatus ["at_user","approved","denied","answered","withdrawn"]
+        RequestStatus ["at_user","approved","denied","answered","withdrawn","expired","requested","at_parent","at_orchestrator"]
         LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
         MessageStatus ["queued","delivered","processed","dead","expired"]
         Priority ["critical","high","normal","low"]
@@ -201,6 +208,13 @@ golden!(
                 id: "yes".into(),
                 kind: PermissionOptionKind::AllowOnce,
             }],
+            action: None,
+        },
+        RequestKind::ToolUse {
+            tool: ToolUse { partial: true, ..tool_use() },
+            call: "call-1".into(),
+            options: Vec::new(),
+            action: Some(Action::CommandExecution),
         },
         RequestKind::Question { question: "Which?".into() },
         RequestKind::Budget(Spending {

@@ -135,7 +135,8 @@ fn start(dir: &Path, root: &Path) -> Outcome<(Orchestrator, PathBuf)> {
     let checkouts = dir.join(".worktrees").join("repository");
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;
-    let setup = Setup { program, repository, dirs, settings, tokens };
+    let matrix = pitcrew_model::Matrix::builtin();
+    let setup = Setup { program, repository, dirs, settings, matrix, tokens };
     Ok((Orchestrator::start(setup)?, checkouts))
 }
 

@@ -64,7 +64,8 @@ fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
     let (settings, _) = Settings::load(&Sources::default()).unwrap();
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe().unwrap();
-    let setup = Setup { program, repository, dirs, settings, tokens };
+    let matrix = pitcrew_model::Matrix::builtin();
+    let setup = Setup { program, repository, dirs, settings, matrix, tokens };
     Orchestrator::start(setup).map_err(|it| it.kind)
 }
 

@@ -51,7 +51,8 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     let socket = dirs.socket();
     fs::write(lab.join("socket"), socket.display().to_string())?;
     let workspace = repository.root().display().to_string();
-    let setup = Setup { program, repository, dirs, settings, tokens: tokens.clone() };
+    let (matrix, own) = (pitcrew_model::Matrix::builtin(), tokens.clone());
+    let setup = Setup { program, repository, dirs, settings, matrix, tokens: own };
     let orchestrator = Orchestrator::start(setup)?;
     let idle = idle_ms.map(Duration::from_millis);
     let desk = Arc::new(LabDesk);

@@ -1,4 +1,4 @@
-//! What stands where, what waits for a person, and what was said.
+//! What stands where, what waits for a person, what does not have to, and what was said.
 
 use crate::{
     auth::Person,
@@ -7,7 +7,7 @@ use crate::{
 };
 use axum::{Json, extract::State};
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
-use pitcrew_views::{BoardView, InboxView, MessagesView, Scope, WantedMessages};
+use pitcrew_views::{BoardView, InboxView, MessagesView, PermissionsView, Scope, WantedMessages};
 use std::sync::Arc;
 
 pub async fn board(
@@ -36,4 +36,8 @@ pub async fn messages(
     let MessagesQuery { plan, worker, status } = query;
     let views = doors.orchestrator.handle().views();
     Json(views.messages.view(&views.board, &WantedMessages { plan, worker, status }))
+}
+
+pub async fn permissions(_: Person, State(doors): State<Arc<Doors>>) -> Json<PermissionsView> {
+    Json(doors.orchestrator.handle().views().granted.view())
 }

@@ -1,7 +1,9 @@
 //! What people do to plans that run.
 
 use crate::lab::{Lab, task, worker_status};
-use pitcrew_model::{Command, PlanStatus, RequestId, TaskId, TaskStatus, Verdict, WorkerStatus};
+use pitcrew_model::{
+    Command, GrantScope, PlanStatus, RequestId, TaskId, TaskStatus, Verdict, WorkerStatus,
+};
 use pitcrew_views::{BoardView, InboxView};
 use std::fs;
 
@@ -97,7 +99,8 @@ async fn a_tool_call_waits_for_permission() {
     for request in &inbox.open {
         let yes = request.task == Some(TaskId(1));
         let verdict = if yes { Verdict::Approve } else { Verdict::Deny };
-        let command = Command::DecideRequest { request: request.id, verdict, reason: None };
+        let (request, scope) = (request.id, GrantScope::Once);
+        let command = Command::DecideRequest { request, verdict, reason: None, scope };
         lab.command(&command).await;
     }
     let board = lab.until_plan(plan, PlanStatus::Partial).await;

@@ -3,8 +3,8 @@
 use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, AwaitEnd, Claim, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp,
-    WorkerId, Workspace, limits, overlap,
+    AttemptId, AwaitEnd, Claim, Delegation, PlanId, RequestStatus, TaskId, TaskSpec, TaskStatus,
+    Timestamp, WorkerId, Workspace, limits, overlap,
 };
 
 /// What happened how often.
@@ -144,6 +144,10 @@ impl Ledger {
                 let late = wait.is_some_and(|it| it.1 <= at);
                 hold!(late, "a wait lasts as long as was asked", "{worker}");
                 self.family.timed_out += 1;
+            }
+            AwaitEnd::ChildAsks => {
+                let asks = self.requests.iter().any(|it| it.status == RequestStatus::AtParent);
+                hold!(asks, "a wait is cut short for a request", "{worker}");
             }
             AwaitEnd::TurnOver => {
                 self.family.lost += 1;

@@ -1,9 +1,9 @@
 //! What is remembered of each thing.
 
 use pitcrew_model::{
-    AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap, PlanId,
-    PlanStatus, RepoPath, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus, Workspace,
+    Action, AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap,
+    PlanId, PlanStatus, RepoPath, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus, Timestamp,
+    ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
 };
 
 #[derive(Debug)]
@@ -123,6 +123,12 @@ pub struct Request {
     pub call: Option<String>,
     pub approves_plan: bool,
     pub budget: Option<Spending>,
+    pub tool: Option<ToolUse>,
+    pub action: Option<Action>,
+    /// When it is decided although nobody has.
+    pub due: Option<Timestamp>,
+    /// What the agent must be told, once that is decided.
+    pub word: Option<&'static str>,
     /// The agent has been told.
     pub answered: bool,
 }

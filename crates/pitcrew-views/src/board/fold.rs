@@ -103,6 +103,9 @@ impl Board {
             | Event::RestoreAsked { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
+            | Event::MatrixApplied { .. }
+            | Event::GrantGiven { .. }
+            | Event::GrantRevoked { .. }
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }
@@ -273,7 +276,7 @@ impl Board {
             self.decide_cap(&spending, to);
         }
         let Some(worker) = asked.worker else { return };
-        if to != RequestStatus::AtUser {
+        if !to.is_open() {
             self.edit_worker(worker, |it| it.requests.retain(|open| *open != request));
         }
     }

@@ -21,6 +21,10 @@ pub(super) struct Request {
     pub worker: Option<WorkerId>,
     pub kind: RequestKind,
     pub opened_at: Timestamp,
+    /// Who decides it now.
+    pub status: RequestStatus,
+    /// Where it came by, and why it went on.
+    pub path: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,11 +45,20 @@ impl Inbox {
                 worker: *worker,
                 kind: kind.clone(),
                 opened_at: entry.at,
+                status: RequestStatus::AtUser,
+                path: Vec::new(),
             };
             self.open.insert(*request, opened);
         }
+        if let Event::RequestMoved { request, to, text, .. } = &entry.event
+            && let Some(open) = self.open.get_mut(request)
+        {
+            open.status = *to;
+            let why = text.as_deref().map(|it| format!(" ({})", plain::line(it)));
+            open.path.push(format!("{to}{}", why.unwrap_or_default()));
+        }
         if let Event::RequestMoved { request, to, text, actor, .. } = &entry.event
-            && *to != RequestStatus::AtUser
+            && !to.is_open()
             && let Some(closed) = self.open.remove(request)
         {
             let text = text.as_deref().map(plain::block);
@@ -54,7 +67,12 @@ impl Inbox {
         }
     }
 
+    /// Those that a person decides; the others may come to one.
+    pub(super) fn at_person(&self) -> impl Iterator<Item = (&RequestId, &Request)> {
+        self.open.iter().filter(|it| it.1.status == RequestStatus::AtUser)
+    }
+
     pub fn open_count(&self) -> usize {
-        self.open.len()
+        self.at_person().count()
     }
 }

@@ -3,9 +3,9 @@
 use super::requests::{Closing, Inbox, Request};
 use crate::{board::Board, board::Plan, plain};
 use pitcrew_model::{
-    Actor, CommitId, MessageKind, PermissionOption, PlanBase, PlanId, Priority, RepoPath,
-    RequestId, RequestKind, RequestStatus, Spending, TaskId, TaskStatus, TaskWork, Timestamp,
-    ToolUse, WorkerId,
+    Action, Actor, CommitId, GrantScope, MessageKind, PermissionOption, PlanBase, PlanId, Priority,
+    RepoPath, RequestId, RequestKind, RequestStatus, Spending, TaskId, TaskStatus, TaskWork,
+    Timestamp, ToolUse, WorkerId, is_grantable,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct OpenRequest {
     pub agent: Option<String>,
     /// What is asked, in one line.
     pub title: String,
+    /// Who had it before, for what a sub-task asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
     pub ask: Ask,
 }
 
@@ -63,6 +66,12 @@ pub enum Ask {
         options: Vec<PermissionOption>,
         region: Vec<RepoPath>,
         checkout: Option<String>,
+        /// What the matrix was asked about.
+        #[serde(default)]
+        action: Option<Action>,
+        /// How far an approval may reach.
+        #[serde(default)]
+        scopes: Vec<GrantScope>,
     },
     Budget {
         spending: Spending,
@@ -116,7 +125,7 @@ impl Inbox {
     pub fn view(&self, board: &Board) -> InboxView {
         let newest = self.closed.iter().rev().take(CLOSED_LISTED_MAX);
         InboxView {
-            open: self.open.iter().map(|(id, it)| OpenRequest::new(*id, it, board)).collect(),
+            open: self.at_person().map(|(id, it)| OpenRequest::new(*id, it, board)).collect(),
             closed: newest.map(|(id, it, closing)| ClosedRequest::new(*id, it, closing)).collect(),
             closed_count: self.closed.len() as u64,
         }
@@ -137,6 +146,7 @@ impl OpenRequest {
             worker: request.worker,
             agent: request.worker.and_then(|it| board.worker(it)?.agent.clone()),
             title: title(&request.kind),
+            path: request.path.clone(),
             ask: ask(request, board),
         }
     }
@@ -188,8 +198,10 @@ fn ask(request: &Request, board: &Board) -> Ask {
             tasks: plan.map(|it| planned(it, board)).unwrap_or_default(),
         },
         RequestKind::BranchMerge => merge(plan, board),
-        RequestKind::ToolUse { tool, options, .. } => Ask::ToolUse {
+        RequestKind::ToolUse { tool, options, action, .. } => Ask::ToolUse {
             tool: safe(tool),
+            action: action.clone(),
+            scopes: scopes(tool, action.as_ref()),
             options: options.clone(),
             region: task.map(|it| it.spec.region.clone()).unwrap_or_default(),
             checkout: request
@@ -202,6 +214,12 @@ fn ask(request: &Request, board: &Board) -> Ask {
             prompt: task.map(|it| plain::block(it.spec.work.prompt())),
         },
     }
+}
+
+/// What says too little of itself is approved once only.
+fn scopes(tool: &ToolUse, action: Option<&Action>) -> Vec<GrantScope> {
+    let actions = action.into_iter().cloned().collect();
+    if is_grantable(&actions, tool) { GrantScope::ALL.to_vec() } else { vec![GrantScope::Once] }
 }
 
 fn planned(plan: &Plan, board: &Board) -> Vec<PlannedTask> {
@@ -271,5 +289,6 @@ fn safe(tool: &ToolUse) -> ToolUse {
         paths: tool.paths.iter().map(|it| plain::line(it)).collect(),
         outside: tool.outside.iter().map(|it| plain::line(it)).collect(),
         command: tool.command.as_deref().map(plain::block),
+        partial: tool.partial,
     }
 }

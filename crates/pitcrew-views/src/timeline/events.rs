@@ -9,9 +9,9 @@ use crate::{
     words::{clock, duration},
 };
 use pitcrew_model::{
-    Actor, AttemptId, BudgetScope, Claim, Entry, Event, Exit, Freshness, Reason, RequestId,
-    RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec, TaskStatus, Timestamp,
-    TurnCause, WorkerId, WorkerStatus,
+    Action, Actor, AttemptId, BudgetScope, Claim, Entry, Event, Exit, Freshness, Grant, Reason,
+    RequestId, RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec, TaskStatus,
+    Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -68,8 +68,20 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::RequestMoved { request, to, text, actor, .. } => {
             by(*actor, About::Request(*request), decided(*request, *to, text.as_deref()))
         }
-        Event::ToolDecided { worker, title, option, .. } => {
-            by_us(About::Worker(*worker), tool_decided(title, option.as_deref()))
+        Event::ToolDecided { worker, title, option, action, grant, .. } => {
+            let by = match (grant, action) {
+                (Some(grant), _) => grant.to_string(),
+                (None, Some(action)) => format!("the rule for {action}"),
+                (None, None) => "rule".to_owned(),
+            };
+            by_us(About::Worker(*worker), tool_decided(title, option.as_deref(), &by))
+        }
+        Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
+        Event::GrantGiven { grant, actor, .. } => {
+            by(*actor, About::Workspace, format!("{} given: {}", grant.id, granted(grant)))
+        }
+        Event::GrantRevoked { grant, actor } => {
+            by(*actor, About::Workspace, format!("{grant} revoked"))
         }
         Event::LandingMoved { plan, from, to, reason, actor } => {
             by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
@@ -248,9 +260,18 @@ fn decided(request: RequestId, status: RequestStatus, text: Option<&str>) -> Str
     }
 }
 
-fn tool_decided(title: &str, option: Option<&str>) -> String {
+/// What a grant is about, in one line.
+fn granted(grant: &Grant) -> String {
+    let actions: Vec<&str> = grant.actions.iter().map(Action::name).collect();
+    let paths = grant.paths.iter().chain(&grant.outside).map(|it| plain::line(it));
+    let command = grant.command.as_ref().map(|it| format!("`{}`", plain::line(it)));
+    let what: Vec<String> = command.into_iter().chain(paths).collect();
+    format!("{} for {}, {}", actions.join(", "), what.join(" "), grant.reach)
+}
+
+fn tool_decided(title: &str, option: Option<&str>, by: &str) -> String {
     let answer = option.map_or_else(|| "cancelled".to_owned(), plain::line);
-    format!("`{}` answered by rule: {answer}", plain::line(title))
+    format!("`{}` answered by {by}: {answer}", plain::line(title))
 }
 
 fn abandoned(board: &Board, attempt: AttemptId) -> String {

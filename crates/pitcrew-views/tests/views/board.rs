@@ -392,12 +392,14 @@ fn tool_use() -> RequestKind {
             paths: Vec::new(),
             outside: Vec::new(),
             command: Some("make".to_owned()),
+            partial: false,
         },
         call: "call-1".to_owned(),
         options: vec![PermissionOption {
             id: "yes".to_owned(),
             kind: PermissionOptionKind::AllowOnce,
         }],
+        action: None,
     }
 }
 

@@ -118,9 +118,15 @@ fn a_command_cannot_hide_behind_invisible_characters() {
         paths: vec!["core/a.rs".to_owned()],
         outside: vec!["/etc/\u{202e}passwd".to_owned()],
         command: Some("ls\r\nrm -rf .\u{200b}".to_owned()),
+        partial: false,
     };
     let allow = PermissionOption { id: "yes".to_owned(), kind: PermissionOptionKind::AllowOnce };
-    let kind = RequestKind::ToolUse { tool, call: "call-1".to_owned(), options: vec![allow] };
+    let kind = RequestKind::ToolUse {
+        tool,
+        call: "call-1".to_owned(),
+        options: vec![allow],
+        action: None,
+    };
     journal.ask(1, Some((1, 1)), kind);
     let view = journal.inbox.view(&journal.board);
     expect![[r#"
@@ -157,7 +163,14 @@ fn a_command_cannot_hide_behind_invisible_characters() {
               "region": [
                 "core"
               ],
-              "checkout": "/w/task-1"
+              "checkout": "/w/task-1",
+              "action": null,
+              "scopes": [
+                "once",
+                "task",
+                "plan",
+                "always"
+              ]
             }
           }
         ]"#]]

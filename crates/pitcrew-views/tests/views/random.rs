@@ -97,9 +97,11 @@ impl Dice {
                     paths: vec![text()],
                     outside: Vec::new(),
                     command: Some(text()),
+                    partial: false,
                 },
                 call: text(),
                 options: Vec::new(),
+                action: None,
             },
         }
     }
@@ -200,7 +202,14 @@ impl Dice {
             4 => Event::InterruptAsked { worker },
             5 => Event::AgentExited { worker, exit: self.exit() },
             6 => Event::ActivityNoted { worker, note },
-            7 => Event::ToolDecided { worker, call: note.clone(), title: note, option: None },
+            7 => Event::ToolDecided {
+                worker,
+                call: note.clone(),
+                title: note,
+                option: None,
+                action: None,
+                grant: None,
+            },
             8 => {
                 let (request, option) = (self.request(), None);
                 Event::ToolAnswered { request, worker, call: note, option }

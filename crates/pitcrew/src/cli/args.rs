@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pitcrew_config::parse_dollars;
-use pitcrew_model::{MessageId, MessageStatus, WorkerId, limits};
+use pitcrew_model::{GrantScope, MessageId, MessageStatus, WorkerId, limits};
 use std::path::PathBuf;
 
 /// Runs a crew of coding agents on one git repository.
@@ -71,15 +71,21 @@ pub enum Commands {
     Inbox(InboxArgs),
     /// Allow what waits for you
     #[command(
-        after_help = "Examples:\n  pitcrew approve request-2\n  pitcrew approve plan-1    # where only one thing of it waits"
+        after_help = "Examples:\n  pitcrew approve request-2\n  pitcrew approve plan-1    # where only one thing of it waits\n  pitcrew approve request-2 --scope plan    # and do not ask for the same again in this plan\n\nWhat is allowed for more than once is shown and revoked with `pitcrew permissions`."
     )]
-    Approve(DecideArgs),
+    Approve(ApproveArgs),
     /// Refuse what waits for you
     #[command(after_help = "Examples:\n  pitcrew deny request-2 --reason \"not on this machine\"")]
-    Deny(DecideArgs),
+    Deny(DenyArgs),
     /// Answer the question of an agent
     #[command(after_help = "Examples:\n  pitcrew answer request-2 \"Use port 8080.\"")]
     Answer(AnswerArgs),
+    /// Show what agents may do without asking, and take back what was allowed
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  pitcrew permissions\n  pitcrew permissions --json | jq '.rules[] | select(.origin != \"built in\")'\n  pitcrew permissions revoke grant-3\n\nThe files and their grammar are described in docs/permissions.md."
+    )]
+    Permissions(PermissionsArgs),
 
     /// Write to an agent: it reads it when its turn ends
     #[command(
@@ -348,12 +354,49 @@ pub struct InboxArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct DecideArgs {
+pub struct ApproveArgs {
     /// request-2; or a plan or task of which only one thing waits
     pub id: String,
     /// Why; it is recorded
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// How far it reaches: `once`, `task`, `plan` or `always`. The same is not asked again there
+    #[arg(long, value_name = "SCOPE", default_value = "once")]
+    pub scope: GrantScope,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    /// request-2; or a plan or task of which only one thing waits
+    pub id: String,
+    /// Why; it is recorded
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct PermissionsArgs {
+    #[command(subcommand)]
+    pub command: Option<PermissionsCommands>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommands {
+    /// Ask again for what was allowed
+    #[command(after_help = "Examples:\n  pitcrew permissions revoke grant-3")]
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    /// grant-3
+    pub grant: String,
     #[command(flatten)]
     pub output: Json,
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path"]),
-    ("Decide", &["inbox", "approve", "deny", "answer"]),
+    ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),
     ("Look", &["messages", "audit", "export", "backends", "doctor", "config"]),
@@ -92,6 +92,7 @@ mod tests {
             ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
             ("docs/backends.md", include_str!("../../../../docs/backends.md")),
             ("docs/mcp.md", include_str!("../../../../docs/mcp.md")),
+            ("docs/permissions.md", include_str!("../../../../docs/permissions.md")),
             ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
             ("docs/messages.md", include_str!("../../../../docs/messages.md")),
         ];

@@ -1,16 +1,39 @@
 //! Allows or refuses what waits for the person.
 
 use super::{Done, say};
-use crate::{cli::DecideArgs, client::Client, ids, output::Output};
-use pitcrew_model::{Command, Verdict};
+use crate::{
+    cli::{ApproveArgs, DenyArgs, Json},
+    client::Client,
+    ids,
+    output::Output,
+};
+use pitcrew_model::{Command, GrantScope, Verdict};
 use pitcrew_views::Ask;
 
-pub async fn run(args: DecideArgs, verdict: Verdict, output: Output) -> Done {
+pub async fn approve(args: ApproveArgs, output: Output) -> Done {
+    let ApproveArgs { id, reason, scope, output: form } = args;
+    run(Said { id, verdict: Verdict::Approve, reason, scope }, form, output).await
+}
+
+pub async fn deny(args: DenyArgs, output: Output) -> Done {
+    let DenyArgs { id, reason, output: form } = args;
+    run(Said { id, verdict: Verdict::Deny, reason, scope: GrantScope::Once }, form, output).await
+}
+
+struct Said {
+    id: String,
+    verdict: Verdict,
+    reason: Option<String>,
+    scope: GrantScope,
+}
+
+async fn run(said: Said, form: Json, output: Output) -> Done {
     let client = Client::here().await?;
-    let request = ids::request(&client, &args.id).await?;
+    let Said { id, verdict, reason, scope } = said;
+    let request = ids::request(&client, &id).await?;
     // Looked up before, while it is still there to be seen.
     let waiting = client.inbox().await?.open.into_iter().find(|it| it.id == request);
-    let command = Command::DecideRequest { request, verdict, reason: args.reason };
+    let command = Command::DecideRequest { request, verdict, reason, scope };
     let accepted = client.command(&command).await?;
     let plan = waiting.as_ref().map(|it| it.plan);
     let words = match (verdict, waiting.map(|it| it.ask), plan) {
@@ -26,8 +49,13 @@ pub async fn run(args: DecideArgs, verdict: Verdict, output: Output) -> Done {
         (Verdict::Deny, Some(Ask::BranchMerge { .. }), Some(plan)) => {
             format!("{request} is denied: {plan} stays as it is")
         }
-        (Verdict::Approve, _, _) => format!("{request} is approved"),
+        (Verdict::Approve, _, _) => match scope {
+            GrantScope::Once => format!("{request} is approved"),
+            GrantScope::Task => format!("{request} is approved, and the same in its task"),
+            GrantScope::Plan => format!("{request} is approved, and the same in its plan"),
+            GrantScope::Always => format!("{request} is approved, and the same from now on"),
+        },
         (Verdict::Deny, _, _) => format!("{request} is denied"),
     };
-    say::accepted(output, args.output, &accepted, &words)
+    say::accepted(output, form, &accepted, &words)
 }

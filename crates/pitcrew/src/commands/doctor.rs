@@ -11,7 +11,7 @@ use crate::{
     report::Report,
     workspace::{Workspace, user_dirs},
 };
-use pitcrew_config::{Settings, private_dir};
+use pitcrew_config::{Settings, printable, private_dir};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::limits;
 use pitcrew_process::{Cancel, Run, run_trusted};
@@ -128,6 +128,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
                 _ => Finding::new("settings", Health::Limited, format!("{count} do not hold"))
                     .help("pitcrew config show --origin"),
             });
+            findings.push(permissions(&workspace, &settings));
             findings.extend(agents(&settings));
         }
         Err(report) => findings.push(Finding::of_report("settings", &report)),
@@ -142,6 +143,22 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
         Err(report) => Finding::of_report("orchestrator", &report),
     });
     findings
+}
+
+/// A broken permissions file is not used, so its rules do not hold.
+fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
+    let found = workspace.permissions_with(settings);
+    let help = "pitcrew permissions";
+    if let Some(error) = found.errors.first() {
+        let text = format!("{}:{}: {}", error.file, error.line, error.message);
+        return Finding::new("permissions", Health::Bad, printable(&text)).help(help);
+    }
+    match found.ignored.len() + found.warnings.len() {
+        0 => Finding::new("permissions", Health::Good, "no errors"),
+        count => {
+            Finding::new("permissions", Health::Limited, format!("{count} do not hold")).help(help)
+        }
+    }
 }
 
 /// Each agent as `pitcrew backends` shows it.

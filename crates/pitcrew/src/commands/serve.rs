@@ -36,6 +36,10 @@ pub fn run(args: &ServeArgs) -> Done {
 
 async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     let (settings, _) = workspace.settings()?;
+    let permissions = workspace.permissions_with(&settings);
+    for error in &permissions.errors {
+        eprintln!("{error}");
+    }
     let tokens = Tokens::new(workspace_token(&workspace.dirs)?.reveal().to_owned());
     let program = std::env::current_exe().map_err(|error| {
         Report::new(Exit::Failure, "failed to find our own program").because(error.to_string())
@@ -48,6 +52,7 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
         repository: workspace.repository,
         dirs: workspace.dirs,
         settings,
+        matrix: permissions.matrix,
         tokens: tokens.clone(),
     };
     let orchestrator = Orchestrator::start(setup).map_err(|error| not_started(&error))?;

@@ -3,11 +3,15 @@
 use super::Done;
 use crate::{
     cli::StatusArgs, client::Client, exit::Exit, ids, output::Output, render, report::Report,
+    workspace::Workspace,
 };
 use pitcrew_api::paths::BoardQuery;
+use pitcrew_config::{Diagnostic, printable};
 
 pub async fn run(args: StatusArgs, output: Output) -> Done {
-    let client = Client::here().await?;
+    let workspace = Workspace::here()?;
+    let permissions = workspace.permissions();
+    let client = Client::of(workspace).await?;
     let plan = match &args.plan {
         Some(text) => Some(ids::plan(&client, text).await?),
         None => None,
@@ -23,6 +27,12 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
         let mut waiting = client.inbox().await?.open;
         waiting.retain(|it| plan.is_none_or(|plan| it.plan == plan));
         output.print(&render::board(&board, waiting.len(), output.out))?;
+        let broken = permissions.ok().and_then(|it| it.errors.into_iter().next());
+        if let Some(error) = broken {
+            let Diagnostic { file, line, message, .. } = error;
+            let note = format!("note: {file}:{line}: {message}; see `pitcrew permissions`");
+            output.note(&printable(&note));
+        }
     }
     Ok(Exit::Success)
 }

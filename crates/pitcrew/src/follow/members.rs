@@ -79,6 +79,9 @@ fn subject(event: &Event) -> Subject {
         | Event::AgentsMaxSet { .. }
         | Event::BackendHeld { .. }
         | Event::BackendReleased { .. }
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. }
         | Event::TidyAsked => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }

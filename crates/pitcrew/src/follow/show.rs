@@ -9,7 +9,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventLine, EventStreamLine, paths::BoardQuery};
-use pitcrew_model::{Command, PlanId, RequestId, Timestamp, Verdict};
+use pitcrew_model::{Command, GrantScope, PlanId, RequestId, Timestamp, Verdict};
 use pitcrew_views::{Ask, BoardView, OpenRequest};
 use std::{collections::BTreeSet, time::Instant};
 
@@ -107,7 +107,8 @@ impl<'a> Show<'a> {
                 | Ask::Budget { .. }
                 | Ask::ToolUse { .. } => {
                     let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
-                    Command::DecideRequest { request, verdict, reason: None }
+                    let scope = GrantScope::Once;
+                    Command::DecideRequest { request, verdict, reason: None, scope }
                 }
             };
             if let Err(report) = self.client.command(&command).await {

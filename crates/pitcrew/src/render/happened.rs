@@ -45,7 +45,12 @@ pub fn happened(
             RequestStatus::Approved => "Approved",
             RequestStatus::Denied => "Denied",
             RequestStatus::Answered => "Answered",
-            RequestStatus::AtUser | RequestStatus::Withdrawn => return None,
+            RequestStatus::Expired => "Expired",
+            RequestStatus::Requested
+            | RequestStatus::AtParent
+            | RequestStatus::AtOrchestrator
+            | RequestStatus::AtUser
+            | RequestStatus::Withdrawn => return None,
         };
         return Some(said(style, verb, Paint::Dim, &request.to_string(), ""));
     }

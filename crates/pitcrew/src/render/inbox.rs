@@ -4,7 +4,7 @@ use super::{
     Style,
     words::{duration, joined, plural, region},
 };
-use pitcrew_model::{Priority, RequestId, TaskWork, Timestamp, ToolUse};
+use pitcrew_model::{GrantScope, Priority, RequestId, TaskWork, Timestamp, ToolUse};
 use pitcrew_views::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask, plain};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,9 @@ pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
     let age = duration(now.since(request.opened_at));
     lines.push(format!("{} {whom}, {age} ago", style.bold(&request.id.to_string())));
     lines.extend(title(request).iter().map(|it| format!("  {}", style.cyan(it))));
+    if !request.path.is_empty() {
+        lines.push(format!("  came over {}", plain::line(&request.path.join(", "))));
+    }
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
     lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));
     lines.join("\n")
@@ -69,8 +72,9 @@ fn details(ask: &Ask) -> Vec<String> {
             }
             lines
         }
-        Ask::ToolUse { tool, region: zone, checkout, .. } => {
+        Ask::ToolUse { tool, region: zone, checkout, action, .. } => {
             let mut lines = tool_lines(tool);
+            lines.extend(action.iter().map(|it| format!("action: {}", plain::line(it.name()))));
             lines.push(format!("it works on {}", region(zone)));
             lines.extend(checkout.iter().map(|it| format!("in {}", plain::line(it))));
             lines
@@ -143,13 +147,22 @@ fn code(lines: &mut Vec<String>, what: &str, text: &str) {
 fn ways(id: RequestId, ask: &Ask) -> Vec<String> {
     match ask {
         Ask::Question { .. } => vec![format!("pitcrew answer {id} \"...\"")],
-        Ask::PlanExecution { .. }
-        | Ask::BranchMerge { .. }
-        | Ask::Budget { .. }
-        | Ask::ToolUse { .. } => {
+        Ask::ToolUse { scopes, .. } => {
+            let approve = match &scopes[..] {
+                [] | [_] => format!("pitcrew approve {id}"),
+                all => format!("pitcrew approve {id} [--scope {}]", joined_with(all, "|")),
+            };
+            vec![approve, format!("pitcrew deny {id} --reason \"...\"")]
+        }
+        Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::Budget { .. } => {
             vec![format!("pitcrew approve {id}"), format!("pitcrew deny {id} --reason \"...\"")]
         }
     }
+}
+
+fn joined_with(items: &[GrantScope], between: &str) -> String {
+    let words: Vec<String> = items.iter().map(ToString::to_string).collect();
+    words.join(between)
 }
 
 fn decided(request: &ClosedRequest) -> String {

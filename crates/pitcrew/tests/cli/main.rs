@@ -10,6 +10,7 @@ mod run;
 mod model;
 mod caps;
 mod decide;
+mod permissions;
 mod steer;
 mod emergency;
 mod journal;

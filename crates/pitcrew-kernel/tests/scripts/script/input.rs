@@ -3,10 +3,10 @@
 use super::{Script, family, plan};
 use pitcrew_model::{
     Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId,
-    Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, InputBody, LandedAt,
-    Landing, MessageId, NoteKind, Party, PermissionOption, PermissionOptionKind, PlanBase, PlanId,
-    Priority, Refusal, RefusalKind, Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse,
-    Usage, Verdict, Work, WorkerId,
+    Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, GrantScope, InputBody,
+    LandedAt, Landing, Matrix, MessageId, NoteKind, Party, PermissionOption, PermissionOptionKind,
+    PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule, Signal, Snapshot, StopReason, TaskId,
+    Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -24,7 +24,9 @@ pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
         return (Actor::Client, InputBody::Command(command));
     }
     if let Some(command) = of_worker(verb, subject, words) {
-        return (Actor::Worker(WorkerId(1)), InputBody::Command(command));
+        // Worker and attempt are opened together and have the same number.
+        let attempt = subject.parse::<AttemptId>().map_or(1, |it| it.0);
+        return (Actor::Worker(WorkerId(attempt)), InputBody::Command(command));
     }
     if let Some(signal) = of_agent(verb, subject, words) {
         return (Actor::Orchestrator, InputBody::Signal(signal));
@@ -43,9 +45,17 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
         "plan" => Command::CreatePlan(plan::parse(rest)),
         "approve" => {
             let (request, verdict) = (id(subject), Verdict::Approve);
-            Command::DecideRequest { request, verdict, reason }
+            let scope = words.strip_prefix("scope=");
+            let reason = reason.filter(|_| scope.is_none());
+            let scope = scope.map_or(GrantScope::Once, |it| it.parse().expect("a scope"));
+            Command::DecideRequest { request, verdict, reason, scope }
         }
-        "deny" => Command::DecideRequest { request: id(subject), verdict: Verdict::Deny, reason },
+        "deny" => {
+            let (request, verdict, scope) = (id(subject), Verdict::Deny, GrantScope::Once);
+            Command::DecideRequest { request, verdict, reason, scope }
+        }
+        "matrix" => Command::ApplyMatrix { matrix: matrix(rest) },
+        "revoke" => Command::RevokeGrant { grant: id(subject) },
         "answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         "message" => message(subject, words),
         "deploy" => Command::DeployTask { task: id(subject) },
@@ -76,6 +86,36 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
         "slots" => Command::SetAgentsMax { count: subject.parse().expect("a number") },
         _ => return None,
     })
+}
+
+/// What differs from the built-in one: `approve=git_push deny=pr_creation timeout=1000 default=approve`.
+fn matrix(words: &str) -> Matrix {
+    let mut matrix = Matrix::builtin();
+    for word in words.split_whitespace() {
+        let (key, value) = word.split_once('=').expect("key=value");
+        let rule = match key {
+            "approve" => Rule::AutoApprove,
+            "ask" => Rule::AskUser,
+            "deny" => Rule::AutoDeny,
+            "timeout" => {
+                matrix.limits.permission_timeout_ms = value.parse().ok();
+                continue;
+            }
+            "subtasks" => {
+                matrix.limits.auto_approve_for_subtasks = true;
+                continue;
+            }
+            "default" => {
+                matrix.limits.permission_default = Verdict::Approve;
+                continue;
+            }
+            other => panic!("no rule is called `{other}`"),
+        };
+        for action in value.split(',') {
+            matrix.set(&action.parse().expect("any text is an action"), rule);
+        }
+    }
+    matrix
 }
 
 fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
@@ -116,8 +156,20 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "self-cancel" => Command::CancelTask { task: id(subject) },
         "self-land" => Command::LandPlan { plan: id(subject), approval: Approval::Given },
         "self-approve" => {
-            Command::DecideRequest { request: id(subject), verdict: Verdict::Approve, reason: None }
+            let (request, verdict, scope) = (id(subject), Verdict::Approve, GrantScope::Always);
+            Command::DecideRequest { request, verdict, reason: None, scope }
         }
+        "child" => {
+            let mut words = words.split_whitespace();
+            let verdict = match words.next() {
+                Some("deny") => Verdict::Deny,
+                _ => Verdict::Approve,
+            };
+            let (attempt, requests) = (id(subject), words.map(id).collect());
+            Command::DecideForChild { attempt, requests, verdict, reason: None }
+        }
+        "self-matrix" => Command::ApplyMatrix { matrix: matrix(words) },
+        "self-revoke" => Command::RevokeGrant { grant: id(subject) },
         "self-answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         _ => return None,
     })
@@ -206,7 +258,9 @@ fn permission(worker: WorkerId, words: &str) -> Signal {
         path.split_whitespace().map(str::to_owned).partition(|it| it.starts_with('/'));
     let command = if kind == "execute" { path } else { hidden };
     let command = (!command.is_empty()).then(|| command.to_owned());
-    let tool = ToolUse { title: words.into(), kind: kind.into(), paths, outside, command };
+    let partial = words.ends_with('…');
+    let (title, kind) = (words.into(), kind.into());
+    let tool = ToolUse { title, kind, paths, outside, command, partial };
     let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
     let options = vec![
         option("always", PermissionOptionKind::AllowAlways),

@@ -2,8 +2,8 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Message, Reason, RequestKind,
-    SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
+    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, Reason,
+    RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -108,6 +108,19 @@ pub fn event(event: &Event) -> String {
         Event::RequestMoved { request, from, to, text, .. } => {
             format!("{request} {from} -> {to}{}", because(text.as_deref().unwrap_or_default()))
         }
+        Event::MatrixApplied { matrix } => {
+            let list = |it: &std::collections::BTreeSet<_>| it.len();
+            let Matrix { auto_approve, ask_user, auto_deny, .. } = matrix;
+            let (yes, ask, no) = (list(auto_approve), list(ask_user), list(auto_deny));
+            format!("matrix: {yes} approved, {ask} asked, {no} denied")
+        }
+        Event::GrantGiven { grant, .. } => {
+            let actions: Vec<&str> =
+                grant.actions.iter().map(pitcrew_model::Action::name).collect();
+            let command = grant.command.as_deref().unwrap_or_default();
+            format!("{}: {} {command} ({})", grant.id, actions.join(", "), grant.reach)
+        }
+        Event::GrantRevoked { grant, .. } => format!("{grant} revoked"),
         Event::LandingMoved { plan, from, to, reason, .. } => {
             format!("{plan} landing {from} -> {to}{}", because(reason))
         }
@@ -128,6 +141,7 @@ pub fn event(event: &Event) -> String {
                 AwaitEnd::AllEnded => "all have ended",
                 AwaitEnd::TimedOut => "its time is over",
                 AwaitEnd::TurnOver => "nobody waits for the answer",
+                AwaitEnd::ChildAsks => "one of them asks it",
             };
             let open = if open.is_empty() {
                 String::new()

@@ -101,7 +101,10 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::OutputHanded { .. }
         | Event::PullAsked { .. }
         | Event::MessageQueued(_)
-        | Event::MessageMoved { .. } => Vec::new(),
+        | Event::MessageMoved { .. }
+        | Event::MatrixApplied { .. }
+        | Event::GrantGiven { .. }
+        | Event::GrantRevoked { .. } => Vec::new(),
     }
 }
 

@@ -1,0 +1,67 @@
+//! Reads the permissions files. Everything else about permissions is pure.
+
+use super::PermissionEntries;
+use crate::dirs::Dirs;
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+/// Where a repository says what it wants to be asked.
+const WORKSPACE_FILE: &str = ".github/agents/orchestrator/permissions.md";
+const FILE_BYTES_MAX: u64 = 256 * 1_024;
+
+/// Everything that permissions are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PermissionSources {
+    pub workspace: Option<PermissionText>,
+    pub user: Option<PermissionText>,
+    /// `[permissions]` of the user's settings.
+    pub settings: PermissionEntries,
+}
+
+/// A file that is there. One that cannot be read says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionText {
+    /// What messages call it.
+    pub file: String,
+    pub text: Result<String, String>,
+}
+
+/// Reads the files that exist. Whatever is wrong with one is told by `Permissions`.
+pub fn read_permissions(
+    dirs: &Dirs,
+    root: &Path,
+    settings: &PermissionEntries,
+) -> PermissionSources {
+    PermissionSources {
+        workspace: read(&root.join(WORKSPACE_FILE), WORKSPACE_FILE.to_owned()),
+        user: {
+            let path = dirs.config.join("permissions.md");
+            let shown = path.display().to_string();
+            read(&path, shown)
+        },
+        settings: settings.clone(),
+    }
+}
+
+fn read(path: &Path, file: String) -> Option<PermissionText> {
+    match read_text(path) {
+        Ok(text) => Some(PermissionText { file, text: Ok(text) }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(PermissionText { file, text: Err(error.to_string()) }),
+    }
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+}

@@ -1,0 +1,28 @@
+//! What the files say of permissions. What waits is judged again by it.
+
+use crate::{State, permit};
+use alloc::{format, vec, vec::Vec};
+use pitcrew_model::{Actor, Event, Matrix, Rejection, RequestStatus, Rule};
+
+pub fn decide(state: &State, actor: Actor, matrix: &Matrix) -> Result<Vec<Event>, Rejection> {
+    if let Actor::Worker(_) = actor {
+        return Err(Rejection::NotForWorkers);
+    }
+    if *state.matrix == *matrix {
+        return Ok(Vec::new());
+    }
+    let mut events = vec![Event::MatrixApplied { matrix: matrix.clone() }];
+    for (request, task, tool) in state.open_tool_uses() {
+        let (rule, action) = permit::strictest(matrix, &state.actions(task, tool));
+        let to = match rule {
+            Rule::AutoApprove => RequestStatus::Approved,
+            Rule::AutoDeny => RequestStatus::Denied,
+            Rule::AskUser => continue,
+        };
+        let text = action.map(|it| format!("{it} is {rule} now"));
+        let (request, from) = (request.id, request.status);
+        let actor = Actor::Orchestrator;
+        events.push(Event::RequestMoved { request, from, to, text, actor });
+    }
+    Ok(events)
+}

@@ -1,0 +1,40 @@
+//! A sub-task asks for more than it was given: its parent decides what it holds itself, then the
+//! matrix, then a person.
+
+use crate::{
+    State,
+    state::{Attempt, Process, Task},
+};
+use alloc::{format, string::String, vec, vec::Vec};
+use pitcrew_model::{Actor, Event, RequestId, RequestStatus, Rule, ToolUse};
+
+/// The way that a request goes at once. That of a plan's own task begins at a person.
+pub fn rise(state: &State, request: RequestId, task: &Task, tool: &ToolUse) -> Vec<Event> {
+    let Some(parent) = state.parent_of(task) else { return Vec::new() };
+    let from = RequestStatus::Requested;
+    if holds(state, parent, tool) {
+        let text = format!("{} holds it", parent.task);
+        vec![moved(request, from, RequestStatus::AtParent, text)]
+    } else {
+        to_person(request, from, format!("{} does not hold it", parent.task))
+    }
+}
+
+/// From a parent that cannot or does not decide, over the matrix, to a person.
+pub fn to_person(request: RequestId, from: RequestStatus, why: String) -> Vec<Event> {
+    let (matrix, person) = (RequestStatus::AtOrchestrator, RequestStatus::AtUser);
+    let asks = format!("the rule is {}", Rule::AskUser);
+    vec![moved(request, from, matrix, why), moved(request, matrix, person, asks)]
+}
+
+fn moved(request: RequestId, from: RequestStatus, to: RequestStatus, text: String) -> Event {
+    let actor = Actor::Orchestrator;
+    Event::RequestMoved { request, from, to, text: Some(text), actor }
+}
+
+/// Whether the parent could do the same itself without asking, and is there to say so.
+pub fn holds(state: &State, parent: &Attempt, tool: &ToolUse) -> bool {
+    parent.is_open()
+        && state.workers[parent.worker].process == Process::Alive
+        && state.judge(parent.task, tool).rule == Rule::AutoApprove
+}

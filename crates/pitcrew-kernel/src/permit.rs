@@ -1,0 +1,188 @@
+//! What a tool use amounts to in the words of the matrix, and whether it may be.
+//!
+//! Only what the agent says of itself is judged, so each word of it counts against it: several
+//! things at once are as strict as the strictest of them.
+
+mod shell;
+
+use crate::{
+    State,
+    state::{Request, Task},
+};
+use alloc::{collections::BTreeSet, string::String, vec::Vec};
+use pitcrew_model::{
+    Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, RequestId,
+    RequestKind, RequestStatus, Rule, TaskId, ToolUse, Workspace,
+};
+
+/// What the matrix and the grants say of a tool use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub rule: Rule,
+    /// The strictest action; absent for what needs no permission.
+    pub action: Option<Action>,
+    /// What a person has allowed before, where that is why it is approved.
+    pub grant: Option<GrantId>,
+}
+
+impl State {
+    pub fn rule(&self, action: &Action) -> Rule {
+        self.matrix.rule(action)
+    }
+
+    /// What a tool use of the task's worker may do without asking.
+    pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judged {
+        let actions = self.actions(task, tool);
+        let (rule, action) = strictest(&self.matrix, &actions);
+        let grant = (rule == Rule::AskUser).then(|| self.grant_for(task, &actions, tool));
+        match grant.flatten() {
+            Some(grant) => Judged { rule: Rule::AutoApprove, action, grant: Some(grant) },
+            None if rule == Rule::AskUser => self.judge_as_parent(task, tool, action),
+            None => Judged { rule, action, grant: None },
+        }
+    }
+
+    /// What a person has allowed its parent, where the limits hand that down.
+    fn judge_as_parent(&self, task: TaskId, tool: &ToolUse, action: Option<Action>) -> Judged {
+        let asked = Judged { rule: Rule::AskUser, action, grant: None };
+        let parent = self.parent_of(&self.tasks[task]);
+        let parent = parent.filter(|_| self.matrix.limits.auto_approve_for_subtasks);
+        let held = parent.map(|it| self.judge(it.task, tool));
+        held.filter(|it| it.rule == Rule::AutoApprove).unwrap_or(asked)
+    }
+
+    /// What stands at an attempt: requests of its sub-tasks that it may decide.
+    pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
+        let children = self.attempts[attempt].family.open.iter();
+        let workers = children.filter_map(|it| self.tasks[*it].last_attempt());
+        let requests = workers.flat_map(|it| &self.workers[self.attempts[it].worker].requests);
+        let at_parent = |it: &RequestId| self.requests[*it].status == RequestStatus::AtParent;
+        requests.copied().filter(at_parent)
+    }
+
+    /// Everything that a tool use does, by name.
+    pub fn actions(&self, task: TaskId, tool: &ToolUse) -> BTreeSet<Action> {
+        let row = &self.tasks[task];
+        let base = self.plans[row.plan].base.as_ref();
+        let mut all = actions(tool, base.and_then(|it| it.branch.as_deref()));
+        if is_change(tool) && !may_change(row, &tool.paths) {
+            all.insert(Action::EditsOutsideWorktree);
+        }
+        all
+    }
+
+    /// The grant that covers all of it that would be asked.
+    fn grant_for(
+        &self,
+        task: TaskId,
+        actions: &BTreeSet<Action>,
+        tool: &ToolUse,
+    ) -> Option<GrantId> {
+        let asked = asked(&self.matrix, actions);
+        let plan = self.tasks[task].plan;
+        let mut held = self.grants.values().filter(|it| reaches(it.reach, task, plan));
+        held.find(|it| it.covers(&asked, tool)).map(|it| it.id)
+    }
+
+    /// The requests of live workers for permission that nobody has decided.
+    pub fn open_tool_uses(&self) -> impl Iterator<Item = (&Request, TaskId, &ToolUse)> {
+        let requests = self.live_workers().flat_map(move |it| {
+            let task = self.attempts[it.attempt].task;
+            it.requests.iter().map(move |it| (&self.requests[*it], task))
+        });
+        requests.filter_map(|(request, task)| match &request.kind {
+            RequestKind::ToolUse { tool, .. } => Some((request, task, tool)),
+            RequestKind::PlanExecution
+            | RequestKind::BranchMerge
+            | RequestKind::Budget(_)
+            | RequestKind::Question { .. } => None,
+        })
+    }
+}
+
+pub fn reaches(reach: Reach, task: TaskId, plan: PlanId) -> bool {
+    match reach {
+        Reach::Task(of) => of == task,
+        Reach::Plan(of) => of == plan,
+        Reach::Always => true,
+    }
+}
+
+/// What a person would be asked about.
+pub fn asked(matrix: &Matrix, actions: &BTreeSet<Action>) -> BTreeSet<Action> {
+    actions.iter().filter(|it| matrix.rule(it) == Rule::AskUser).cloned().collect()
+}
+
+pub fn strictest(matrix: &Matrix, actions: &BTreeSet<Action>) -> (Rule, Option<Action>) {
+    let mut found = (Rule::AutoApprove, None);
+    for action in actions {
+        let rule = matrix.rule(action);
+        if found.1.is_none() || rule > found.0 {
+            found = (rule, Some(action.clone()));
+        }
+    }
+    found
+}
+
+fn is_change(tool: &ToolUse) -> bool {
+    matches!(tool.kind.as_str(), "edit" | "create" | "delete" | "move")
+}
+
+/// In a checkout that is not its own a sub-task changes what it was given for that, and no gate
+/// looks at it afterwards.
+fn may_change(task: &Task, paths: &[String]) -> bool {
+    match task.workspace() {
+        None | Some(Workspace::Isolated) => true,
+        Some(Workspace::ReadOnly) => paths.is_empty(),
+        Some(Workspace::Shared) => {
+            let region = &task.spec.region;
+            paths.iter().all(|path| region.iter().any(|it| it.contains(path)))
+        }
+    }
+}
+
+/// Reading and thinking need no permission inside the checkout, nor does talking to us; what has no
+/// name is asked.
+fn actions(tool: &ToolUse, main: Option<&str>) -> BTreeSet<Action> {
+    let kind = tool.kind.as_str();
+    let is_change = is_change(tool);
+    let is_look = matches!(kind, "read" | "search" | "think");
+    // Our tools touch no files: a call that names some does something else besides.
+    let is_talk = kind == ORCHESTRATOR_TOOL_KIND && tool.paths.is_empty();
+    let is_outside = !tool.outside.is_empty();
+    if is_talk && !is_outside {
+        return BTreeSet::new();
+    }
+    let mut all = BTreeSet::new();
+    if is_outside {
+        let edits = Action::EditsOutsideWorktree;
+        all.insert(if is_change { edits } else { Action::AccessOutsideWorktree });
+    }
+    if kind == "fetch" {
+        all.insert(Action::NetworkAccess);
+    }
+    if is_change {
+        all.extend(changes(kind, &tool.paths));
+    }
+    // A command may do more than what it calls itself.
+    if let Some(command) = &tool.command {
+        all.extend(shell::actions(command, main));
+        if tool.partial {
+            all.insert(Action::OpaqueCommand);
+        }
+    } else if all.is_empty() && !is_look {
+        all.insert(Action::OtherTool);
+    }
+    all
+}
+
+fn changes(kind: &str, paths: &[String]) -> Vec<Action> {
+    match (kind, paths) {
+        (_, []) => Vec::new(),
+        ("create", [_]) => [Action::FileCreationInWorktree].into(),
+        ("create", _) => [Action::FileCreationInWorktree, Action::FileEditsInWorktree].into(),
+        ("delete", _) => [Action::FileDeletionInWorktree].into(),
+        ("move", _) => [Action::FileCreationInWorktree, Action::FileDeletionInWorktree].into(),
+        _ => [Action::FileEditsInWorktree].into(),
+    }
+}

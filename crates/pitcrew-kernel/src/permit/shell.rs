@@ -1,0 +1,142 @@
+//! What a command line may do. It is never only what it begins with.
+//!
+//! No shell: quotes are taken away instead of understood, so that what stands in a text counts as if
+//! it were run. That is too strict now and then, and never the other way round; what cannot be seen
+//! through is named so.
+
+use alloc::{
+    collections::BTreeSet,
+    string::{String, ToString},
+    vec::Vec,
+};
+use pitcrew_model::Action;
+
+/// Branches that are nobody's own.
+const MAIN: &[&str] = &["main", "master", "trunk"];
+/// Programs that read what they run from elsewhere.
+const RUNNERS: &[&str] = &["eval", "source", ".", "xargs", "parallel", "exec"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish"];
+/// Programs that take code in a language that nobody reads here.
+const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php", "lua", "awk"];
+
+pub fn actions(line: &str, base: Option<&str>) -> BTreeSet<Action> {
+    let mut all = BTreeSet::from([Action::CommandExecution]);
+    // What a brace expands to is not written out.
+    let braces = line.split('{').skip(1).any(|it| !it.starts_with(char::is_whitespace));
+    if braces {
+        all.insert(Action::OpaqueCommand);
+    }
+    for words in parts(line) {
+        if is_opaque(&words) {
+            all.insert(Action::OpaqueCommand);
+        }
+        for (index, word) in words.iter().enumerate() {
+            match name_of(word) {
+                "git" => all.extend(git(&words[index + 1..], base)),
+                "gh" | "hub" | "glab" => all.extend(forge(&words[index + 1..])),
+                _ => {}
+            }
+        }
+    }
+    all
+}
+
+/// The words of every command in the line, however it is joined to the others.
+fn parts(line: &str) -> Vec<Vec<String>> {
+    let plain: String = line.replace("\\\n", " ");
+    let plain: String = plain.chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect();
+    let joins =
+        |it: char| matches!(it, ';' | '&' | '|' | '\n' | '\r' | '(' | ')' | '`' | '<' | '>');
+    let words = |it: &str| it.split_whitespace().map(ToString::to_string).collect::<Vec<_>>();
+    plain.split(joins).map(words).filter(|it| !it.is_empty()).collect()
+}
+
+/// The program without its folder.
+fn name_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// Whether the program, or what it is given to run, is not written out.
+fn is_opaque(words: &[String]) -> bool {
+    let is_assignment = |it: &&String| it.split_once('=').is_some_and(|it| is_variable(it.0));
+    let rest: Vec<&String> = words.iter().skip_while(is_assignment).collect();
+    let Some((program, arguments)) = rest.split_first() else { return false };
+    let hides = |it: &str| it.contains(['$', '*', '?', '~']);
+    let name = name_of(program);
+    let is_git = words.iter().any(|it| matches!(name_of(it), "git" | "gh" | "hub" | "glab"));
+    let is_code = |it: &&&String| it.starts_with("-c") || it.starts_with("-e");
+    hides(program)
+        || is_git && words.iter().any(|it| hides(it) || it.starts_with("alias."))
+        || RUNNERS.contains(&name)
+        || SHELLS.contains(&name) && is_unseen(arguments)
+        || INTERPRETERS.contains(&name) && arguments.iter().any(|it| is_code(&it))
+}
+
+/// A shell that reads from elsewhere, or whose line has something to be filled in.
+fn is_unseen(arguments: &[&String]) -> bool {
+    let file = arguments.iter().find(|it| !it.starts_with('-'));
+    file.is_none() || arguments.iter().any(|it| it.contains('$'))
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
+}
+
+fn git(words: &[String], base: Option<&str>) -> Vec<Action> {
+    let has = |wanted: &str| words.iter().any(|it| it == wanted);
+    let is_main = |it: &String| {
+        let name = it.rsplit(':').next().unwrap_or(it).trim_start_matches('+');
+        let name = name.strip_prefix("refs/").unwrap_or(name);
+        let name = name.strip_prefix("heads/").unwrap_or(name);
+        MAIN.contains(&name) || Some(name) == base
+    };
+    let deletes = words.iter().any(|it| is_option(it, "--delete", &['d', 'D']));
+    let mut all = Vec::new();
+    if has("push") {
+        all.push(Action::GitPush);
+        let is_forced = |it: &String| {
+            is_option(it, "--force", &['f'])
+                || is_option(it, "--mirror", &[])
+                || is_option(it, "--prune", &[])
+                || it.starts_with('+')
+        };
+        if words.iter().any(is_forced) {
+            all.push(Action::ForcePush);
+        }
+        let empties = words.iter().any(|it| it.starts_with(':') && is_main(it));
+        if empties || deletes && words.iter().any(is_main) {
+            all.push(Action::DeleteMainBranch);
+        }
+    }
+    if (has("branch") || has("update-ref")) && deletes && words.iter().any(is_main) {
+        all.push(Action::DeleteMainBranch);
+    }
+    if has("worktree") && (has("remove") || has("prune")) {
+        all.push(Action::WorktreeCleanup);
+    }
+    all
+}
+
+/// Long options may be shortened and have values; short ones may stand together.
+fn is_option(word: &str, long: &str, short: &[char]) -> bool {
+    match word.strip_prefix("--") {
+        Some(rest) => rest.len() > 1 && (long[2..].starts_with(rest) || word.starts_with(long)),
+        None => word.strip_prefix('-').is_some_and(|it| it.contains(short)),
+    }
+}
+
+fn forge(words: &[String]) -> Vec<Action> {
+    let has = |wanted: &str| words.iter().any(|it| it == wanted);
+    let mut all = Vec::new();
+    let is_request = has("pr") || has("mr") || has("pull-request");
+    if is_request && (has("create") || has("new")) || has("pull-request") {
+        all.push(Action::PrCreation);
+    }
+    if is_request && has("merge") {
+        all.push(Action::BranchMerge);
+    }
+    if has("api") {
+        all.push(Action::OpaqueCommand);
+    }
+    all
+}

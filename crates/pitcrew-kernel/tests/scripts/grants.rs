@@ -1,0 +1,216 @@
+//! What a person has allowed for more than once.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S4-148: a person decides once what comes again, by content and not by title.
+#[test]
+fn what_is_granted_for_a_plan_is_not_asked_again() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ plan other | c
+            ~ prepared plan-1
+            ~ prepared plan-2
+            ~ start task-1
+            ~ start task-2
+            ~ start task-3
+            ~ permit worker-1 execute make
+            approve request-1 scope=plan
+            ~ answered worker-1
+            permit worker-1 execute make
+            permit worker-2 execute make
+            permit worker-3 execute make
+            permit worker-1 execute make all
+        ",
+        &expect![[r#"
+            > approve request-1 scope=plan
+              request-1 at_user -> approved
+              grant-1: command_execution make (plan-1)
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+            > permit worker-1 execute make
+              => answer worker-1, call execute make: yes
+            > permit worker-2 execute make
+              => answer worker-2, call execute make: yes
+            > permit worker-3 execute make
+              request-2: may it execute make?
+              worker-3 running -> waiting_permission (it asks for permission)
+            > permit worker-1 execute make all
+              request-3: may it execute make all?
+              worker-1 running -> waiting_permission (it asks for permission)
+        "#]],
+    );
+}
+
+#[test]
+fn a_grant_for_a_task_is_for_no_other() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ permit worker-1 execute make
+            ~ approve request-1 scope=task
+            ~ answered worker-1
+            permit worker-1 execute make
+            permit worker-2 execute make
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              => answer worker-1, call execute make: yes
+            > permit worker-2 execute make
+              request-2: may it execute make?
+              worker-2 running -> waiting_permission (it asks for permission)
+        "#]],
+    );
+}
+
+#[test]
+fn a_grant_answers_all_that_wait_for_the_same() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ permit worker-1 execute make
+            ~ permit worker-2 execute make
+            ~ permit worker-2 execute make x
+            approve request-1 scope=always
+        ",
+        &expect![[r#"
+            > approve request-1 scope=always
+              request-1 at_user -> approved
+              grant-1: command_execution make (always)
+              request-2 at_user -> approved (grant-1 covers it)
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+              worker-2 waiting_permission -> running (a slot is free)
+              => answer worker-2, call execute make: yes
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_revoked_is_asked_again() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            ~ approve request-1 scope=always
+            ~ answered worker-1
+            revoke grant-1
+            revoke grant-1
+            permit worker-1 execute make
+        ",
+        &expect![[r#"
+            > revoke grant-1
+              grant-1 revoked
+            > revoke grant-1
+              rejected: there is no grant-1 that holds; `pitcrew permissions` lists them
+            > permit worker-1 execute make
+              request-2: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+        "#]],
+    );
+}
+
+/// S4-016: a grant never lifts what is denied, also when that is said later.
+#[test]
+fn a_grant_is_never_for_what_is_denied() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute gh pr create
+            ~ approve request-1 scope=always
+            ~ answered worker-1
+            permit worker-1 execute gh pr create
+            ~ answered worker-1
+            ~ matrix deny=pr_creation
+            permit worker-1 execute gh pr create
+        ",
+        &expect![[r#"
+            > permit worker-1 execute gh pr create
+              => answer worker-1, call execute gh pr create: yes
+            > permit worker-1 execute gh pr create
+              => answer worker-1, call execute gh pr create: no
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_is_granted_with_what_is_below_it() {
+    check(
+        "
+            ~ matrix ask=file_edits_in_worktree,file_creation_in_worktree
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 edit src
+            approve request-1 scope=plan
+            permit worker-1 edit src/a/b
+            permit worker-1 create src/c
+            permit worker-1 edit src2/a
+        ",
+        &expect![[r#"
+            > approve request-1 scope=plan
+              request-1 at_user -> approved
+              grant-1: file_edits_in_worktree  (plan-1)
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call edit src: yes
+            > permit worker-1 edit src/a/b
+              => answer worker-1, call edit src/a/b: yes
+            > permit worker-1 create src/c
+              request-2: may it create src/c?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > permit worker-1 edit src2/a
+              request-3: may it edit src2/a?
+        "#]],
+    );
+}
+
+#[test]
+fn what_says_too_little_of_itself_is_approved_once_only() {
+    check(
+        "
+            ~ plan demo ask | a
+            approve request-1 scope=plan
+            approve request-1
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 fetch
+            approve request-2 scope=plan
+            approve request-2
+            permit worker-1 execute make…
+            approve request-3 scope=task
+        ",
+        &expect![[r#"
+            > approve request-1 scope=plan
+              rejected: request-1 does not say enough of itself to be allowed for more than once: leave out `--scope`
+            > approve request-1
+              request-1 at_user -> approved
+              plan-1 awaiting_approval -> active (approved)
+              => prepare plan-1
+            > permit worker-1 fetch
+              request-2: may it fetch?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > approve request-2 scope=plan
+              rejected: request-2 does not say enough of itself to be allowed for more than once: leave out `--scope`
+            > approve request-2
+              request-2 at_user -> approved
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call fetch: yes
+            > permit worker-1 execute make…
+              request-3: may it execute make…?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > approve request-3 scope=task
+              rejected: request-3 does not say enough of itself to be allowed for more than once: leave out `--scope`
+        "#]],
+    );
+}

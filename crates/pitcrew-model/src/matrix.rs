@@ -1,0 +1,132 @@
+//! Who decides what: the matrix of actions and rules, and the limits that stand beside it.
+
+use crate::{Action, Verdict, limits};
+use alloc::collections::BTreeSet;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// What is done with an action. The stricter one is the greater one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    AutoApprove,
+    AskUser,
+    AutoDeny,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::AutoApprove => "auto_approve",
+            Self::AskUser => "ask_user",
+            Self::AutoDeny => "auto_deny",
+        })
+    }
+}
+
+/// The rules that hold. An action in several lists has the strictest of them; one in none is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matrix {
+    pub auto_approve: BTreeSet<Action>,
+    pub ask_user: BTreeSet<Action>,
+    pub auto_deny: BTreeSet<Action>,
+    pub limits: MatrixLimits,
+}
+
+impl Matrix {
+    pub fn builtin() -> Self {
+        let of = |rule| Action::NAMED.iter().filter(move |it| it.builtin_rule() == rule).cloned();
+        Self {
+            auto_approve: of(Rule::AutoApprove).collect(),
+            ask_user: of(Rule::AskUser).collect(),
+            auto_deny: of(Rule::AutoDeny).collect(),
+            limits: MatrixLimits::default(),
+        }
+    }
+
+    pub fn rule(&self, action: &Action) -> Rule {
+        if self.auto_deny.contains(action) {
+            Rule::AutoDeny
+        } else if self.auto_approve.contains(action) && !self.ask_user.contains(action) {
+            Rule::AutoApprove
+        } else {
+            Rule::AskUser
+        }
+    }
+
+    /// The action has this rule and no other.
+    pub fn set(&mut self, action: &Action, rule: Rule) {
+        for (list, of) in [
+            (&mut self.auto_approve, Rule::AutoApprove),
+            (&mut self.ask_user, Rule::AskUser),
+            (&mut self.auto_deny, Rule::AutoDeny),
+        ] {
+            if of == rule {
+                list.insert(action.clone());
+            } else {
+                list.remove(action);
+            }
+        }
+    }
+}
+
+impl Default for Matrix {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+/// How far sub-tasks may go, and how long a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixLimits {
+    /// Levels of sub-tasks below the worker of a plan.
+    pub subtask_depth: u32,
+    /// Levels below an agent that works for nobody's plan.
+    pub subtask_depth_standalone: u32,
+    /// Sub-tasks of one worker, in all, at once and in a minute.
+    pub subtasks_total: u32,
+    pub subtasks_parallel: u32,
+    pub subtasks_per_minute: u32,
+    /// How long a request for permission waits for a person. Absent: for as long as it takes.
+    pub permission_timeout_ms: Option<u64>,
+    /// What becomes of it then.
+    pub permission_default: Verdict,
+    /// What a worker holds itself its sub-tasks get without asking it.
+    pub auto_approve_for_subtasks: bool,
+}
+
+impl Default for MatrixLimits {
+    fn default() -> Self {
+        Self {
+            subtask_depth: limits::SUBTASK_DEPTH_MAX,
+            subtask_depth_standalone: limits::SUBTASK_DEPTH_STANDALONE_MAX,
+            subtasks_total: limits::SUBTASKS_PER_WORKER_MAX,
+            subtasks_parallel: limits::SUBTASKS_PARALLEL_MAX,
+            subtasks_per_minute: limits::SUBTASKS_PER_MINUTE_MAX,
+            permission_timeout_ms: None,
+            permission_default: Verdict::Deny,
+            auto_approve_for_subtasks: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S4-006, S4-053, S4-060: an action has one rule, the strictest it is listed under.
+    #[test]
+    fn the_strictest_list_wins() {
+        let mut matrix = Matrix::builtin();
+        for action in Action::NAMED {
+            assert_eq!(matrix.rule(action), action.builtin_rule(), "{action}");
+        }
+        matrix.ask_user.insert(Action::FileEditsInWorktree);
+        assert_eq!(matrix.rule(&Action::FileEditsInWorktree), Rule::AskUser);
+        matrix.auto_deny.insert(Action::FileEditsInWorktree);
+        assert_eq!(matrix.rule(&Action::FileEditsInWorktree), Rule::AutoDeny);
+        assert_eq!(matrix.rule(&Action::Other("levitate".into())), Rule::AskUser);
+        matrix.set(&Action::FileEditsInWorktree, Rule::AutoApprove);
+        assert_eq!(matrix, Matrix::builtin());
+    }
+}

@@ -1,0 +1,138 @@
+//! Who allowed what: nobody more than they hold, and nothing that is denied.
+
+use super::Ledger;
+use crate::broken::hold;
+use pitcrew_model::{
+    Action, Actor, Grant, GrantId, Matrix, Reach, RequestId, RequestKind, RequestStatus, Rule,
+    ToolUse, Verdict, WorkerId,
+};
+
+impl Ledger {
+    pub(super) fn matrix_applied(&mut self, matrix: &Matrix) {
+        hold!(self.matrix != *matrix, "a matrix is stored when it changes", "{matrix:?}");
+        self.matrix = matrix.clone();
+    }
+
+    fn rule(&self, action: Option<&Action>) -> Rule {
+        action.map_or(Rule::AutoApprove, |it| self.matrix.rule(it))
+    }
+
+    pub(super) fn granted(&mut self, grant: &Grant, request: RequestId, actor: Actor) {
+        let id = grant.id;
+        hold!(actor == Actor::Person, "only a person gives grants", "{id} by {actor}");
+        let row = self.request(request);
+        let (status, plan, tool) = (row.status, row.plan, row.tool.clone());
+        hold!(status == RequestStatus::Approved, "a grant follows an approval", "{id}: {status}");
+        let Some(tool) = tool else {
+            hold!(false, "no grant exceeds what was asked", "{id}: {request} is no tool use");
+            return;
+        };
+        let same = grant.command == tool.command
+            && grant.paths == tool.paths
+            && grant.outside == tool.outside
+            && !tool.partial;
+        hold!(same, "no grant exceeds what was asked", "{id}: {grant:?}, {tool:?}");
+        let mut denied = grant.actions.iter().filter(|it| self.rule(Some(it)) != Rule::AskUser);
+        hold!(denied.next().is_none(), "no grant exceeds the grantor's rights", "{id}");
+        if let Reach::Plan(of) = grant.reach {
+            hold!(of == plan, "no grant exceeds what was asked", "{id} reaches {of}");
+        }
+        let before = self.grants.insert(id, grant.clone());
+        hold!(before.is_none(), "ids have no gap", "{id}");
+        self.grants_given += 1;
+    }
+
+    pub(super) fn revoked(&mut self, grant: GrantId, actor: Actor) {
+        hold!(actor == Actor::Person, "only a person revokes grants", "{grant} by {actor}");
+        hold!(self.grants.remove(&grant).is_some(), "a grant is revoked once", "{grant}");
+    }
+
+    /// What was decided without a person follows from the matrix or from what a person has allowed.
+    pub(super) fn tool_decided(
+        &mut self,
+        worker: WorkerId,
+        option: Option<&str>,
+        action: Option<&Action>,
+        grant: Option<GrantId>,
+    ) {
+        let rule = self.rule(action);
+        let held = grant.map(|it| self.grants.get(&it).cloned());
+        let fits = match (option, held) {
+            (None, _) => true,
+            (Some("yes"), None) => rule == Rule::AutoApprove,
+            (Some("yes"), Some(Some(grant))) => {
+                self.grants_used += 1;
+                rule == Rule::AskUser && self.is_reached(worker, grant.reach)
+            }
+            (Some("no"), None) => rule == Rule::AutoDeny,
+            (Some(_), _) => false,
+        };
+        hold!(fits, "no grant exceeds the grantor's rights", "{worker}: {action:?}, {grant:?}");
+    }
+
+    fn is_reached(&mut self, worker: WorkerId, reach: Reach) -> bool {
+        let attempt = self.worker(worker).attempt;
+        match reach {
+            Reach::Task(task) => self.attempt(attempt).task == task,
+            Reach::Plan(plan) => self.plan_id_of(attempt) == plan,
+            Reach::Always => true,
+        }
+    }
+
+    /// A decided request, before it moves.
+    pub(super) fn check_verdict(&mut self, request: RequestId, to: RequestStatus, actor: Actor) {
+        let word = self.word_for(to);
+        let row = self.request(request);
+        row.word = word;
+        let (action, is_tool, due) = (row.action.clone(), row.tool.is_some(), row.due);
+        let (rule, at) = (self.rule(action.as_ref()), self.at);
+        match to {
+            RequestStatus::Approved if is_tool => {
+                let denied = rule == Rule::AutoDeny;
+                hold!(!denied, "no grant exceeds the grantor's rights", "{request}: {action:?}");
+                let by_rule = actor == Actor::Orchestrator;
+                hold!(!by_rule || rule == Rule::AutoApprove, "ask_user waits", "{request}");
+                let agent = matches!(actor, Actor::Worker(_));
+                hold!(!agent, "no agent answers what stands at a person", "{request}");
+            }
+            RequestStatus::Expired => {
+                self.expired += 1;
+                hold!(due.is_some_and(|it| it <= at), "what expires was due", "{request}");
+            }
+            RequestStatus::Approved
+            | RequestStatus::Denied
+            | RequestStatus::Requested
+            | RequestStatus::AtParent
+            | RequestStatus::AtOrchestrator
+            | RequestStatus::AtUser
+            | RequestStatus::Answered
+            | RequestStatus::Withdrawn => {}
+        }
+    }
+
+    /// The word that the agent must hear.
+    fn word_for(&self, status: RequestStatus) -> Option<&'static str> {
+        let default = self.matrix.limits.permission_default;
+        match status {
+            RequestStatus::Approved => Some("yes"),
+            RequestStatus::Denied => Some("no"),
+            RequestStatus::Expired if default == Verdict::Approve => Some("yes"),
+            RequestStatus::Expired => Some("no"),
+            RequestStatus::Requested
+            | RequestStatus::AtParent
+            | RequestStatus::AtOrchestrator
+            | RequestStatus::AtUser
+            | RequestStatus::Answered
+            | RequestStatus::Withdrawn => None,
+        }
+    }
+}
+
+pub(super) fn asked(kind: &RequestKind) -> (Option<ToolUse>, Option<Action>) {
+    match kind {
+        RequestKind::ToolUse { tool, action, .. } => (Some(tool.clone()), action.clone()),
+        RequestKind::PlanExecution => (None, Some(Action::PlanExecution)),
+        RequestKind::BranchMerge => (None, Some(Action::BranchMerge)),
+        RequestKind::Budget(_) | RequestKind::Question { .. } => (None, None),
+    }
+}

@@ -1,0 +1,118 @@
+//! What agents may do without asking, and who says so.
+
+use crate::support::*;
+use pitcrew_testkit::Sandbox;
+use std::fs;
+
+const WORKSPACE_FILE: &str = ".github/agents/orchestrator/permissions.md";
+
+/// A task that asks for each of these commands, one after the other.
+fn asking(name: &str, commands: &[&str]) -> String {
+    let permits: String = commands.iter().map(|it| format!("permit {it}\n")).collect();
+    format!(
+        "name = \"{name}\"\n[[task]]\nid = \"{name}\"\nregion = \"core\"\nmax_attempts = 1\n\
+         script = \"\"\"\n{permits}write core/{name}.txt <<END\nit\nEND\ncomplete did it\n\"\"\"\n"
+    )
+}
+
+fn file(sections: &str) -> String {
+    format!("---\nversion: 1\n---\n{sections}")
+}
+
+fn write_own(sandbox: &Sandbox, text: &str) {
+    let folder = sandbox.home().join(".config/pitcrew");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("permissions.md"), text).expect("a file");
+}
+
+/// S4-052, S4-061: the file of the repository denies, and nobody is asked.
+#[test]
+fn a_repository_tightens_the_permissions() {
+    let sandbox = sandbox();
+    sandbox.write(WORKSPACE_FILE, &file("## Auto-Deny\n- command_execution\n"));
+    let plan = sandbox.plan(&asking("asks", &["make docs"]));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).notes("was refused");
+    sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("nothing waits for you");
+    let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
+    let rules = shown["rules"].as_array().expect("rules");
+    let rule = rules.iter().find(|it| it["action"] == "command_execution").expect("a rule");
+    assert_eq!(rule["rule"], "auto_deny");
+    assert_eq!(rule["origin"], format!("{WORKSPACE_FILE}:5"));
+    assert_eq!(shown["in_force"], true);
+}
+
+/// S4-016: what comes with the repository loosens nothing, and that is said.
+#[test]
+fn a_repository_cannot_loosen_the_permissions() {
+    let sandbox = sandbox();
+    sandbox.write(WORKSPACE_FILE, &file("## Auto-Approve\n- command_execution\n"));
+    let plan = sandbox.plan(&asking("asks", &["make docs"]));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["ask"]["action"], "command_execution", "{request}");
+    sandbox.pitcrew(&["permissions"]).expect(0).notes("does not hold").notes("may only tighten");
+    sandbox.pitcrew(&["doctor"]).says("1 do not hold");
+    sandbox.pitcrew(&["deny", "request-1", "--reason", "no"]).expect(0);
+    running.wait().expect(5);
+}
+
+/// S4-006, S4-081: the person's own file loosens, and nobody is asked.
+#[test]
+fn the_own_file_of_a_person_loosens_them() {
+    let sandbox = sandbox();
+    write_own(&sandbox, &file("## Auto-Approve\n- command_execution\n- plan_execution\n"));
+    let plan = sandbox.plan(&asking("asks", &["make docs"]));
+    sandbox.pitcrew(&["run", &plan]).expect(0).says("1 of 1 completed");
+    let log = sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
+    assert!(log.stdout.contains("the rule for command_execution"), "{log}");
+    let refused = sandbox.plan(&asking("pushes", &["make docs && git push --force"]));
+    sandbox.pitcrew(&["run", &refused]).expect(5).notes("was refused");
+}
+
+/// S4-063: a broken file is seen wherever somebody looks, and what is built in holds.
+#[test]
+fn a_broken_file_is_told_and_loosens_nothing() {
+    let sandbox = sandbox();
+    sandbox.write(WORKSPACE_FILE, &file("## Auto-Denny\n- pr_creation\n"));
+    write_own(&sandbox, &file("## Auto-Approve\n- command_execution\n"));
+    let place = format!("{WORKSPACE_FILE}:4");
+    sandbox.pitcrew(&["permissions"]).expect(1).notes(&place).notes("did you mean `Auto-Deny`?");
+    sandbox.pitcrew(&["status"]).expect(0).notes(&place);
+    sandbox.pitcrew(&["doctor"]).expect(1).says(&place);
+    let plan = sandbox.plan(&asking("asks", &["make docs"]));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    await_request(&sandbox);
+    sandbox.pitcrew(&["approve", "asks"]).expect(0);
+    running.wait().expect(0);
+}
+
+/// S4-148: approved for the plan, the same is not asked again in it; a kill keeps the grant, and
+/// what is revoked is asked again.
+#[test]
+fn a_grant_is_kept_until_it_is_revoked() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&asking("first", &["make docs", "make docs"]));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["ask"]["scopes"].as_array().map(Vec::len), Some(4), "{request}");
+    sandbox.pitcrew(&["inbox"]).expect(0).says("--scope once|task|plan|always");
+    sandbox.pitcrew(&["approve", "request-1", "--scope", "sometimes"]).expect(2);
+    sandbox.pitcrew(&["approve", "request-1", "--scope", "always"]).expect(0);
+    running.wait().expect(0);
+    sandbox.pitcrew(&["permissions"]).expect(0).says("grant-1  always").says("`make docs`");
+
+    sandbox.kill_orchestrator();
+    let plan = sandbox.plan(&asking("second", &["make docs"]));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+
+    sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(0);
+    sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(2).notes("no grant-1");
+    let plan = sandbox.plan(&asking("third", &["make docs"]));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["id"], "request-2", "{request}");
+    sandbox.pitcrew(&["approve", "request-2", "--scope", "plan"]).expect(0);
+    running.wait().expect(0);
+    let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
+    assert_eq!(shown["grants"][0]["grant"]["reach"]["of"], "plan-3", "{shown}");
+}
