@@ -99,7 +99,6 @@ pub struct Plan {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Task {
     pub id: TaskId,
     pub plan: PlanId,

@@ -98,6 +98,7 @@ impl From<Problem> for Report {
 }
 
 /// The exit code that a refused command ends with.
+#[expect(clippy::too_many_lines, reason = "a line for each of them")]
 pub fn exit_of(rejection: &Rejection) -> Exit {
     match rejection {
         Rejection::NoSuchPlan { .. }

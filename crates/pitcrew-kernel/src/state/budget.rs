@@ -9,7 +9,6 @@ use pitcrew_model::{
 
 /// Where a task or a plan stands with its caps.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Standing {
     /// Little is left and nobody was told.
     pub near: bool,

@@ -115,9 +115,8 @@ impl Ledger {
         let default = self.matrix.limits.permission_default;
         match status {
             RequestStatus::Approved => Some("yes"),
-            RequestStatus::Denied => Some("no"),
             RequestStatus::Expired if default == Verdict::Approve => Some("yes"),
-            RequestStatus::Expired => Some("no"),
+            RequestStatus::Denied | RequestStatus::Expired => Some("no"),
             RequestStatus::Requested
             | RequestStatus::AtParent
             | RequestStatus::AtOrchestrator

@@ -143,7 +143,7 @@ impl Dice {
             }
             5 => Event::PlanOpened { plan },
             6 => Event::BaseCheckAsked { plan },
-            7 if self.number % 2 == 0 => Event::TaskHeld { task, actor },
+            7 if self.number.is_multiple_of(2) => Event::TaskHeld { task, actor },
             7 => Event::TaskDeployed { task, actor },
             8 => Event::RetryGranted { task, freshness: Freshness::Continue, actor },
             9 => {

@@ -131,7 +131,7 @@ fn place(origin: &Origin) -> String {
 
 fn as_json(permissions: &Permissions, view: &PermissionsView, is_in_force: bool) -> Value {
     let rules = permissions.rules.iter().map(|it| {
-        let category = it.action.category().map(|it| it.name());
+        let category = it.action.category().map(pitcrew_model::Category::name);
         let (rule, origin) = (it.rule.to_string(), place(&it.origin));
         json!({ "action": it.action.name(), "category": category, "rule": rule, "origin": origin })
     });

@@ -8,7 +8,8 @@ const WORKSPACE_FILE: &str = ".github/agents/orchestrator/permissions.md";
 
 /// A task that asks for each of these commands, one after the other.
 fn asking(name: &str, commands: &[&str]) -> String {
-    let permits: String = commands.iter().map(|it| format!("permit {it}\n")).collect();
+    let permits: Vec<String> = commands.iter().map(|it| format!("permit {it}\n")).collect();
+    let permits = permits.concat();
     format!(
         "name = \"{name}\"\n[[task]]\nid = \"{name}\"\nregion = \"core\"\nmax_attempts = 1\n\
          script = \"\"\"\n{permits}write core/{name}.txt <<END\nit\nEND\ncomplete did it\n\"\"\"\n"

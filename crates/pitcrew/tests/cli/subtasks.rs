@@ -94,9 +94,8 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
 #[test]
 fn five_parents_that_wait_do_not_starve_their_children() {
     let sandbox = sandbox();
-    let mut plan = String::from("name = \"waiting\"\nmax_attempts = 1\n");
-    for number in 1..=5 {
-        plan += &format!(
+    let parent = |number: u32| {
+        format!(
             r#"
 [[task]]
 id = "parent-{number}"
@@ -107,8 +106,10 @@ expect said {number}
 complete heard it
 '''
 "#
-        );
-    }
+        )
+    };
+    let parents: Vec<String> = (1..=5).map(parent).collect();
+    let plan = format!("name = \"waiting\"\nmax_attempts = 1\n{}", parents.concat());
     let plan = sandbox.plan(&plan);
     let ran = sandbox.pitcrew(&["run", &plan, "--yes", "--max-agents", "5"]).expect(0);
     ran.says("5 of 5 completed");

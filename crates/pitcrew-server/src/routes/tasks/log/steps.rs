@@ -122,9 +122,6 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
             lines
         }
         EffectResult::AgentReady { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
-        EffectResult::WorkPulled { attempt, .. } | EffectResult::WorkNotPulled { attempt, .. } => {
-            worded(Whose::Attempt(*attempt), Place::After)
-        }
         EffectResult::Verified { attempt, checks, .. } if !checks.is_empty() => {
             let passed = |it: &CheckResult| {
                 let fact = command(&it.command, it.code, Some(it.took_ms));
@@ -135,6 +132,8 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         EffectResult::Verified { attempt, .. }
         | EffectResult::WorkCollected { attempt, .. }
         | EffectResult::WorkSaved { attempt, commit: Some(_) }
+        | EffectResult::WorkPulled { attempt, .. }
+        | EffectResult::WorkNotPulled { attempt, .. }
         | EffectResult::Integrated { attempt, .. } => {
             worded(Whose::Attempt(*attempt), Place::After)
         }
