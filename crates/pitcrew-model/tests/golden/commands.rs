@@ -10,6 +10,7 @@ use pitcrew_model::{
     Origin, Party, PlanSpec, Priority, Verdict,
 };
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn commands() -> Vec<Command> {
     vec![
         Command::CreatePlan(CreatePlan {

@@ -65,6 +65,7 @@ fn worker_effects() -> Vec<Effect> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 fn attempt_effects() -> Vec<Effect> {
     vec![
         Effect::PrepareCheckout {
