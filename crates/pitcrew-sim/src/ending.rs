@@ -130,7 +130,7 @@ fn check_journal(world: &World) {
     let ledger = &world.ledger;
     let tasks = ledger.tasks.len();
     hold!(tasks >= world.tasks_accepted, "n tasks in, n outcomes out", "{tasks} are known");
-    let open = ledger.requests.iter().filter(|it| it.status == RequestStatus::AtUser).count();
+    let open = ledger.requests.iter().filter(|it| it.status.is_open()).count();
     hold!(open == 0, "every request has one end", "{open} are open");
     let running = ledger.workers.iter().filter(|it| !it.status.has_ended()).count();
     hold!(running == 0, "every worker has one end", "{running} run");

@@ -45,6 +45,7 @@ pub fn check(world: &World) {
         family::check(world, worker);
     }
     check_requests(state);
+    family::check_asked(world);
     check_quotas(world, state);
     budgets::check(world);
     mail::check(world);
@@ -77,7 +78,9 @@ fn check_quotas(world: &World, state: &State) {
 }
 
 fn check_requests(state: &State) {
-    for request in state.requests.iter().filter(|it| it.status == RequestStatus::AtUser) {
+    for request in state.requests.iter().filter(|it| it.status.is_open()) {
+        let stands = matches!(request.status, RequestStatus::AtUser | RequestStatus::AtParent);
+        hold!(stands, "a request stands where somebody decides", "{}", request.id);
         let asked = match request.worker {
             Some(worker) => {
                 let worker = &state.workers[worker];

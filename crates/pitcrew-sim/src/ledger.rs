@@ -10,6 +10,7 @@ mod budget;
 mod family;
 mod mail;
 mod permissions;
+mod bubbling;
 
 pub use mail::Mail;
 pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
@@ -51,6 +52,7 @@ pub struct Ledger {
     pub caps_raised: u64,
     pub limits_given_up: u64,
     pub family: family::Counts,
+    pub bubbling: bubbling::Counts,
 }
 
 impl Default for Ledger {
@@ -80,6 +82,7 @@ impl Default for Ledger {
             caps_raised: 0,
             limits_given_up: 0,
             family: family::Counts::default(),
+            bubbling: bubbling::Counts::default(),
         }
     }
 }
@@ -211,6 +214,7 @@ impl Ledger {
                 self.request_opened(*request, *plan, *worker, kind);
             }
             Event::RequestMoved { request, from, to, actor, .. } => {
+                self.check_way(*request, *to, *actor);
                 self.check_verdict(*request, *to, *actor);
                 self.request_moved(*request, *from, *to);
             }
@@ -281,7 +285,7 @@ impl Ledger {
             let again = self.requests.iter().any(|it| same(&it) && stands(it));
             hold!(!again, "a call is put before a person once", "{call} of {worker}");
         }
-        let status = RequestStatus::AtUser;
+        let status = self.begins(worker, kind);
         self.reached.requests |= 1 << (status as u32);
         let call =
             if let RequestKind::ToolUse { call, .. } = kind { Some(call.clone()) } else { None };
@@ -291,8 +295,7 @@ impl Ledger {
             self.budget_asked(spending);
         }
         let (tool, action) = permissions::asked(kind);
-        let after = self.matrix.limits.permission_timeout_ms.filter(|_| tool.is_some());
-        let due = after.map(|it| self.at.plus(it));
+        let due = tool.as_ref().and_then(|_| self.due_at(status));
         self.requests.push(Request {
             plan,
             worker,

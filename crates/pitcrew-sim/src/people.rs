@@ -227,6 +227,7 @@ pub fn some_matrix(dice: &mut Dice) -> Matrix {
     if dice.one_in(3) {
         matrix.limits.permission_default = Verdict::Approve;
     }
+    matrix.limits.auto_approve_for_subtasks = dice.one_in(4);
     matrix
 }
 

@@ -76,6 +76,9 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         (ledger.grants_given, Fault::Granted),
         (ledger.grants_used, Fault::GrantUsed),
         (ledger.expired, Fault::Expired),
+        (ledger.bubbling.decided, Fault::ParentDecided),
+        (ledger.bubbling.passed_over, Fault::ParentPassed),
+        (ledger.bubbling.cut_short, Fault::WaitCut),
     ];
     for (count, fault) in seen {
         (0..count).for_each(|_| counters.count(fault));

@@ -3,9 +3,9 @@
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody,
-    MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, Signal, StopReason,
-    SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage, WorkerId,
-    Workspace,
+    MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, RequestId, Signal,
+    StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage,
+    Verdict, WorkerId, Workspace,
 };
 
 impl World {
@@ -93,7 +93,9 @@ impl World {
         let (to, reply_to) = self.addressed(worker, dice);
         let note = |kind, message| Command::Notify { attempt, kind, message, to, reply_to };
         let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
-        let command = match dice.below(15) {
+        let command = match dice.below(16) {
+            15 => self.decide_for_child(attempt, dice),
+            12.. if self.is_asked(attempt) => self.decide_for_child(attempt, dice),
             12.. => self.delegate(attempt, dice),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             10 | 11 => note(dice.pick(&other).expect("a kind"), message),
@@ -160,6 +162,23 @@ impl World {
                 Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }
             }
         }
+    }
+
+    fn is_asked(&self, attempt: AttemptId) -> bool {
+        self.ledger.asked_of(attempt).next().is_some()
+    }
+
+    /// Mostly what stands at it, and now and then what is none of its business.
+    fn decide_for_child(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
+        let own: Vec<RequestId> = self.ledger.asked_of(attempt).collect();
+        let any = RequestId(1 + dice.below(self.ledger.requests.len() as u64 + 1));
+        let requests = match dice.below(4) {
+            0 => Vec::new(),
+            1 => vec![any],
+            _ => dice.pick(&own).into_iter().collect(),
+        };
+        let verdict = if dice.one_in(3) { Verdict::Deny } else { Verdict::Approve };
+        Command::DecideForChild { attempt, requests, verdict, reason: None }
     }
 
     fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {

@@ -123,8 +123,8 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "what an ended agent left is not saved" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
         "an attempt that failed is over with its process, and its work stays where it is";
-        "return if saved { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };" =>
-        "return if saved || attempt.claim.is_none() { Vec::new() } else { vec![Event::SaveAsked { attempt: attempt.id }] };"
+        "return attempt_fails::save(attempt).filter(|_| !saved)" =>
+        "return attempt_fails::save(attempt).filter(|_| !saved && attempt.claim.is_some())"
 
     "an attempt is put away when it ends" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
         "the next attempt begins while the last one's process is still being stopped";
@@ -171,12 +171,12 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a denied call is allowed" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "the verdict is heard, and not which one it was";
-        "        RequestStatus::Denied => Allow::No," => "        RequestStatus::Denied => Allow::Yes,"
+        "        RequestStatus::Denied | RequestStatus::Expired => Allow::No," =>
+        "        RequestStatus::Denied | RequestStatus::Expired => Allow::Yes,"
 
     "a second answer counts" in "crates/pitcrew-kernel/src/decide/decide_request.rs":
         "what was decided is decided again";
-        "    if it.status != RequestStatus::AtUser {" =>
-        "    if it.status == RequestStatus::Withdrawn {"
+        "    if !it.status.is_open() {" => "    if it.status == RequestStatus::Withdrawn {"
 
     "a paused plan begins turns" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
         "an agent that becomes ready in a paused plan is prompted";
@@ -247,8 +247,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "what was told is counted again at the end" in "crates/pitcrew-kernel/src/evolve/budget.rs":
         "the end of a turn tells the whole, and what was told on the way is in it";
-        "        count(state, worker, told, told.at_least(usage));" =>
-        "        count(state, worker, Usage::NONE, told.at_least(usage));"
+        "        noted(state, worker, usage);" => "        count(state, worker, Usage::NONE, usage);"
 
     "usage can shrink" in "crates/pitcrew-kernel/src/decide/budget.rs":
         "an agent that tells less than before gets it back";

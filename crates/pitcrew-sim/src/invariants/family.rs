@@ -2,7 +2,7 @@
 
 use super::{count, slots_used};
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Process, State, Task, Worker, next_due};
+use pitcrew_kernel::{Comeback, Process, State, Task, Worker, next_due};
 use pitcrew_model::{AttemptId, PlanStatus, TaskStatus, WorkerStatus};
 
 pub fn parent(state: &State, task: &Task) -> Option<AttemptId> {
@@ -32,6 +32,23 @@ pub fn coming(state: &State) -> u32 {
 /// Others work for it.
 pub fn waits(state: &State, worker: &Worker) -> bool {
     children(state, worker.attempt).any(|it| !it.status.has_ended())
+}
+
+/// A parent that is asked can hear it, and is not asked for ever.
+pub fn check_asked(world: &World) {
+    let (state, now) = (world.state(), world.settled_at);
+    for parent in state.attempts.iter() {
+        for request in world.ledger.asked_of(parent.id) {
+            let worker = &state.workers[parent.worker];
+            let there = parent.is_open() && worker.process == Process::Alive;
+            hold!(there, "nobody asks a parent that is gone", "{request} at {}", parent.id);
+            let woken = worker.wait.is_none() || worker.comebacks.contains(&Comeback::Await);
+            hold!(woken, "a parent that is asked does not wait on", "{request} at {}", worker.id);
+            let due = state.requests[request].due;
+            let known = due.is_some_and(|it| it > now) && next_due(state) <= due;
+            hold!(known, "a parent that does not decide is passed over", "{request}");
+        }
+    }
 }
 
 pub fn check(world: &World, worker: &Worker) {

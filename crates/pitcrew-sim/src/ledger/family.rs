@@ -3,8 +3,8 @@
 use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, AwaitEnd, Claim, Delegation, PlanId, RequestStatus, TaskId, TaskSpec, TaskStatus,
-    Timestamp, WorkerId, Workspace, limits, overlap,
+    AttemptId, AwaitEnd, Claim, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp,
+    WorkerId, Workspace, limits, overlap,
 };
 
 /// What happened how often.
@@ -146,8 +146,10 @@ impl Ledger {
                 self.family.timed_out += 1;
             }
             AwaitEnd::ChildAsks => {
-                let asks = self.requests.iter().any(|it| it.status == RequestStatus::AtParent);
+                let attempt = self.worker(worker).attempt;
+                let asks = self.asked_of(attempt).next().is_some();
                 hold!(asks, "a wait is cut short for a request", "{worker}");
+                self.bubbling.cut_short += 1;
             }
             AwaitEnd::TurnOver => {
                 self.family.lost += 1;

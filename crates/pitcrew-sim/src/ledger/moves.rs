@@ -122,7 +122,10 @@ impl Ledger {
         hold!(row.status == from, "what moves was there", "{request}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{request}: {from} -> {to}");
         row.status = to;
-        if let Some(spending) = row.budget {
+        let (is_tool, budget) = (row.tool.is_some(), row.budget);
+        let due = self.due_at(to).filter(|_| is_tool);
+        self.requests[place(request.0)].due = due;
+        if let Some(spending) = budget {
             self.budget_decided(&spending, to);
         }
         self.reached.requests |= 1 << (to as u32);

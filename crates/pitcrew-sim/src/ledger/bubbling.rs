@@ -1,0 +1,142 @@
+//! The way of a request: a sub-task's parent first, and each decides no more than it holds.
+
+use super::{Ledger, Process, Task, place};
+use crate::broken::hold;
+use pitcrew_model::{
+    Action, Actor, AttemptId, Grant, Reach, RequestId, RequestKind, RequestStatus, Rule, Timestamp,
+    ToolUse, WorkerId, Workspace, limits,
+};
+
+/// What happened how often.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub decided: u64,
+    pub passed_over: u64,
+    pub cut_short: u64,
+}
+
+impl Ledger {
+    /// Only what a sub-task wants to do goes over anybody else than a person.
+    pub(super) fn begins(&self, worker: Option<WorkerId>, kind: &RequestKind) -> RequestStatus {
+        let is_tool = matches!(kind, RequestKind::ToolUse { .. });
+        match worker.filter(|_| is_tool).and_then(|it| self.parent_of(it)) {
+            Some(_) => RequestStatus::Requested,
+            None => RequestStatus::AtUser,
+        }
+    }
+
+    /// When a tool use that has come there is not waited for any longer.
+    pub(super) fn due_at(&self, status: RequestStatus) -> Option<Timestamp> {
+        let after = match status {
+            RequestStatus::AtUser => self.matrix.limits.permission_timeout_ms,
+            RequestStatus::AtParent => Some(limits::PARENT_DECIDES_MS),
+            RequestStatus::Requested
+            | RequestStatus::AtOrchestrator
+            | RequestStatus::Approved
+            | RequestStatus::Denied
+            | RequestStatus::Answered
+            | RequestStatus::Withdrawn
+            | RequestStatus::Expired => None,
+        };
+        after.map(|it| self.at.plus(it))
+    }
+
+    fn parent_of(&self, worker: WorkerId) -> Option<AttemptId> {
+        let attempt = self.workers[place(worker.0)].attempt;
+        self.task_of(attempt).part.as_ref().map(|it| it.parent)
+    }
+
+    /// The requests that stand at an attempt.
+    pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
+        let all = self.requests.iter().zip(1..);
+        let stands = move |(it, _): &(&super::Request, u64)| {
+            it.status == RequestStatus::AtParent
+                && it.worker.and_then(|it| self.parent_of(it)) == Some(attempt)
+        };
+        all.filter(stands).map(|it| RequestId(it.1))
+    }
+
+    /// Who moves a request, before it moves.
+    pub(super) fn check_way(&mut self, request: RequestId, to: RequestStatus, actor: Actor) {
+        let (at, row) = (self.at, &self.requests[place(request.0)]);
+        let (from, due) = (row.status, row.due);
+        let parent = row.worker.and_then(|it| self.parent_of(it));
+        if let Actor::Worker(worker) = actor {
+            let own = parent.is_some_and(|it| self.attempts[place(it.0)].worker == worker);
+            let stands = own && from == RequestStatus::AtParent;
+            let decides = matches!(to, RequestStatus::Approved | RequestStatus::Denied);
+            hold!(stands && decides, "an agent decides what stands at it", "{request}: {worker}");
+            self.bubbling.decided += 1;
+        }
+        let by_parent = matches!(actor, Actor::Worker(_)) && to == RequestStatus::Approved;
+        if by_parent || to == RequestStatus::AtParent {
+            let held = parent.is_some_and(|it| self.holds(it, request));
+            hold!(held, "no grant exceeds the grantor's rights", "{request} at {parent:?}");
+        }
+        if from == RequestStatus::AtParent && to == RequestStatus::AtOrchestrator {
+            let late = due.is_some_and(|it| it <= at);
+            hold!(late, "a parent has its time to decide", "{request}");
+            self.bubbling.passed_over += 1;
+        }
+    }
+
+    /// Whether an attempt could do itself what is asked, as far as the facts tell.
+    fn holds(&self, attempt: AttemptId, request: RequestId) -> bool {
+        let row = &self.requests[place(request.0)];
+        let Some(tool) = &row.tool else { return false };
+        let above = &self.attempts[place(attempt.0)];
+        let lives = self.workers[place(above.worker.0)].process == Process::Alive;
+        let is_change = matches!(tool.kind.as_str(), "edit" | "delete");
+        let actions = if is_change {
+            changes(self.task_of(attempt), tool)
+        } else {
+            row.action.iter().cloned().collect()
+        };
+        let may = |it: &Action| match self.matrix.rule(it) {
+            Rule::AutoApprove => true,
+            Rule::AskUser => self.has_grant(attempt, it, tool),
+            Rule::AutoDeny => false,
+        };
+        above.outcome.is_none() && lives && actions.iter().all(may)
+    }
+
+    fn has_grant(&self, attempt: AttemptId, action: &Action, tool: &ToolUse) -> bool {
+        let task = self.attempts[place(attempt.0)].task;
+        let hands_down = self.matrix.limits.auto_approve_for_subtasks;
+        let reaches = |reach: Reach| match reach {
+            Reach::Task(of) => of == task || hands_down && self.chain(task).contains(&of),
+            Reach::Plan(of) => of == self.plan_id_of(attempt),
+            Reach::Always => true,
+        };
+        let covers = |it: &Grant| {
+            it.actions.contains(action)
+                && it.command == tool.command
+                && it.paths == tool.paths
+                && it.outside == tool.outside
+        };
+        self.grants.values().any(|it| reaches(it.reach) && covers(it))
+    }
+}
+
+/// What a change amounts to, where the task works.
+fn changes(task: &Task, tool: &ToolUse) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let within = |path: &String| task.files.iter().any(|it| it.contains(path));
+    let may_change = match task.part.as_ref().map(|it| it.workspace) {
+        None | Some(Workspace::Isolated) => true,
+        Some(Workspace::ReadOnly) => tool.paths.is_empty(),
+        Some(Workspace::Shared) => tool.paths.iter().all(within),
+    };
+    if !tool.outside.is_empty() || !may_change {
+        actions.push(Action::EditsOutsideWorktree);
+    }
+    if !tool.paths.is_empty() {
+        let deletes = tool.kind == "delete";
+        let (delete, edit) = (Action::FileDeletionInWorktree, Action::FileEditsInWorktree);
+        actions.push(if deletes { delete } else { edit });
+    }
+    if actions.is_empty() {
+        actions.push(Action::OtherTool);
+    }
+    actions
+}
