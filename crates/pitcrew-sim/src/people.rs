@@ -227,6 +227,10 @@ pub fn some_matrix(dice: &mut Dice) -> Matrix {
     if dice.one_in(3) {
         matrix.limits.permission_default = Verdict::Approve;
     }
+    if dice.one_in(2) {
+        // Sub-tasks that borrow a checkout ask then for what their parents may.
+        matrix.set(&Action::EditsOutsideWorktree, Rule::AskUser);
+    }
     matrix.limits.auto_approve_for_subtasks = dice.one_in(4);
     matrix
 }

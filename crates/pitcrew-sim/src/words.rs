@@ -86,6 +86,14 @@ impl World {
     fn speak(&mut self, worker: WorkerId, dice: &mut Dice) {
         // Worker and attempt are opened together and have the same number.
         let attempt = AttemptId(worker.0);
+        // Else there would be few whose parents are asked.
+        if self.ledger.is_child(worker) && dice.one_in(2) {
+            return self.ask_permission(worker, dice);
+        }
+        if self.is_asked(attempt) && dice.one_in(2) {
+            let command = self.decide_for_child(attempt, dice);
+            return self.by_worker(worker, command);
+        }
         let claims =
             [Claim::Success, Claim::Success, Claim::Success, Claim::Partial, Claim::Failed];
         let claim = dice.pick(&claims).expect("a claim");
@@ -95,7 +103,6 @@ impl World {
         let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
         let command = match dice.below(16) {
             15 => self.decide_for_child(attempt, dice),
-            12.. if self.is_asked(attempt) => self.decide_for_child(attempt, dice),
             12.. => self.delegate(attempt, dice),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             10 | 11 => note(dice.pick(&other).expect("a kind"), message),

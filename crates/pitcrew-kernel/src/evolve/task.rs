@@ -78,8 +78,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
             row.failure = Some(failure.clone());
         }
     }
-    let (plan, region_key) = (row.plan, row.region_key);
-    let last_attempt = row.last_attempt();
+    let region_key = row.region_key;
     match (from.in_attempt(), to.in_attempt()) {
         (false, true) => state.agenda.regions.hold(region_key),
         (true, false) => state.agenda.regions.release(region_key),
@@ -87,8 +86,18 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     }
     if state.tasks[task].delegation.is_some() {
         subtask::moved(state, task, from, to);
-        return state.refresh_task(task);
+    } else {
+        plan_goes_on(state, task, from, to);
     }
+    state.refresh_task(task);
+    if to.has_ended() {
+        super::message::refresh_box(state, task);
+    }
+}
+
+/// What the plan counts, and what others of it wait for.
+fn plan_goes_on(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) {
+    let (plan, last_attempt) = (state.tasks[task].plan, state.tasks[task].last_attempt());
     let owner = state.plans.row(plan);
     if from == TaskStatus::Partial && to == TaskStatus::Integrating {
         owner.merge_queue.extend(last_attempt);
@@ -104,10 +113,6 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     }
     state.refresh_plan(plan);
     tell_dependents(state, task, from, to);
-    state.refresh_task(task);
-    if to.has_ended() {
-        super::message::refresh_box(state, task);
-    }
 }
 
 fn count_attempt(task: &mut Task, failure: &Failure) {

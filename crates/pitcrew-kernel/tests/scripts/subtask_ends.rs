@@ -478,3 +478,28 @@ fn people_steer_children_by_name() {
         "#]],
     );
 }
+
+/// What was said to a sub-task that nobody waits for any more is not kept.
+#[test]
+fn the_mail_of_a_subtask_ends_with_it() {
+    check(
+        "
+            ~ slots 3
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look isolated
+            ~ start subtask-2
+            ~ message subtask-2 low use port 8080
+            cancel subtask-2
+        ",
+        &expect![[r#"
+            > cancel subtask-2
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 running -> killed (cancelled by person)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by person)
+              message-1 queued -> dead (task-2 is cancelled)
+        "#]],
+    );
+}

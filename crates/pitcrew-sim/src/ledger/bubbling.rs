@@ -46,6 +46,11 @@ impl Ledger {
         self.task_of(attempt).part.as_ref().map(|it| it.parent)
     }
 
+    pub fn is_child(&self, worker: WorkerId) -> bool {
+        let known = (1..=self.workers.len() as u64).contains(&worker.0);
+        known && self.parent_of(worker).is_some()
+    }
+
     /// The requests that stand at an attempt.
     pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
         let all = self.requests.iter().zip(1..);
