@@ -104,6 +104,7 @@ fn fold(state: &mut State, entry: &Entry) {
             permission::leaves(state, *request);
             worker::request_moved(state, *request, *from, *to, text.as_deref());
             permission::stands(state, *request, at);
+            permission::tell_parent(state, *request);
         }
         Event::ToolDecided { worker, call, .. } => {
             worker::answer_asked(state, *worker, effect, call);

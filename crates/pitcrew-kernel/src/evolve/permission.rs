@@ -1,7 +1,7 @@
 //! Grants, and requests that do not wait for ever.
 
-use super::worker;
-use crate::{State, state::Comeback};
+use super::subtask;
+use crate::State;
 use pitcrew_model::{Grant, RequestId, RequestKind, RequestStatus, Timestamp, limits};
 
 pub fn granted(state: &mut State, grant: &Grant) {
@@ -18,10 +18,7 @@ pub fn stands(state: &mut State, request: RequestId, at: Timestamp) {
     let RequestKind::ToolUse { .. } = row.kind else { return };
     let after = match row.status {
         RequestStatus::AtUser => state.matrix.limits.permission_timeout_ms,
-        RequestStatus::AtParent => {
-            wake_parent(state, request);
-            Some(limits::PARENT_DECIDES_MS)
-        }
+        RequestStatus::AtParent => Some(limits::PARENT_DECIDES_MS),
         RequestStatus::Requested
         | RequestStatus::AtOrchestrator
         | RequestStatus::Approved
@@ -42,14 +39,11 @@ pub fn leaves(state: &mut State, request: RequestId) {
     }
 }
 
-/// A parent that waits for its sub-tasks is answered early, so that it can decide.
-fn wake_parent(state: &mut State, request: RequestId) {
+/// A parent that waits for its sub-tasks is answered early, so that it can decide; once others have,
+/// it waits on.
+pub fn tell_parent(state: &mut State, request: RequestId) {
     let Some(child) = state.requests[request].worker else { return };
     let task = &state.tasks[state.attempts[state.workers[child].attempt].task];
     let Some(parent) = state.parent_of(task).map(|it| it.worker) else { return };
-    worker::change(state, parent, |it| {
-        if it.wait.is_some() && !it.comebacks.contains(&Comeback::Await) {
-            it.comebacks.push_back(Comeback::Await);
-        }
-    });
+    subtask::refresh_wait(state, parent);
 }

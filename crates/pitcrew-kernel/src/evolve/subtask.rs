@@ -99,11 +99,25 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
     let asks = state.has_question(&state.workers[worker]);
     worker::change(state, worker, |it| {
         if let Some(wait) = &mut it.wait {
-            if wait.open.remove(&task) && wait.open.is_empty() {
-                it.comebacks.push_back(Comeback::Await);
-            }
+            wait.open.remove(&task);
         } else if none_open && !asks && rests(it) {
             it.comebacks.push_back(Comeback::Turn(TurnCause::Results));
+        }
+    });
+    refresh_wait(state, worker);
+}
+
+/// A call is answered when all that it waits for has ended, and early while somebody asks.
+pub fn refresh_wait(state: &mut State, worker: WorkerId) {
+    let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some();
+    worker::change(state, worker, |it| {
+        let Some(wait) = &it.wait else { return };
+        let is_due = is_asked || wait.open.is_empty();
+        let is_known = it.comebacks.contains(&Comeback::Await);
+        if is_due && !is_known {
+            it.comebacks.push_back(Comeback::Await);
+        } else if !is_due {
+            it.comebacks.retain(|it| *it != Comeback::Await);
         }
     });
 }
@@ -114,9 +128,9 @@ fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
     worker::change(state, worker, |it| {
         if let Some(wait) = it.wait.as_mut().filter(|it| it.tasks.contains(&task)) {
             wait.open.insert(task);
-            it.comebacks.retain(|it| *it != Comeback::Await);
         }
     });
+    refresh_wait(state, worker);
 }
 
 /// It has ended its turn, and nothing but its sub-tasks gives it another one.
@@ -143,13 +157,8 @@ pub fn await_begun(
     let is_open = |it: &&TaskId| !state.tasks[**it].status.has_ended();
     let open: BTreeSet<TaskId> = tasks.iter().filter(is_open).copied().collect();
     let wait = Wait { tasks: tasks.to_vec(), open, until, call: call.map(Into::into) };
-    let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some();
-    worker::change(state, worker, |it| {
-        it.wait = Some(wait);
-        if is_asked {
-            it.comebacks.push_back(Comeback::Await);
-        }
-    });
+    worker::change(state, worker, |it| it.wait = Some(wait));
+    refresh_wait(state, worker);
 }
 
 pub fn await_ended(state: &mut State, worker: WorkerId) {

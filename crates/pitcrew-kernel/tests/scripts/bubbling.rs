@@ -240,3 +240,40 @@ fn a_subtask_changes_nothing_that_is_not_its_own() {
         "#]],
     );
 }
+
+/// A parent without a slot, for which somebody else has decided meanwhile, waits on for the result.
+#[test]
+fn a_parent_is_not_woken_for_what_is_decided() {
+    check(
+        "
+            ~ slots 2
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            ~ approve request-1 scope=task
+            ~ answered worker-1
+            ~ start task-2
+            ~ slots 3
+            ~ spawn attempt-1 wait=600s | look isolated | test isolated
+            ~ start subtask-3
+            ~ start subtask-4
+            ~ slots 1
+            permit worker-3 execute make
+            approve request-2
+            slots 9
+        ",
+        &expect![[r#"
+            > permit worker-3 execute make
+              request-2: may it execute make?
+              request-2 requested -> at_parent (task-1 holds it)
+              worker-3 running -> waiting_permission (it asks for permission)
+            > approve request-2
+              request-2 at_parent -> approved
+            > slots 9
+              slots: 9
+              worker-3 waiting_permission -> running (a slot is free)
+              => answer worker-3, call execute make: yes
+        "#]],
+    );
+}
