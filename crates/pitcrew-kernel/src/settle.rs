@@ -46,6 +46,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| subtask::time_out(state, now))
         .or_else(|| mail::wake(state, now))
         .or_else(|| start(state))
+        .or_else(|| subtask::start_beyond(state))
         .or_else(|| verify(state))
         .or_else(|| end_plan(state))
         .or_else(|| clean_plan(state))

@@ -64,6 +64,8 @@ fn check_limits(world: &World, state: &State) {
     let (processes, counted) = (processes(state), state.agenda.processes_count);
     hold!(processes == counted, "processes are counted", "{processes}, not {counted}");
     let most = state.agents_live_max.max(world.processes_before);
+    // Where all of them wait for what they have handed out, one more may begin with it.
+    let most = most.max(family::parents(state) + 1);
     hold!(processes <= most, "no more processes live than may", "{processes} of {most}");
 }
 

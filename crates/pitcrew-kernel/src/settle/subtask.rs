@@ -4,7 +4,7 @@ use super::ACTOR;
 use crate::{
     State,
     decide::{cancel, effect_ended},
-    state::{Task, Worker},
+    state::{Process, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{AttemptId, AwaitEnd, CommitId, Event, TaskId, Timestamp, WorkerStatus};
@@ -59,6 +59,20 @@ pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let has_slot = state.agenda.slots_used < state.agents_max;
     state.agenda.waits.first().filter(|_| has_slot).map(|it| it.0)
+}
+
+/// All processes that may live wait for sub-tasks that cannot begin: one more may, or none would end.
+pub fn start_beyond(state: &State) -> Option<Vec<Event>> {
+    let agenda = &state.agenda;
+    let child = *agenda.children.first()?;
+    let has_slot = agenda.slots_used < state.agents_max;
+    let is_parent = |it: &&Worker| {
+        let attempt = &state.attempts[it.attempt];
+        it.process == Process::Alive && attempt.is_open() && !attempt.family.open.is_empty()
+    };
+    let parents_count = state.live_workers().filter(is_parent).count();
+    let are_all = u32::try_from(parents_count).is_ok_and(|it| it == agenda.processes_count);
+    (has_slot && are_all).then(|| super::open_attempt(state, child))
 }
 
 /// The call is answered with what there is.

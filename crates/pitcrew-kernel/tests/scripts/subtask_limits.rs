@@ -372,3 +372,23 @@ fn twenty_in_a_minute_are_enough() {
     "#]]
     .assert_eq(&said);
 }
+
+/// Fewer processes than before may live, and the only one waits for what it has handed out.
+#[test]
+fn a_parent_that_has_the_last_process_is_not_stuck() {
+    check(
+        "
+            ~ slots 3
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=600s | look isolated | test isolated
+            ~ settings 1 1
+            ~ start subtask-2
+            show
+        ",
+        &expect![[r#"
+            > show
+        "#]],
+    );
+}

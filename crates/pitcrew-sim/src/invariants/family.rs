@@ -29,6 +29,15 @@ pub fn coming(state: &State) -> u32 {
     count(state.tasks.iter().filter(comes))
 }
 
+/// Processes whose work cannot end before that of others.
+pub fn parents(state: &State) -> u32 {
+    let is_parent = |it: &&Worker| {
+        let alive = it.process == Process::Alive && state.attempts[it.attempt].is_open();
+        alive && waits(state, it)
+    };
+    count(state.workers.iter().filter(is_parent))
+}
+
 /// Others work for it.
 pub fn waits(state: &State, worker: &Worker) -> bool {
     children(state, worker.attempt).any(|it| !it.status.has_ended())

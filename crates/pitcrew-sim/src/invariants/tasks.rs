@@ -5,6 +5,11 @@ use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
 use pitcrew_model::{Overlap, PlanStatus, TaskStatus, limits, overlap};
 
+fn has_room(state: &State, task: &Task) -> bool {
+    let all_wait = processes(state) == family::parents(state);
+    processes(state) < state.agents_live_max || task.delegation.is_some() && all_wait
+}
+
 pub fn check(world: &World, task: &Task) {
     let (state, now) = (world.state(), world.settled_at);
     let plan = &state.plans[task.plan];
@@ -42,7 +47,7 @@ pub fn check(world: &World, task: &Task) {
             let free = !world.ledger.is_held(task.id)
                 && !world.ledger.is_over(task.id)
                 && slots_used(state) + coming < state.agents_max
-                && processes(state) < state.agents_live_max
+                && has_room(state, task)
                 && has_place;
             hold!(!free, "no ready task beside a free slot", "{}", task.id);
         }
