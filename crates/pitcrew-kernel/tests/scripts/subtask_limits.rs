@@ -378,17 +378,24 @@ fn twenty_in_a_minute_are_enough() {
 fn a_parent_that_has_the_last_process_is_not_stuck() {
     check(
         "
-            ~ slots 3
+            ~ slots 1
             ~ plan demo | a
             ~ prepared plan-1
             ~ start task-1
-            ~ spawn attempt-1 wait=600s | look isolated | test isolated
-            ~ settings 1 1
-            ~ start subtask-2
-            show
+            ~ spawn attempt-1 | look isolated | test isolated
+            settings 1 1
+            await attempt-1 600s
         ",
         &expect![[r#"
-            > show
+            > settings 1 1
+              settings: 1 slots, 1 processes
+              slots: 1
+            > await attempt-1 600s
+              worker-1 waits for subtask-2, subtask-3 until 600000 ms
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, isolated of attempt-1
         "#]],
     );
 }

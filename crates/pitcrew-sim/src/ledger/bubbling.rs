@@ -116,8 +116,8 @@ impl Ledger {
         let covers = |it: &Grant| {
             it.actions.contains(action)
                 && it.command == tool.command
-                && it.paths == tool.paths
-                && it.outside == tool.outside
+                && tool.paths.iter().all(|path| it.paths.contains(path))
+                && tool.outside.iter().all(|path| it.outside.contains(path))
         };
         self.grants.values().any(|it| reaches(it.reach) && covers(it))
     }
