@@ -56,8 +56,6 @@ pub enum Audience {
     Drivers,
     Subtasks,
     Clients,
-    /// Nothing carries it out yet.
-    Nobody,
 }
 
 /// Who is calling, as far as it matters for what is shown.
@@ -104,7 +102,6 @@ fn is_for(audience: Audience, role: Role) -> bool {
         Audience::Drivers => spawns || is_client,
         Audience::Subtasks => is_subtask,
         Audience::Clients => is_client,
-        Audience::Nobody => false,
     }
 }
 

@@ -3,7 +3,9 @@
 
 use crate::handle::{Handle, Message};
 use pitcrew_kernel::{Pull, State};
-use pitcrew_model::{AttemptId, Rejection, SubtaskResult, TaskId};
+use pitcrew_model::{
+    Action, AttemptId, Rejection, RequestId, RequestKind, SubtaskResult, TaskId, ToolUse,
+};
 use tokio::sync::oneshot;
 
 /// Where an attempt stands in its family.
@@ -20,6 +22,15 @@ pub enum Pulled {
     NotYet,
     UnderWay,
     Done,
+}
+
+/// What a sub-task asks its parent for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub request: RequestId,
+    pub task: TaskId,
+    pub action: Action,
+    pub tool: ToolUse,
 }
 
 impl Handle {
@@ -73,6 +84,22 @@ impl Handle {
             Ok(wanted.into_iter().map(|it| (it, state.result_of(it))).collect())
         };
         self.look(look).await.unwrap_or(Err(Rejection::ShuttingDown))
+    }
+
+    /// What stands at the attempt for it to decide.
+    pub async fn asked_of(&self, attempt: AttemptId) -> Vec<Asked> {
+        let look = move |state: &State| {
+            let asked = |request: RequestId| {
+                let row = &state.requests[request];
+                let RequestKind::ToolUse { tool, action, .. } = &row.kind else { return None };
+                let task = state.attempts[state.workers[row.worker?].attempt].task;
+                let action = action.clone().unwrap_or(Action::OtherTool);
+                Some(Asked { request, task, action, tool: tool.clone() })
+            };
+            let known = state.attempts.get(attempt).map(|it| it.id);
+            known.into_iter().flat_map(|it| state.asked_of(it)).filter_map(asked).collect()
+        };
+        self.look(look).await.unwrap_or_default()
     }
 
     /// Absent when we are shutting down.

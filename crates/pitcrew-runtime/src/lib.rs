@@ -27,7 +27,7 @@ pub use pitcrew_store::ReadError;
 
 pub use clock::now;
 pub use drivers::{LOST, Subject};
-pub use family::{Pulled, Standing};
+pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle, is_said_once};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
 pub use look::{Changed, LookError};

@@ -63,6 +63,7 @@ impl Calling<'_> {
             | ToolCall::Complete { .. }
             | ToolCall::CancelTask { .. }
             | ToolCall::RetryTask { .. }
+            | ToolCall::DecidePermissions { .. }
             | ToolCall::Notify { .. } => order::plain(self, call).await,
             ToolCall::Spawn(spawn) => subtask::spawn(self, spawn).await,
             ToolCall::AwaitSubtasks { tasks, timeout_ms } => {
@@ -70,9 +71,6 @@ impl Calling<'_> {
             }
             ToolCall::SubtaskResults { tasks } => subtask::results(self, tasks).await,
             ToolCall::PullSubtask { task } => subtask::pull(self, *task).await,
-            ToolCall::DecidePermissions { .. } => {
-                unreachable!("nobody is shown it, and what is not shown is refused")
-            }
         }
     }
 

@@ -137,8 +137,23 @@ fn spawned() -> Value {
     accepted(json!({
         "id": { "type": "string", "description": "The first of them, such as subtask-14." },
         "subtasks": { "type": "array", "items": { "type": "string" }, "description": "Their ids, in the order in which they were given." },
-        "results": results()
+        "results": results(),
+        "requests": asked()
     }))
+}
+
+fn asked() -> Value {
+    let request = object(
+        json!({
+            "request": { "type": "string" },
+            "subtask": { "type": "string" },
+            "action": { "type": "string" },
+            "title": { "type": "string" },
+            "command": { "type": "string" }
+        }),
+        &["request", "subtask", "title"],
+    );
+    json!({ "type": "array", "items": request, "description": "What sub-tasks ask you for: decide with a2a_decide_permissions." })
 }
 
 fn results() -> Value {
@@ -165,7 +180,7 @@ fn await_subtasks() -> ToolInfo {
         title: "Wait for sub-tasks",
         description: "Wait until sub-tasks of yours have ended, and get their results. The call \
             stays open meanwhile. It also returns when the time is over, or when a sub-task needs \
-            you; what has not ended is named as pending then.",
+            you; what has not ended is named as pending then. Do what it asks of you, and wait again.",
         changes: Changes::Nothing,
         audience: Audience::Parents,
         input: object(
@@ -175,7 +190,7 @@ fn await_subtasks() -> ToolInfo {
             }),
             &[],
         ),
-        output: object(json!({ "results": results() }), &["results"]),
+        output: object(json!({ "results": results(), "requests": asked() }), &["results"]),
         example: r#"{"ids": ["subtask-14", "subtask-15"], "timeout": "10m"}"#,
     }
 }
@@ -242,7 +257,7 @@ fn decide_permissions() -> ToolInfo {
         description: "Approve or deny what sub-tasks of yours ask you for. You can grant only what \
             you may do yourself; anything else goes on to the orchestrator and to a person.",
         changes: Changes::Adds,
-        audience: Audience::Nobody,
+        audience: Audience::Parents,
         input: object(
             json!({
                 "requests": texts("The ids of the requests, as they were told to you.", json!(["request-5"])),

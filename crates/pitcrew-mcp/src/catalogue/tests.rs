@@ -73,7 +73,9 @@ fn a_caller_sees_what_fits_its_role() {
         [SAVE_PLAN, ADD_PLAN_TASK, LIST_WORKERS, DEPLOY_TASK, CANCEL_TASK, RETRY_TASK, LIST_AGENTS]
     );
     let parent = names(Role::Worker { spawning: allowed });
-    for tool in [SPAWN_SUBTASK, SPAWN_PARALLEL_SUBTASKS, AWAIT_SUBTASKS, CANCEL_TASK] {
+    for tool in
+        [SPAWN_SUBTASK, SPAWN_PARALLEL_SUBTASKS, AWAIT_SUBTASKS, DECIDE_PERMISSIONS, CANCEL_TASK]
+    {
         assert!(parent.contains(&tool), "{tool}");
     }
     assert!(!parent.contains(&DEPLOY_TASK) && !parent.contains(&SUBTASK_COMPLETE));

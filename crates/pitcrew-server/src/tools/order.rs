@@ -18,6 +18,10 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
         (ToolCall::Complete { claim, summary }, Caller::Worker { attempt, .. }) => {
             Command::CompleteTask { attempt, claim, summary, output: None }
         }
+        (
+            ToolCall::DecidePermissions { requests, verdict, reason },
+            Caller::Worker { attempt, .. },
+        ) => Command::DecideForChild { attempt, requests, verdict, reason },
         (ToolCall::Notify { kind, message, to, reply_to }, Caller::Worker { attempt, .. }) => {
             Command::Notify { attempt, kind, message, to, reply_to }
         }

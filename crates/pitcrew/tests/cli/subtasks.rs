@@ -218,6 +218,61 @@ fn nobody_hands_out_below_the_second_level() {
     status.says("    subtask-3 second");
 }
 
+/// S4-043, S4-044, S4-047, S4-051: what its parent holds, a sub-task is given by it; what stands at
+/// a person no agent decides.
+#[test]
+fn a_parent_decides_what_its_sub_task_asks_for_and_nothing_beyond() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "asks"
+
+[[task]]
+id = "parent"
+region = "core"
+max_attempts = 1
+script = '''
+permit make docs
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "the docs", "blocking": true, "script": "permit make docs\ncomplete made them"}}
+expect a2a_decide_permissions
+expect command: make docs
+keep request /requests/0/request
+tool a2a_decide_permissions {{"requests": ["${{request}}"], "verdict": "approve"}}
+tool a2a_await_subtasks {{}}
+expect made them
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "the rest", "script": "permit make rest\ncomplete made it"}}
+run until [ -e '{}' ]; do sleep 0.05; done
+refused a2a_decide_permissions {{"requests": ["request-3"], "verdict": "approve"}}
+expect not yours to decide
+tool a2a_await_subtasks {{}}
+expect made it
+complete decided what it may
+'''
+"#,
+        gate.display()
+    ));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let first = await_request(&sandbox);
+    let approve = |request: &Value, scope: &str| {
+        sandbox.pitcrew(&["approve", &text(&request["id"]), "--scope", scope]).expect(0);
+    };
+    approve(&first, "task");
+    let asked = eventually("the other sub-task asks a person", || {
+        let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
+        let open = inbox["open"].as_array().cloned().unwrap_or_default();
+        open.into_iter().find(|it| it["id"] == "request-3")
+    });
+    fs::write(&gate, "").expect("a file");
+    eventually("its parent was refused, and waits", || {
+        let status = sandbox.pitcrew(&["status"]).expect(0);
+        status.stdout.contains("waits for its sub-tasks").then_some(())
+    });
+    approve(&asked, "once");
+    let ran = running.wait();
+    assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
+}
+
 /// A parent whose only sub-task does `work`.
 fn waiting(work: &str) -> String {
     let child = Value::from(format!("{work}\ncomplete the part is done"));
