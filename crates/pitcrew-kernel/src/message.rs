@@ -113,14 +113,15 @@ fn context(state: &State, from: Party, to: Party) -> MessageContext {
 }
 
 fn of_task(state: &State, task: TaskId) -> MessageContext {
+    let row = &state.tasks[task];
     MessageContext {
-        plan: state.tasks[task].plan,
+        plan: row.plan,
         task,
         worker: None,
         worktree: None,
-        parent: None,
-        subtask: None,
-        depth: 0,
+        parent: state.parent_of(row).map(|it| it.worker),
+        subtask: row.delegation.as_ref().map(|_| task),
+        depth: row.delegation.as_ref().map_or(0, |it| it.depth),
     }
 }
 

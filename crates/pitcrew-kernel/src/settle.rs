@@ -178,7 +178,12 @@ fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
         }],
         Comeback::Await => {
             let is_over = worker.wait.as_ref().is_none_or(|it| it.open.is_empty());
-            let end = if is_over { AwaitEnd::AllEnded } else { AwaitEnd::ChildAsks };
+            let is_decider = state.asked_of(worker.attempt).next().is_some();
+            let end = match (is_over, is_decider) {
+                (true, _) => AwaitEnd::AllEnded,
+                (false, true) => AwaitEnd::ChildAsks,
+                (false, false) => AwaitEnd::Questioned,
+            };
             subtask::end_wait(state, worker, end)
         }
     }

@@ -188,6 +188,8 @@ pub enum AwaitEnd {
     TurnOver,
     /// One of them asks for something that its parent may decide.
     ChildAsks,
+    /// Another worker asks it something, and waits for the answer.
+    Questioned,
 }
 
 /// A sub-task as people and agents name it: `subtask-41`.

@@ -1,10 +1,10 @@
 //! What a worker may know of itself and of its sub-tasks: asked of the kernel's state itself, which
 //! nobody else keeps.
 
-use crate::handle::{Handle, Message};
+use crate::handle::{self, Handle};
 use pitcrew_kernel::{Pull, State};
 use pitcrew_model::{
-    Action, AttemptId, Rejection, RequestId, RequestKind, SubtaskResult, TaskId, ToolUse,
+    Action, AttemptId, Message, Rejection, RequestId, RequestKind, SubtaskResult, TaskId, ToolUse,
 };
 use tokio::sync::oneshot;
 
@@ -102,6 +102,15 @@ impl Handle {
         self.look(look).await.unwrap_or_default()
     }
 
+    /// What other workers ask the attempt's, and wait for.
+    pub async fn questions_to(&self, attempt: AttemptId) -> Vec<Message> {
+        let look = move |state: &State| {
+            let worker = state.attempts.get(attempt).map(|it| it.worker);
+            worker.into_iter().flat_map(|it| state.questions_to(it)).cloned().collect()
+        };
+        self.look(look).await.unwrap_or_default()
+    }
+
     /// Absent when we are shutting down.
     pub async fn pulled(&self, task: TaskId) -> Option<Pulled> {
         let look = move |state: &State| match state.tasks.get(task).map(|it| it.pull) {
@@ -121,7 +130,7 @@ impl Handle {
         let look = move |state: &State| {
             sender.send(look(state)).ok();
         };
-        self.inputs.send(Message::Look(Box::new(look))).await.ok()?;
+        self.inputs.send(handle::Message::Look(Box::new(look))).await.ok()?;
         answer.await.ok()
     }
 }

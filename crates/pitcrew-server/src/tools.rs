@@ -6,6 +6,7 @@ mod caller;
 mod desk;
 mod order;
 mod subtask;
+mod asked;
 mod look;
 
 pub use caller::Caller;

@@ -38,7 +38,7 @@ pub fn decide(
         NoteKind::Completion => MessageKind::Completion,
         NoteKind::Error => MessageKind::Error,
     };
-    if let Some(to) = reader(it, note.to)? {
+    if let Some(to) = reader(state, it, note.to)? {
         return send_message::of_worker(state, at, it.worker, to, kind, note.words);
     }
     let since_ms = at.since(state.workers[it.worker].noted_at);
@@ -51,10 +51,14 @@ pub fn decide(
 }
 
 /// The other worker that is written to; none for the orchestrator.
-fn reader(attempt: &Attempt, to: Addressee) -> Result<Option<WorkerId>, Rejection> {
+fn reader(state: &State, attempt: &Attempt, to: Addressee) -> Result<Option<WorkerId>, Rejection> {
     match to {
         Addressee::Orchestrator => Ok(None),
-        Addressee::Parent => Err(Rejection::NoParent { worker: attempt.worker }),
+        Addressee::Parent => {
+            let parent = state.parent_of(&state.tasks[attempt.task]);
+            let none = Rejection::NoParent { worker: attempt.worker };
+            parent.map(|it| Some(it.worker)).ok_or(none)
+        }
         Addressee::Worker(worker) => Ok(Some(worker)),
     }
 }
@@ -66,7 +70,7 @@ fn question(
     it: &Attempt,
     note: &Note<'_>,
 ) -> Result<Vec<Event>, Rejection> {
-    if let Some(to) = reader(it, note.to)? {
+    if let Some(to) = reader(state, it, note.to)? {
         return ask::ask(state, at, it.worker, to, note.words);
     }
     let question: String = text::cut(note.words, limits::SUMMARY_BYTES_MAX).into();

@@ -1,6 +1,6 @@
 //! Messages: where each stands, and who waits for an answer.
 
-use super::worker;
+use super::{subtask, worker};
 use crate::{
     State,
     state::{Mailbox, Posted},
@@ -37,6 +37,16 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
         state.mail.boxes.entry(task).or_default().learn(&key);
     }
     refresh(state, id);
+    look_at_wait(state, id);
+}
+
+/// Whoever waits for its sub-tasks is answered early when it is asked: by one of them, or by
+/// somebody they wait for, and then nobody would ever go on.
+fn look_at_wait(state: &mut State, message: MessageId) {
+    let Message { kind, to, .. } = &state.mail.posted[message].message;
+    if let (MessageKind::Question, Party::Worker(asked)) = (*kind, *to) {
+        subtask::refresh_wait(state, asked);
+    }
 }
 
 pub fn moved(
@@ -70,6 +80,7 @@ pub fn moved(
         }
     }
     refresh(state, message);
+    look_at_wait(state, message);
 }
 
 fn wait(state: &mut State, message: MessageId) {

@@ -109,7 +109,8 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
 
 /// A call is answered when all that it waits for has ended, and early while somebody asks.
 pub fn refresh_wait(state: &mut State, worker: WorkerId) {
-    let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some();
+    let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some()
+        || state.questions_to(worker).next().is_some();
     worker::change(state, worker, |it| {
         let Some(wait) = &it.wait else { return };
         let is_due = is_asked || wait.open.is_empty();

@@ -128,6 +128,16 @@ impl State {
         self.mail.asking.get(&worker).into_iter().flatten().map(|it| (*it.0, *it.1))
     }
 
+    /// What other workers ask this one, and wait for.
+    pub fn questions_to(&self, worker: WorkerId) -> impl Iterator<Item = &Message> {
+        let mailbox = self.mailbox(worker).into_iter();
+        let letters = mailbox.flat_map(|it| it.delivered.iter().copied().chain(it.queued()));
+        letters.map(|it| &self.mail.posted[it].message).filter(move |it| {
+            let waits = matches!(it.from, Party::Worker(asker) if self.is_asking(asker, it.id));
+            it.kind == MessageKind::Question && it.to == Party::Worker(worker) && waits
+        })
+    }
+
     /// What has to become of a message that cannot stay as it is, and why.
     pub fn message_verdict(&self, message: MessageId) -> Option<(MessageStatus, String)> {
         let it = &self.mail.posted[message];

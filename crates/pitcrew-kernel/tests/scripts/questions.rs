@@ -288,3 +288,73 @@ fn words_of_others_cannot_forge_structure() {
         "#]],
     );
 }
+
+/// A sub-task reaches its parent by that name, and is answered in its next prompt; the parent's wait
+/// ends early for it, so that they do not wait for each other.
+#[test]
+fn a_parent_that_waits_is_asked_by_its_sub_task() {
+    check(
+        "
+            ~ slots 3
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=600s | look isolated
+            ~ start subtask-2
+            tell attempt-2 @parent half of it
+            ask attempt-2 @parent which port?
+            turn worker-2 end_turn
+            await attempt-1 600s
+            reply attempt-1 #message-2 8080
+            await attempt-1 600s
+        ",
+        &expect![[r#"
+            > tell attempt-2 @parent half of it
+              message-1: worker-2 -> worker-1, status_update, low: half of it
+            > ask attempt-2 @parent which port?
+              message-2: worker-2 -> worker-1, question, normal: which port?
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 is answered: somebody asks it something; subtask-2 go on
+            > turn worker-2 end_turn
+              worker-2 running -> waiting_input (it asked worker-1)
+            > await attempt-1 600s
+              worker-1 waits for subtask-2 until 600000 ms
+              worker-1 is answered: somebody asks it something; subtask-2 go on
+            > reply attempt-1 #message-2 8080
+              message-3: worker-1 -> worker-2, answer, high, to message-2, in message-2: 8080
+              message-2 queued -> dead (nobody waits for the answer)
+              worker-2 waiting_input -> running (it has a message)
+              message-3 queued -> delivered by worker-2
+              => prompt worker-2 (messages)
+            > await attempt-1 600s
+              worker-1 waits for subtask-2 until 600000 ms
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+        "#]],
+    );
+}
+
+/// Whoever closes the circle may be somebody else: the one that waits is still asked.
+#[test]
+fn a_circle_over_a_wait_is_broken() {
+    check(
+        "
+            ~ slots 4
+            ~ plan demo | a | b in b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ spawn attempt-1 wait=600s | look isolated
+            ~ start subtask-3
+            ask attempt-3 @worker-2 which host?
+            ask attempt-2 @worker-1 which port?
+        ",
+        &expect![[r#"
+            > ask attempt-3 @worker-2 which host?
+              message-1: worker-3 -> worker-2, question, normal: which host?
+            > ask attempt-2 @worker-1 which port?
+              message-2: worker-2 -> worker-1, question, normal: which port?
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 is answered: somebody asks it something; subtask-3 go on
+        "#]],
+    );
+}

@@ -138,8 +138,21 @@ fn spawned() -> Value {
         "id": { "type": "string", "description": "The first of them, such as subtask-14." },
         "subtasks": { "type": "array", "items": { "type": "string" }, "description": "Their ids, in the order in which they were given." },
         "results": results(),
-        "requests": asked()
+        "requests": asked(),
+        "questions": questions()
     }))
+}
+
+fn questions() -> Value {
+    let question = object(
+        json!({
+            "message": { "type": "string" },
+            "from": { "type": "string" },
+            "content": { "type": "string" }
+        }),
+        &["message", "from", "content"],
+    );
+    json!({ "type": "array", "items": question, "description": "What others ask you: answer with a2a_notify_orchestrator." })
 }
 
 fn asked() -> Value {
@@ -190,7 +203,10 @@ fn await_subtasks() -> ToolInfo {
             }),
             &[],
         ),
-        output: object(json!({ "results": results(), "requests": asked() }), &["results"]),
+        output: object(
+            json!({ "results": results(), "requests": asked(), "questions": questions() }),
+            &["results"],
+        ),
         example: r#"{"ids": ["subtask-14", "subtask-15"], "timeout": "10m"}"#,
     }
 }

@@ -1,13 +1,13 @@
 //! Calls of a parent about its sub-tasks. Those that wait are held until the kernel says that the
 //! wait is over.
 
-use super::{Caller, Calling, Refused};
+use super::{Caller, Calling, Refused, asked};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
     AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
     SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
 };
-use pitcrew_runtime::{Asked, Pulled};
+use pitcrew_runtime::Pulled;
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, fs::File, io::Read};
 use tokio::{sync::watch, time::timeout_at};
@@ -39,14 +39,15 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     }
     wait_over(calling, attempt).await?;
     let results = handle.results(attempt, tasks).await?;
-    let asked = handle.asked_of(attempt).await;
+    let wanted = asked::look(calling, attempt).await;
     let more = json!({
         "id": names.first(),
         "subtasks": names,
         "results": rows(&results),
-        "requests": asked_rows(&asked),
+        "requests": wanted.requests,
+        "questions": wanted.questions,
     });
-    Ok(ToolAnswer::accepted(text(&results) + &asked_text(&asked), more))
+    Ok(ToolAnswer::accepted(text(&results) + &wanted.text, more))
 }
 
 pub async fn await_all(
@@ -60,9 +61,10 @@ pub async fn await_all(
     calling.order(Command::AwaitSubtasks { attempt, tasks: tasks.clone(), timeout_ms }).await?;
     wait_over(calling, attempt).await?;
     let ToolAnswer { mut text, mut structured } = results(calling, &tasks).await?;
-    let asked = calling.doors.orchestrator.handle().asked_of(attempt).await;
-    text.push_str(&asked_text(&asked));
-    structured.insert("requests".to_owned(), asked_rows(&asked));
+    let wanted = asked::look(calling, attempt).await;
+    text.push_str(&wanted.text);
+    structured.insert("requests".to_owned(), wanted.requests);
+    structured.insert("questions".to_owned(), wanted.questions);
     Ok(ToolAnswer::new(text, structured))
 }
 
@@ -266,37 +268,4 @@ fn rows(results: &Results) -> Value {
         }
     };
     results.iter().map(row).collect()
-}
-
-/// What the caller has to decide before it waits again.
-fn asked_text(asked: &[Asked]) -> String {
-    if asked.is_empty() {
-        return String::new();
-    }
-    let mut text = String::from("\nYour sub-tasks ask you for permission:\n");
-    for it in asked {
-        let (name, action) = (SubtaskName(it.task), &it.action);
-        let command = it.tool.command.as_ref().map(|it| format!(", command: {it}"));
-        let (request, title, command) = (it.request, &it.tool.title, command.unwrap_or_default());
-        let line = writeln!(text, "- {request} of {name}: {action}: {title}{command}");
-        line.expect("a string takes everything");
-    }
-    text.push_str(
-        "Call a2a_decide_permissions with these ids, then a2a_await_subtasks again. What you do \
-         not decide within a minute goes on to a person.\n",
-    );
-    text
-}
-
-fn asked_rows(asked: &[Asked]) -> Value {
-    let row = |it: &Asked| {
-        json!({
-            "request": it.request,
-            "subtask": SubtaskName(it.task).to_string(),
-            "action": it.action.to_string(),
-            "title": it.tool.title,
-            "command": it.tool.command,
-        })
-    };
-    asked.iter().map(row).collect()
 }

@@ -151,6 +151,7 @@ impl Ledger {
                 hold!(asks, "a wait is cut short for a request", "{worker}");
                 self.bubbling.cut_short += 1;
             }
+            AwaitEnd::Questioned => {}
             AwaitEnd::TurnOver => {
                 self.family.lost += 1;
                 return;

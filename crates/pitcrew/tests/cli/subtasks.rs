@@ -273,6 +273,39 @@ complete decided what it may
     assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
 }
 
+/// A sub-task asks its parent, which waits for it: the wait is cut short, the answer is given, and
+/// both go on.
+#[test]
+fn a_sub_task_asks_its_parent_which_waits_for_it() {
+    let sandbox = sandbox();
+    let child = Value::from(
+        "tool a2a_notify_orchestrator {\"kind\": \"question\", \"to\": \"parent\", \"message\": \"which port?\"}\nask Anything else?\nwhen \"> 8080\" complete took the port",
+    );
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "asks"
+
+[[task]]
+id = "parent"
+region = "core"
+max_attempts = 1
+script = '''
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "a part", "blocking": true, "script": {child}}}
+expect which port?
+keep message /questions/0/message
+tool a2a_notify_orchestrator {{"kind": "answer", "reply_to": "${{message}}", "message": "8080"}}
+tool a2a_await_subtasks {{}}
+expect took the port
+complete answered
+'''
+"#
+    ));
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
+    let messages = sandbox.pitcrew(&["messages"]).expect(0);
+    messages.says("which port?").says("8080");
+}
+
 /// A parent whose only sub-task does `work`.
 fn waiting(work: &str) -> String {
     let child = Value::from(format!("{work}\ncomplete the part is done"));

@@ -142,6 +142,7 @@ pub fn event(event: &Event) -> String {
                 AwaitEnd::TimedOut => "its time is over",
                 AwaitEnd::TurnOver => "nobody waits for the answer",
                 AwaitEnd::ChildAsks => "one of them asks it",
+                AwaitEnd::Questioned => "somebody asks it something",
             };
             let open = if open.is_empty() {
                 String::new()

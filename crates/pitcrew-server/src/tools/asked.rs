@@ -1,0 +1,78 @@
+//! What a worker is wanted for while it waits: requests that it decides, questions that it answers.
+
+use super::Calling;
+use pitcrew_model::{AttemptId, Message, SubtaskName};
+use pitcrew_runtime::Asked;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// In words and in rows.
+pub struct Wanted {
+    pub text: String,
+    pub requests: Value,
+    pub questions: Value,
+}
+
+pub async fn look(calling: &Calling<'_>, attempt: AttemptId) -> Wanted {
+    let handle = calling.doors.orchestrator.handle();
+    let (asked, questions) = (handle.asked_of(attempt).await, handle.questions_to(attempt).await);
+    Wanted {
+        text: requests_text(&asked) + &questions_text(&questions),
+        requests: asked.iter().map(request_row).collect(),
+        questions: questions.iter().map(question_row).collect(),
+    }
+}
+
+fn requests_text(asked: &[Asked]) -> String {
+    if asked.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\nYour sub-tasks ask you for permission:\n");
+    for it in asked {
+        let (name, action) = (SubtaskName(it.task), &it.action);
+        let command = it.tool.command.as_ref().map(|it| format!(", command: {it}"));
+        let (request, title, command) = (it.request, &it.tool.title, command.unwrap_or_default());
+        let line = writeln!(text, "- {request} of {name}: {action}: {title}{command}");
+        line.expect("a string takes everything");
+    }
+    text.push_str(
+        "Call a2a_decide_permissions with these ids, then a2a_await_subtasks again. What you do \
+         not decide within a minute goes on to a person.\n",
+    );
+    text
+}
+
+fn request_row(it: &Asked) -> Value {
+    json!({
+        "request": it.request,
+        "subtask": SubtaskName(it.task).to_string(),
+        "action": it.action.to_string(),
+        "title": it.tool.title,
+        "command": it.tool.command,
+    })
+}
+
+fn questions_text(questions: &[Message]) -> String {
+    if questions.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("\nYou are asked, and waited for:\n");
+    for it in questions {
+        let line = writeln!(text, "- {} of {}: {}", it.id, asker(it), it.content);
+        line.expect("a string takes everything");
+    }
+    text.push_str(
+        "Answer with a2a_notify_orchestrator, kind answer and reply_to, then call \
+         a2a_await_subtasks again.\n",
+    );
+    text
+}
+
+fn question_row(it: &Message) -> Value {
+    json!({ "message": it.id, "from": asker(it), "content": it.content })
+}
+
+fn asker(it: &Message) -> String {
+    let name = it.context.subtask.map(|it| SubtaskName(it).to_string());
+    name.unwrap_or_else(|| it.context.task.to_string())
+}
