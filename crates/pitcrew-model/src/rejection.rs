@@ -85,8 +85,10 @@ pub enum Rejection {
         "{action} is denied by the permissions; `pitcrew permissions` shows which file says so"
     )]
     DeniedByMatrix { action: Action },
-    #[error("a worker may not do that")]
-    NotForWorkers,
+    #[error(
+        "{action} is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so"
+    )]
+    NeedsRule { action: Action },
     #[error(
         "{request} does not say enough of itself to be allowed for more than once: leave out `--scope`"
     )]

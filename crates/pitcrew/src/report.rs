@@ -139,7 +139,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::AttemptOver { .. }
         | Rejection::TooManyRequests { .. }
         | Rejection::DeniedByMatrix { .. }
-        | Rejection::NotForWorkers
+        | Rejection::NeedsRule { .. }
         | Rejection::NotYourChild { .. }
         | Rejection::NotAtParent { .. }
         | Rejection::NotHeld { .. }

@@ -21,7 +21,7 @@ pub fn decide(
 ) -> Result<Vec<Event>, Rejection> {
     let parent = state.attempt(attempt)?;
     if actor != Actor::Worker(parent.worker) {
-        return Err(Rejection::NotForWorkers);
+        return Err(Rejection::NotForYou { actor });
     }
     if !parent.is_open() {
         return Err(Rejection::AttemptOver { attempt });

@@ -6,7 +6,7 @@ use pitcrew_model::{Actor, Event, GrantId, Rejection};
 
 pub fn decide(state: &State, actor: Actor, grant: GrantId) -> Result<Vec<Event>, Rejection> {
     if actor != Actor::Person {
-        return Err(Rejection::NotForWorkers);
+        return Err(Rejection::NotForYou { actor });
     }
     if !state.grants.contains_key(&grant) {
         return Err(Rejection::NoSuchGrant { grant });

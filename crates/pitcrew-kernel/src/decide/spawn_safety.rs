@@ -9,8 +9,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::ToString};
 use pitcrew_model::{
-    AttemptId, Rejection, RepoPath, SubtaskName, SubtaskSpec, TaskId, TaskStatus, Timestamp,
-    Workspace, limits, overlap,
+    Action, AttemptId, Rejection, RepoPath, Rule, SubtaskName, SubtaskSpec, TaskId, TaskStatus,
+    Timestamp, Workspace, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -44,6 +44,7 @@ pub fn check(
     if asked.is_empty() {
         return Err(Rejection::NoSubtasks);
     }
+    rule(state)?;
     numbers(state, at, parent, asked)?;
     for (index, spec) in asked.iter().enumerate() {
         cycle(state, parent, spec)?;
@@ -55,6 +56,16 @@ pub fn check(
         return Err(Rejection::AgentsLiveMax { max: state.agents_live_max });
     }
     Ok(())
+}
+
+/// An agent that would wait for a person here waits in the middle of its turn: it is told instead.
+fn rule(state: &State) -> Result<(), Rejection> {
+    let action = Action::SubtaskSpawning;
+    match state.rule(&action) {
+        Rule::AutoApprove => Ok(()),
+        Rule::AskUser => Err(Rejection::NeedsRule { action }),
+        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+    }
 }
 
 fn numbers(

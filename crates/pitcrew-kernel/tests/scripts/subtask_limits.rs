@@ -399,3 +399,25 @@ fn a_parent_that_has_the_last_process_is_not_stuck() {
         "#]],
     );
 }
+
+/// The matrix says whether work may be handed out at all, and the refusal says so.
+#[test]
+fn the_matrix_decides_whether_work_is_handed_out() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ matrix deny=subtask_spawning
+            spawn attempt-1 | look
+            ~ matrix ask=subtask_spawning
+            spawn attempt-1 | look
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | look
+              rejected: subtask_spawning is denied by the permissions; `pitcrew permissions` shows which file says so
+            > spawn attempt-1 | look
+              rejected: subtask_spawning is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+        "#]],
+    );
+}
