@@ -112,7 +112,7 @@ fn decide_command(
             decide_family(state, input, command, None)
         }
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
-        Command::ApplyMatrix { matrix } => apply_matrix::decide(state, matrix),
+        Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
         Command::DecideForChild { attempt, requests, verdict, reason } => {
             let reason = reason.as_deref();

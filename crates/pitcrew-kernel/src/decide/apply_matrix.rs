@@ -2,11 +2,11 @@
 
 use crate::{State, permit};
 use alloc::{format, vec, vec::Vec};
-use pitcrew_model::{Actor, Event, Matrix, Rejection, RequestStatus, Rule};
+use pitcrew_model::{Actor, Event, Matrix, RequestStatus, Rule};
 
-pub fn decide(state: &State, matrix: &Matrix) -> Result<Vec<Event>, Rejection> {
+pub fn decide(state: &State, matrix: &Matrix) -> Vec<Event> {
     if *state.matrix == *matrix {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let mut events = vec![Event::MatrixApplied { matrix: matrix.clone() }];
     for (request, task, tool) in state.open_tool_uses() {
@@ -21,5 +21,5 @@ pub fn decide(state: &State, matrix: &Matrix) -> Result<Vec<Event>, Rejection> {
         let actor = Actor::Orchestrator;
         events.push(Event::RequestMoved { request, from, to, text, actor });
     }
-    Ok(events)
+    events
 }
