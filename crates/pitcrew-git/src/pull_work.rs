@@ -209,13 +209,11 @@ impl Pulling<'_> {
     /// Takes the tree from one state to another: only what differs, and nothing at all where a file
     /// is not as in the first one.
     fn apply(&self, snapshot: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Tried> {
-        fail::fail_point!("pull-before", |_| std::process::abort());
         let applied = snapshot
             .call("read-tree")
             .config("submodule.recurse=false")
             .args(["-m", "-u", from, to])
             .done(self.cancel);
-        fail::fail_point!("pull-applied", |_| std::process::abort());
         applied.map_err(|error| {
             let GitErrorKind::Exit { stderr, .. } = &error.kind else { return error.into() };
             // Git looks at everything before it changes anything.

@@ -27,7 +27,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     assert!(added.contains("task-2") && added.contains("pitcrew approve request-2"), "{added}");
 
     let board = tool(&sandbox, "orchestrator_list_workers", &json!({}), 0);
-    assert!(board.contains("`second`") && board.contains("awaiting_approval"), "{board}");
+    assert!(board.contains("task-2 second") && board.contains("awaiting_approval"), "{board}");
     sandbox.pitcrew(&["approve", "request-1"]).expect(6);
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "second", "completed");
