@@ -12,9 +12,8 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        JsonObject, ListPromptsRequestMethod, ListPromptsResult, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
-        ToolAnnotations,
+        JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
@@ -87,15 +86,6 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     ) -> Result<ListToolsResult, ErrorData> {
         let visible = self.orchestrator.visible().await;
         Ok(ListToolsResult::with_all_items(visible.into_iter().map(offered).collect()))
-    }
-
-    /// The library answers with an empty list. We declare none, so there is no such method.
-    async fn list_prompts(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
     }
 
     async fn call_tool(

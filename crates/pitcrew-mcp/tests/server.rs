@@ -91,13 +91,3 @@ async fn a_bad_call_reaches_the_model_as_words() {
     let (refused, text, _) = call(&client, "levitate", json!({})).await;
     assert!(refused && text.as_str().is_some_and(|it| it.contains("no tool `levitate`")), "{text}");
 }
-
-/// Nobody is told of prompts: whoever asks for them all the same learns that there are none.
-#[tokio::test]
-async fn prompts_are_no_method_of_ours() {
-    for lifecycle in lifecycles() {
-        let client = client(lifecycle).await;
-        let refused = client.list_all_prompts().await.expect_err("no prompts");
-        assert!(refused.to_string().contains("-32601"), "{refused}");
-    }
-}
