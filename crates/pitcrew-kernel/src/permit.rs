@@ -170,7 +170,7 @@ fn actions(tool: &ToolUse, main: Option<&str>) -> BTreeSet<Action> {
         if tool.partial {
             all.insert(Action::OpaqueCommand);
         }
-    } else if all.is_empty() && !is_look {
+    } else if !is_look && (all.is_empty() || !is_change && kind != "fetch") {
         all.insert(Action::OtherTool);
     }
     all

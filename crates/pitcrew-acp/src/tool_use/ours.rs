@@ -28,6 +28,8 @@ const ARGUMENTS: &[(&str, Form)] = &[
     ("output", Form::Text),
     ("kind", Form::Text),
     ("message", Form::Text),
+    ("to", Form::Text),
+    ("reply_to", Form::Text),
     ("plan", Form::Text),
     ("all", Form::Flag),
     ("task", Form::Text),
@@ -120,7 +122,10 @@ fn is_our_command(line: &str) -> bool {
     // To fish, a quote after a backslash ends nothing.
     let is_plain =
         |it: &str| !it.ends_with('\\') && !it.contains(|it: char| it == '\'' || it.is_control());
-    ORCHESTRATOR_TOOLS.contains(&name) && body.is_some_and(is_plain)
+    let input = body.filter(|it| is_plain(it)).and_then(|it| serde_json::from_str(it).ok());
+    // What hands out commands is looked at like a command.
+    let is_ours = |it: &Map<String, Value>| it.is_empty() || are_our_arguments(it);
+    ORCHESTRATOR_TOOLS.contains(&name) && input.as_ref().is_some_and(is_ours)
 }
 
 /// A call of a tool of our server that tells server, tool and arguments apart.
@@ -311,10 +316,11 @@ mod tests {
     /// An agent runs the whole command, not what is kept of it.
     #[test]
     fn a_command_that_was_cut_is_not_ours() {
-        let start = "pitcrew tool orchestrator_complete_task --json '";
-        let ours = format!("{start}{}'", "x".repeat(16 * 1_024 - start.len() - 1));
+        let (start, end) =
+            ("pitcrew tool orchestrator_complete_task --json '{\"summary\":\"", "\"}'");
+        let ours = format!("{start}{}{end}", "x".repeat(16 * 1_024 - start.len() - end.len()));
         let longer = format!("{ours}; rm x");
-        let whole = ours.replacen("--json '", "--json 'x", 1);
+        let whole = ours.replacen("\":\"", "\":\"x", 1);
         for (input, kind) in [
             (json!({"command": ours}), "orchestrator"),
             (json!({"command": longer}), "execute"),
@@ -327,6 +333,19 @@ mod tests {
             let call = json!({"title": "t", "kind": "execute", "rawInput": input});
             assert_eq!(kind_of(&call), kind);
         }
+    }
+
+    /// Whoever hands out a command is asked like one who runs it.
+    #[test]
+    fn a_command_that_hands_out_a_command_is_not_ours() {
+        let spawn = |input: &Value| {
+            let command = format!("pitcrew tool a2a_spawn_subtask --json '{input}'");
+            kind_of(&json!({"title": "t", "kind": "execute", "rawInput": {"command": command}}))
+        };
+        let words = json!({"agent": "claude", "prompt": "look"});
+        assert_eq!(spawn(&words), "orchestrator");
+        let command = json!({"agent": "command", "prompt": "x", "command": "git push -f"});
+        assert_eq!(spawn(&command), "execute");
     }
 
     #[test]

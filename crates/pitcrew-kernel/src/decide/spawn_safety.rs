@@ -7,10 +7,10 @@ use crate::{
     State, react,
     state::{Attempt, Process, Task},
 };
-use alloc::{collections::BTreeSet, format, string::ToString};
+use alloc::{collections::BTreeSet, format, string::ToString, vec::Vec};
 use pitcrew_model::{
     Action, AttemptId, Rejection, RepoPath, Rule, SubtaskName, SubtaskSpec, TaskId, TaskStatus,
-    Timestamp, Workspace, limits, overlap,
+    TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -49,6 +49,7 @@ pub fn check(
     for (index, spec) in asked.iter().enumerate() {
         cycle(state, parent, spec)?;
         backend(state, at, spec)?;
+        commands(state, parent, spec)?;
         files(state, parent, spec, index + 1)?;
         leases(state, parent, asked, index)?;
     }
@@ -62,6 +63,34 @@ pub fn check(
 fn rule(state: &State) -> Result<(), Rejection> {
     let action = Action::SubtaskSpawning;
     match state.rule(&action) {
+        Rule::AutoApprove => Ok(()),
+        Rule::AskUser => Err(Rejection::NeedsRule { action }),
+        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+    }
+}
+
+/// What a model would have executed is judged like a command of its own. Who has no model hands out
+/// what stands in its own orders, and those a person has read.
+fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Rejection> {
+    let (command, is_script) = match &spec.work {
+        TaskWork::Prompt { .. } => return Ok(()),
+        TaskWork::Command { command, .. } => (command, false),
+        TaskWork::Script { script, .. } => (script, true),
+    };
+    if state.tasks[parent.task].spec.vendor().is_none() {
+        return Ok(());
+    }
+    let tool = ToolUse {
+        title: spec.work.prompt().into(),
+        kind: "execute".into(),
+        paths: Vec::new(),
+        outside: Vec::new(),
+        command: Some(command.clone()),
+        partial: is_script,
+    };
+    let judged = state.judge(parent.task, &tool);
+    let action = judged.action.unwrap_or(Action::CommandExecution);
+    match judged.rule {
         Rule::AutoApprove => Ok(()),
         Rule::AskUser => Err(Rejection::NeedsRule { action }),
         Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),

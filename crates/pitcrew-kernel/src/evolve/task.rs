@@ -167,6 +167,8 @@ pub fn held(state: &mut State, task: TaskId) {
 pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
     let row = state.tasks.row(task);
     row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
+    // What the next attempt makes has not been pulled.
+    row.pull = Pull::None;
     (row.deployed, row.deployer) = (true, Deployer::Anybody);
     if freshness == Freshness::Fresh {
         row.fresh = true;

@@ -421,3 +421,32 @@ fn the_matrix_decides_whether_work_is_handed_out() {
         "#]],
     );
 }
+
+/// What a model would have executed by another is judged like a command of its own.
+#[test]
+fn a_command_that_is_handed_out_is_judged_as_a_command() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            spawn attempt-1 | build command=make
+            ~ matrix deny=command_execution
+            spawn attempt-1 | build command=make
+            ~ matrix approve=command_execution
+            spawn attempt-1 | build command=make
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | build command=make
+              rejected: command_execution is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+            > spawn attempt-1 | build command=make
+              rejected: command_execution is denied by the permissions; `pitcrew permissions` shows which file says so
+            > spawn attempt-1 | build command=make
+              subtask-2 = Do build. for attempt-1, read_only, depth 1
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, read_only of attempt-1
+        "#]],
+    );
+}

@@ -81,14 +81,15 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
     let accepted = calling.order(Command::PullSubtask { attempt, task }).await?;
     let handle = calling.doors.orchestrator.handle();
     let mut changes = handle.changes();
-    loop {
+    let is_done = loop {
         changes.borrow_and_update();
         match handle.pulled(task).await {
             Some(Pulled::UnderWay) => changed(calling, &mut changes).await?,
-            Some(Pulled::NotYet | Pulled::Done) => break,
+            Some(Pulled::NotYet) => break false,
+            Some(Pulled::Done) => break true,
             None => return Err(Rejection::ShuttingDown.into()),
         }
-    }
+    };
     let name = SubtaskName(task);
     match outcome(calling, task, accepted.seq).await? {
         Some(Ok(files)) => {
@@ -98,6 +99,10 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
         Some(Err(failure)) => Err(Refused::Told(format!(
             "{name} could not be pulled; nothing was changed: {failure}"
         ))),
+        // It failed before this call was made again.
+        None if !is_done => {
+            Err(Refused::Told(format!("{name} was not pulled; `pitcrew logs` says why. Try again")))
+        }
         None => {
             let text = format!("Your checkout has the changes of {name} already.");
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": [] })))

@@ -57,6 +57,11 @@ fn subtask(text: &str) -> SubtaskSpec {
             ("isolated", _) => it.workspace = Workspace::Isolated,
             ("shared", _) => it.workspace = Workspace::Shared,
             ("on", path) => it.target_files.push(RepoPath::parse(path).expect("a path")),
+            ("command", command) => {
+                let (prompt, command) = (format!("Do {name}."), command.into());
+                (it.agent, it.work) =
+                    (AgentRef::backend("command"), TaskWork::Command { prompt, command });
+            }
             ("agent", name) => it.agent = AgentRef::backend(name),
             ("attempts", count) => it.attempts_max = count.parse().expect("a number"),
             ("timeout", time) => it.timeout_ms = milliseconds(time),
