@@ -1,8 +1,8 @@
 //! What a command line may do. It is never only what it begins with.
 //!
 //! No shell: quotes are taken away instead of understood, so that what stands in a text counts as if
-//! it were run. That is too strict now and then, and never the other way round; what cannot be seen
-//! through is named so.
+//! it were run. That is too strict now and then. What hides what it runs is named so, as far as that
+//! can be seen: a script that an agent has just written looks like any other.
 
 use alloc::{
     collections::BTreeSet,
@@ -14,25 +14,32 @@ use pitcrew_model::Action;
 /// Branches that are nobody's own.
 const MAIN: &[&str] = &["main", "master", "trunk"];
 /// Programs that read what they run from elsewhere.
-const RUNNERS: &[&str] = &["eval", "source", ".", "xargs", "parallel", "exec"];
+const RUNNERS: &[&str] = &["eval", "source", ".", "xargs", "parallel", "exec", "awk", "gawk"];
+/// Words before a program that are not the program.
+const WRAPPERS: &[&str] =
+    &["env", "sudo", "nohup", "nice", "time", "command", "then", "do", "else", "!", "{"];
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish"];
 /// Programs that take code in a language that nobody reads here.
-const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php", "lua", "awk"];
+const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php", "lua"];
 
 pub fn actions(line: &str, base: Option<&str>) -> BTreeSet<Action> {
     let mut all = BTreeSet::from([Action::CommandExecution]);
     // What a brace expands to is not written out.
     let braces = line.split('{').skip(1).any(|it| !it.starts_with(char::is_whitespace));
-    if braces {
+    if braces || line.contains(['`']) || line.contains("alias.") || line.contains("GIT_") {
         all.insert(Action::OpaqueCommand);
     }
-    for words in parts(line) {
+    // Where its output goes may stand in the middle of a command.
+    let undirected = line.replace(['<', '>'], " ");
+    for words in parts(line).into_iter().chain(parts(&undirected)) {
         if is_opaque(&words) {
             all.insert(Action::OpaqueCommand);
         }
         for (index, word) in words.iter().enumerate() {
-            match name_of(word) {
-                "git" => all.extend(git(&words[index + 1..], base)),
+            let name = name_of(word);
+            match name.strip_prefix("git-").map_or(name, |_| "git") {
+                // `git-push` is `git push`.
+                "git" => all.extend(git(&own_words(name, &words[index + 1..]), base)),
                 "gh" | "hub" | "glab" => all.extend(forge(&words[index + 1..])),
                 _ => {}
             }
@@ -41,9 +48,14 @@ pub fn actions(line: &str, base: Option<&str>) -> BTreeSet<Action> {
     all
 }
 
+fn own_words(name: &str, arguments: &[String]) -> Vec<String> {
+    let first = name.strip_prefix("git-").map(ToString::to_string);
+    first.into_iter().chain(arguments.iter().cloned()).collect()
+}
+
 /// The words of every command in the line, however it is joined to the others.
 fn parts(line: &str) -> Vec<Vec<String>> {
-    let plain: String = line.replace("\\\n", " ");
+    let plain: String = line.replace("\\\n", "");
     let plain: String = plain.chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect();
     let joins =
         |it: char| matches!(it, ';' | '&' | '|' | '\n' | '\r' | '(' | ')' | '`' | '<' | '>');
@@ -59,17 +71,22 @@ fn name_of(word: &str) -> &str {
 /// Whether the program, or what it is given to run, is not written out.
 fn is_opaque(words: &[String]) -> bool {
     let is_assignment = |it: &&String| it.split_once('=').is_some_and(|it| is_variable(it.0));
-    let rest: Vec<&String> = words.iter().skip_while(is_assignment).collect();
+    let is_before =
+        |it: &&String| is_assignment(it) || it.starts_with('-') || WRAPPERS.contains(&name_of(it));
+    let rest: Vec<&String> = words.iter().skip_while(is_before).collect();
     let Some((program, arguments)) = rest.split_first() else { return false };
-    let hides = |it: &str| it.contains(['$', '*', '?', '~']);
+    let hides = |it: &str| {
+        it.contains(['$', '*', '?', '~']) || it.contains('[') && !matches!(it, "[" | "[[")
+    };
     let name = name_of(program);
     let is_git = words.iter().any(|it| matches!(name_of(it), "git" | "gh" | "hub" | "glab"));
     let is_code = |it: &&&String| it.starts_with("-c") || it.starts_with("-e");
     hides(program)
-        || is_git && words.iter().any(|it| hides(it) || it.starts_with("alias."))
+        || is_git && words.iter().any(|it| hides(it) || it.starts_with("--config-env"))
         || RUNNERS.contains(&name)
         || SHELLS.contains(&name) && is_unseen(arguments)
-        || INTERPRETERS.contains(&name) && arguments.iter().any(|it| is_code(&it))
+        || INTERPRETERS.contains(&name)
+            && (arguments.is_empty() || arguments.iter().any(|it| is_code(&it)))
 }
 
 /// A shell that reads from elsewhere, or whose line has something to be filled in.
@@ -92,7 +109,7 @@ fn git(words: &[String], base: Option<&str>) -> Vec<Action> {
     };
     let deletes = words.iter().any(|it| is_option(it, "--delete", &['d', 'D']));
     let mut all = Vec::new();
-    if has("push") {
+    if has("push") || has("send-pack") {
         all.push(Action::GitPush);
         let is_forced = |it: &String| {
             is_option(it, "--force", &['f'])
@@ -139,4 +156,37 @@ fn forge(words: &[String]) -> Vec<Action> {
         all.push(Action::OpaqueCommand);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever lets commands run unasked has not let these run.
+    #[test]
+    fn a_push_that_hides_is_found_or_named_opaque() {
+        for line in [
+            "git pu\\\nsh -f",
+            "git 2>/dev/null push -f",
+            "git `echo push` -f",
+            "/usr/bin/gi[t] push -f",
+            "env $G push -f",
+            "if true; then $G push; fi",
+            "echo x | env sh",
+            "echo x | env -i sh",
+            "echo x | python3",
+            "awk 'BEGIN { system(1) }'",
+            "GIT_CONFIG_COUNT=1 git p",
+            "git --config-env=x=Y p",
+            "/usr/lib/git-core/git-push -f",
+            "git send-pack -f origin x",
+        ] {
+            let all = actions(line, None);
+            let caught = [Action::OpaqueCommand, Action::ForcePush];
+            assert!(caught.iter().any(|it| all.contains(it)), "{line}: {all:?}");
+        }
+        for line in ["make test", "[ -e x ] && cargo build", "git status > out.txt", "ls ."] {
+            assert_eq!(actions(line, None), BTreeSet::from([Action::CommandExecution]), "{line}");
+        }
+    }
 }
