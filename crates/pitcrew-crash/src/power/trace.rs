@@ -201,12 +201,15 @@ fn told(bytes: &[u8]) -> Option<u64> {
     };
     let told = after("\"seq\":");
     // A frame is numbered by the effect that it is sent for, and that by its entry.
-    let sent = after("{\"send\":{\"id\":").into_iter().filter(|it| *it < ANSWERS).map(|it| it / 4);
+    let sent = after("{\"send\":{\"id\":").into_iter().filter(|it| *it < ANSWERS);
+    let sent = sent.map(|it| it / PER_EFFECT);
     told.into_iter().chain(sent).max()
 }
 
 /// From here on frames answer the agent, and are numbered by its output.
 const ANSWERS: u64 = 1 << 63;
+/// As many frames one effect can have sent.
+const PER_EFFECT: u64 = 8;
 
 fn leading_number(text: &str) -> Option<u64> {
     text.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
