@@ -31,7 +31,7 @@ pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
         }
     }
     if view.messages.is_empty() {
-        lines.push("there is no such message".to_owned());
+        lines.push("no messages".to_owned());
     }
     let left_out = view.count.saturating_sub(view.messages.len() as u64);
     if left_out > 0 {

@@ -49,7 +49,7 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
     shown.says("Use 8080.").says("processed");
     sandbox.pitcrew(&["messages", "--metrics"]).expect(0).says("processed  1");
-    sandbox.pitcrew(&["messages", "--state", "dead"]).expect(0).says("there is no such message");
+    sandbox.pitcrew(&["messages", "--state", "dead"]).expect(0).says("no messages");
     sandbox.pitcrew(&["messages", "--state", "gone"]).expect(2).notes("expired");
     sandbox.pitcrew(&["message", "asks", "Thanks."]).expect(6).notes("task-1 is completed");
 }
