@@ -61,13 +61,12 @@ impl Vault {
         }
         let end = self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel);
         let end = end.or_else(|error| too_many(error, &mut verdict))?;
-        let judged = verdict.into_result();
-        if judged.is_ok() {
-            self.set_ref(&order.name.work_ref(), &commit)?;
+        if let Err(failure) = verdict.into_result() {
+            self.delete_ref(&quarantine)?;
+            return Err(failure);
         }
         fail::fail_point!("collect-judged", |_| std::process::abort());
-        self.delete_ref(&quarantine)?;
-        judged?;
+        self.move_ref(&quarantine, &order.name.work_ref(), &commit)?;
         Ok(end.expect("what was judged was counted").into_work(commit))
     }
 }

@@ -118,9 +118,6 @@ impl Vault {
             .args(["--objects", "--no-object-names", "--filter=object:type=tree"])
             .args(["--filter-provided-objects", &work.0, &format!("^{base}"), "--"])
             .output(cancel)?;
-        if names.is_empty() {
-            return Ok(());
-        }
         self.read_objects(names, cancel, |object| {
             trees::judge(object.head, object.content, work.0.len() / 2, verdict);
         })
@@ -132,6 +129,9 @@ impl Vault {
         cancel: &Cancel,
         each: impl FnMut(batch::Object<'_>),
     ) -> Result<(), GitError> {
+        if names.is_empty() {
+            return Ok(());
+        }
         let answer =
             self.call("cat-file").args(["--batch", "--buffer"]).stdin(names).finish(cancel)?;
         if !answer.finished.success() {
