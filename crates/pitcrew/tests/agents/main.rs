@@ -7,3 +7,4 @@ mod trouble;
 mod quirks;
 mod network;
 mod homes;
+mod models;
