@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pitcrew-config", &["pitcrew-model"]),
     ("pitcrew-process", &["pitcrew-model"]),
     ("pitcrew-git", &["pitcrew-model", "pitcrew-process"]),
+    ("pitcrew-symbols", &[]),
     ("pitcrew-acp", &["pitcrew-model", "pitcrew-process"]),
     ("pitcrew-mcp", &["pitcrew-model"]),
     (

@@ -1,0 +1,86 @@
+//! The name in a declarator, which in C stands in the middle of its type.
+
+use super::super::walk::Walk;
+use tree_sitter::Node;
+
+/// Deeper declarators are left out.
+const DEPTH_MAX: u32 = 64;
+
+pub struct Declared<'t> {
+    pub name: String,
+    /// What stands before the name: `A::b` in `A::b::c`.
+    pub owner: Option<String>,
+    /// There are some if it is a function.
+    pub parameters: Option<Node<'t>>,
+}
+
+/// Goes from `*(*name[3])(int)` inwards to the name.
+pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
+    let (mut node, mut parameters) = (node, None);
+    for _ in 0..DEPTH_MAX {
+        match node.kind() {
+            "identifier" | "field_identifier" | "type_identifier" | "destructor_name"
+            | "operator_name" | "operator_cast" | "primitive_type" | "template_function"
+            | "template_method" => {
+                let parameters = parameters.filter(|_: &Node<'_>| true);
+                return Some(Declared { name: name(walk, node), owner: None, parameters });
+            }
+            "qualified_identifier" => return Some(qualified(walk, node, parameters)),
+            "function_declarator" => {
+                // Of a pointer to a function the name is in parentheses, and no function.
+                let inner = node.child_by_field_name("declarator")?;
+                if inner.kind() != "parenthesized_declarator" {
+                    parameters = node.child_by_field_name("parameters");
+                }
+                node = inner;
+            }
+            _ => {
+                let inner = node.child_by_field_name("declarator");
+                node = inner.or_else(|| last_named(node))?;
+            }
+        }
+    }
+    None
+}
+
+/// The declarator stands behind attributes and qualifiers.
+fn last_named(node: Node<'_>) -> Option<Node<'_>> {
+    let count = u32::try_from(node.named_child_count()).ok()?;
+    count.checked_sub(1).and_then(|it| node.named_child(it))
+}
+
+/// Without the arguments of a template or a conversion.
+fn name(walk: &Walk<'_>, node: Node<'_>) -> String {
+    match node.kind() {
+        "operator_cast" => {
+            let text = walk.text(node);
+            text.split('(').next().unwrap_or_default().trim().to_owned()
+        }
+        "template_function" | "template_method" => {
+            walk.field(node, "name").unwrap_or_default().into_owned()
+        }
+        _ => walk.text(node).into_owned(),
+    }
+}
+
+fn qualified<'t>(walk: &Walk<'_>, node: Node<'t>, parameters: Option<Node<'t>>) -> Declared<'t> {
+    let text = walk.header_of(node, None);
+    // Of `A<B::C>::d` the owner is `A`.
+    let (mut depth, mut plain) = (0_u32, String::new());
+    let operator = text.find("operator").unwrap_or(text.len());
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '<' if at < operator => depth += 1,
+            '>' if at < operator => depth = depth.saturating_sub(1),
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    let plain = plain.split('(').next().unwrap_or_default().trim().trim_start_matches("::");
+    match plain.rsplit_once("::") {
+        Some((owner, name)) => {
+            Declared { name: name.to_owned(), owner: Some(owner.to_owned()), parameters }
+        }
+        None => Declared { name: plain.to_owned(), owner: None, parameters },
+    }
+}

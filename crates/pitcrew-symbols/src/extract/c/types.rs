@@ -1,0 +1,140 @@
+//! Structs, unions, classes, enums and typedefs.
+
+use super::super::walk::{Definition, Scope, Walk, each};
+use super::{declarator, visit};
+use crate::{Kind, Member, Visibility};
+use tree_sitter::Node;
+
+/// A type with a body. One without is only mentioned.
+pub fn specifier(
+    walk: &mut Walk<'_>,
+    scope: &Scope,
+    node: Node<'_>,
+    outer: Node<'_>,
+    named: Option<&str>,
+) {
+    let Some(body) = node.child_by_field_name("body") else { return };
+    let own = node.child_by_field_name("name").map(|it| walk.header_of(it, None));
+    let own = own.map(|it| it.split('<').next().unwrap_or_default().to_owned());
+    let Some(name) = named.map(str::to_owned).or(own) else {
+        // What an enum without a name lists is used by itself.
+        return anonymous(walk, scope, node, body);
+    };
+    let (kind, inner) = match node.kind() {
+        "class_specifier" => (Kind::Class, Visibility::Private),
+        "union_specifier" => (Kind::Union, Visibility::Public),
+        "enum_specifier" => (Kind::Enum, Visibility::Public),
+        _ => (Kind::Struct, Visibility::Public),
+    };
+    let inside = walk.inside(scope, kind, &name, inner);
+    let members = if kind == Kind::Enum {
+        walk.members(Kind::Variant, Some(body))
+    } else {
+        fields(walk, body)
+    };
+    let visibility = walk.access.unwrap_or(scope.visibility);
+    let signature = walk.header(outer.start_byte(), body.start_byte());
+    let definition = Definition {
+        kind,
+        name: name.into(),
+        visibility,
+        signature,
+        members,
+        node: outer,
+        doc: None,
+    };
+    walk.define(scope, definition);
+    if kind != Kind::Enum {
+        let before = walk.access.replace(inner);
+        walk.children(&inside, body, visit);
+        walk.access = before;
+    }
+}
+
+fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>) {
+    if node.kind() != "enum_specifier" {
+        return;
+    }
+    let mut variants = Vec::new();
+    each(Some(body), |it| variants.push(it));
+    for it in variants {
+        let Some(name) = walk.field(it, "name") else { continue };
+        let definition = Definition {
+            kind: Kind::Constant,
+            name,
+            visibility: scope.visibility,
+            signature: format!("enum {}", walk.header_of(it, None)),
+            members: Vec::new(),
+            node: it,
+            doc: None,
+        };
+        walk.define(scope, definition);
+    }
+}
+
+/// The fields; functions are symbols of their own.
+fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
+    let mut members = Vec::new();
+    each(Some(body), |it| {
+        if it.kind() == "field_declaration" && !declares_function(walk, it) {
+            members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
+        }
+    });
+    members
+}
+
+fn declares_function(walk: &Walk<'_>, node: Node<'_>) -> bool {
+    let declarator = node.child_by_field_name("declarator");
+    declarator.and_then(|it| declarator::read(walk, it)).is_some_and(|it| it.parameters.is_some())
+}
+
+/// `typedef struct { ... } A;` defines `A`; any other typedef is another name.
+pub fn type_definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(of) = node.child_by_field_name("type") else { return };
+    let mut names = Vec::new();
+    let mut cursor = node.walk();
+    for it in node.children_by_field_name("declarator", &mut cursor) {
+        let plain = it.kind() == "type_identifier";
+        names.extend(declarator::read(walk, it).map(|found| (found.name, plain)));
+    }
+    let body = of.child_by_field_name("body");
+    let defined = names.iter().position(|it| it.1).filter(|_| body.is_some());
+    let doc = walk.doc();
+    if let Some(at) = defined {
+        let (name, _) = names.remove(at);
+        specifier(walk, scope, of, node, Some(&name));
+    } else if body.is_some() {
+        specifier(walk, scope, of, of, None);
+    }
+    for (name, _) in names {
+        let signature = match body {
+            Some(body) => format!("{} {name}", walk.header_of(node, Some(body))),
+            None => walk.header_of(node, None),
+        };
+        let definition = Definition {
+            kind: Kind::TypeAlias,
+            name: name.into(),
+            visibility: walk.access.unwrap_or(scope.visibility),
+            signature,
+            members: Vec::new(),
+            node,
+            doc: doc.clone(),
+        };
+        walk.define(scope, definition);
+    }
+}
+
+/// `using A = B;` and `concept A = ...;`
+pub fn alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
+    let Some(name) = walk.field(node, "name") else { return };
+    let definition = Definition {
+        kind: Kind::TypeAlias,
+        name,
+        visibility: walk.access.unwrap_or(scope.visibility),
+        signature: walk.header_of(outer, None),
+        members: Vec::new(),
+        node: outer,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}

@@ -1,0 +1,165 @@
+//! What is defined by giving a name a value: functions, classes, objects, exports of `CommonJS`.
+
+use super::super::walk::{Definition, Scope, Walk, each};
+use super::{VALUE_BYTES_MAX, class_named, is_function, parameters};
+use crate::{Kind, Member, Visibility};
+use std::borrow::Cow;
+use tree_sitter::Node;
+
+pub struct Variable<'a, 't> {
+    pub name: Cow<'a, str>,
+    pub declarator: Node<'t>,
+    pub value: Node<'t>,
+    /// The statement.
+    pub outer: Node<'t>,
+    pub constant: bool,
+}
+
+/// The words that all declarators of a statement share, and one of them: `export const a = 1`.
+pub fn leading(walk: &Walk<'_>, outer: Node<'_>, declarator: Node<'_>, end: usize) -> String {
+    let start = outer.start_byte();
+    let words = walk.header(start, declarator.start_byte());
+    // Of `let a = 1, b = 2` the second begins behind the first.
+    let words = words.split(['=', '(']).next().unwrap_or_default();
+    let keyword = ["const", "let", "var"].into_iter().find_map(|it| {
+        let at = words.split(' ').position(|word| word == it)?;
+        Some(words.split(' ').take(at + 1).collect::<Vec<_>>().join(" "))
+    });
+    let own = walk.header(declarator.start_byte(), end);
+    format!("{} {own}", keyword.as_deref().unwrap_or(words)).trim_start().to_owned()
+}
+
+pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
+    let Variable { name, declarator, value, outer, constant } = it;
+    if value.kind() == "class" {
+        return class_named(walk, scope, name, value, outer);
+    }
+    let function = is_function(value);
+    let body = value.child_by_field_name("body").filter(|_| function);
+    let object = value.kind() == "object" || value.byte_range().len() > VALUE_BYTES_MAX;
+    let end = match body {
+        Some(body) => body.start_byte(),
+        None if object => value.start_byte(),
+        None => value.end_byte(),
+    };
+    let mut signature = leading(walk, outer, declarator, end);
+    signature.truncate(signature.trim_end_matches([' ', '=', '>']).len());
+    let kind = match constant {
+        _ if function => Kind::Function,
+        true => Kind::Constant,
+        false => Kind::Variable,
+    };
+    let members = if function { parameters(walk, value) } else { entries(walk, value) };
+    let visibility = scope.visibility;
+    let node = if outer.named_child_count() == 1 { outer } else { declarator };
+    walk.define(scope, Definition { kind, name, visibility, signature, members, node, doc: None });
+}
+
+/// The keys of an object, and how its functions are called.
+fn entries(walk: &Walk<'_>, value: Node<'_>) -> Vec<Member> {
+    let mut members = Vec::new();
+    let value = Some(value).filter(|it| it.kind() == "object");
+    each(value, |it| {
+        let value = it.child_by_field_name("value");
+        let body = value.filter(|it| is_function(*it)).map_or(it, |it| it);
+        let end = match (body.child_by_field_name("body"), value) {
+            (Some(body), _) => body.start_byte(),
+            (None, Some(value)) if value.byte_range().len() > VALUE_BYTES_MAX => value.start_byte(),
+            (None, _) => it.end_byte(),
+        };
+        let mut member = walk.member(Kind::Field, it.start_byte(), end);
+        member.text = member.text.trim_end_matches([' ', '=', '>', ':']).into();
+        members.push(member);
+    });
+    members
+}
+
+/// A statement that may define something: `exports.a = ...`, `A.prototype.b = function ...`.
+pub fn statement(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
+    if node.kind() != "assignment_expression" {
+        return;
+    }
+    let (Some(left), Some(right)) =
+        (node.child_by_field_name("left"), node.child_by_field_name("right"))
+    else {
+        return;
+    };
+    if left.kind() != "member_expression" {
+        return;
+    }
+    let target = walk.text(left);
+    let public = scope.with(Visibility::Public);
+    match target.rsplit_once('.') {
+        Some(("module", "exports")) => match right.kind() {
+            "object" => exported_object(walk, &public, right),
+            "identifier" => walk.publish(&walk.text(right)),
+            _ => value(walk, &public, Cow::Borrowed("default"), right, outer),
+        },
+        Some(("exports" | "module.exports", name)) => {
+            if right.kind() == "identifier" {
+                walk.publish(&walk.text(right));
+            } else {
+                value(walk, &public, Cow::Borrowed(name), right, outer);
+            }
+        }
+        Some((owner, name)) if is_function(right) && !owner.contains(['(', '[', ' ']) => {
+            let owner = owner.trim_end_matches(".prototype");
+            let inside = walk.inside(scope, Kind::Class, owner, Visibility::Public);
+            value(walk, &inside, Cow::Borrowed(name), right, outer);
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// A name is given a function, a class or something else.
+pub fn value(
+    walk: &mut Walk<'_>,
+    scope: &Scope,
+    name: Cow<'_, str>,
+    value: Node<'_>,
+    outer: Node<'_>,
+) {
+    if value.kind() == "class" {
+        return class_named(walk, scope, name, value, outer);
+    }
+    let function = is_function(value);
+    let body = value.child_by_field_name("body").filter(|_| function);
+    let long = value.byte_range().len() > VALUE_BYTES_MAX;
+    let mut signature = walk.header_of(outer, body.or((!function && long).then_some(value)));
+    signature.truncate(signature.trim_end_matches([' ', '=', '>']).len());
+    let members = if function { parameters(walk, value) } else { entries(walk, value) };
+    let kind = if function { scope.callable() } else { Kind::Constant };
+    let visibility = scope.visibility;
+    let definition =
+        Definition { kind, name, visibility, signature, members, node: outer, doc: None };
+    walk.define(scope, definition);
+}
+
+/// `module.exports = { a, b: c, d() {} }`
+pub fn exported_object(walk: &mut Walk<'_>, scope: &Scope, object: Node<'_>) {
+    let mut entries = Vec::new();
+    each(Some(object), |it| entries.push(it));
+    for it in entries {
+        match it.kind() {
+            "shorthand_property_identifier" => walk.publish(&walk.text(it)),
+            "method_definition" => {
+                if let Some(name) = walk.field(it, "name") {
+                    value(walk, scope, name, it, it);
+                }
+            }
+            "pair" => {
+                let (Some(key), Some(right)) =
+                    (walk.field(it, "key"), it.child_by_field_name("value"))
+                else {
+                    continue;
+                };
+                match right.kind() {
+                    "identifier" => walk.publish(&walk.text(right)),
+                    _ if is_function(right) => value(walk, scope, key, right, it),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}

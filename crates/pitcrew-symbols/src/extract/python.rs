@@ -1,0 +1,231 @@
+//! Python.
+
+use super::walk::{Definition, Imported, Scope, Walk, each};
+use crate::{Kind, Member, Visibility};
+use tree_sitter::Node;
+
+/// Values are shown up to this size.
+const VALUE_BYTES_MAX: usize = 120;
+/// Longer decorators are left out of a signature.
+const DECORATOR_BYTES_MAX: usize = 80;
+
+pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    match node.kind() {
+        "function_definition" => function(walk, scope, node, node),
+        "class_definition" => class(walk, scope, node, node),
+        "decorated_definition" => match node.child_by_field_name("definition") {
+            Some(it) if it.kind() == "class_definition" => class(walk, scope, it, node),
+            Some(it) => function(walk, scope, it, node),
+            None => {}
+        },
+        "expression_statement" => {
+            if let Some(it) = node.named_child(0).filter(|it| it.kind() == "assignment") {
+                variable(walk, scope, it);
+            }
+        }
+        "type_alias_statement" => type_alias(walk, scope, node),
+        "import_statement" => import(walk, node),
+        "import_from_statement" | "future_import_statement" => import_from(walk, node),
+        // What is defined under a condition is defined.
+        "if_statement" | "try_statement" | "with_statement" | "block" | "else_clause"
+        | "elif_clause" | "except_clause" | "finally_clause" => walk.children(scope, node, visit),
+        _ => {}
+    }
+}
+
+/// A leading underscore hides a name, but for those that Python itself calls.
+fn visibility(scope: &Scope, name: &str) -> Visibility {
+    let special = name.starts_with("__") && name.ends_with("__");
+    if name.starts_with('_') && !special { Visibility::Private } else { scope.visibility }
+}
+
+fn signature(walk: &Walk<'_>, node: Node<'_>, outer: Node<'_>) -> String {
+    let mut line = String::new();
+    let mut cursor = outer.walk();
+    for it in outer.named_children(&mut cursor) {
+        if it.kind() == "decorator" && it.byte_range().len() <= DECORATOR_BYTES_MAX {
+            line.push_str(&walk.header_of(it, None));
+            line.push(' ');
+        }
+    }
+    let header = walk.header_of(node, node.child_by_field_name("body"));
+    line.push_str(header.trim_end_matches([' ', ':']));
+    line
+}
+
+fn parameters(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Vec<Member> {
+    let mut members = walk.members(Kind::Parameter, node.child_by_field_name("parameters"));
+    if scope.is_type() && members.first().is_some_and(|it| matches!(&*it.text, "self" | "cls")) {
+        members.remove(0);
+    }
+    members
+}
+
+/// The first line of the string that a body begins with.
+fn docstring(walk: &Walk<'_>, body: Option<Node<'_>>) -> Option<String> {
+    let mut found = None;
+    let mut first = true;
+    each(body, |it| {
+        let string = it.named_child(0).filter(|it| it.kind() == "string");
+        found = found.or(string.filter(|_| first && it.kind() == "expression_statement"));
+        first = false;
+    });
+    let mut content = None;
+    each(found, |it| {
+        content = content.or(Some(it).filter(|it| it.kind() == "string_content"));
+    });
+    let content = String::from_utf8_lossy(walk.bytes(content?));
+    content.lines().map(str::trim).find(|it| !it.is_empty()).map(str::to_owned)
+}
+
+fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
+    let Some(name) = walk.field(node, "name") else { return };
+    let definition = Definition {
+        kind: scope.callable(),
+        visibility: visibility(scope, &name),
+        name,
+        signature: signature(walk, node, outer),
+        members: parameters(walk, scope, node),
+        node: outer,
+        doc: docstring(walk, node.child_by_field_name("body")),
+    };
+    walk.define(scope, definition);
+}
+
+fn class(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
+    let Some(name) = walk.field(node, "name") else { return };
+    let body = node.child_by_field_name("body");
+    let bases = walk.field(node, "superclasses").unwrap_or_default();
+    let of_values = bases.contains("Enum") || bases.contains("Flag");
+    let field = if of_values { Kind::Variant } else { Kind::Field };
+    let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
+    let definition = Definition {
+        kind: Kind::Class,
+        visibility: visibility(scope, &name),
+        name,
+        signature: signature(walk, node, outer),
+        members: fields(walk, body, field),
+        node: outer,
+        doc: docstring(walk, body),
+    };
+    walk.define(scope, definition);
+    if let Some(body) = body {
+        walk.children(&inside, body, visit);
+    }
+}
+
+/// What a class assigns, and what its `__init__` assigns to `self`.
+fn fields(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
+    let mut members = Vec::new();
+    let mut init = None;
+    each(body, |it| match it.kind() {
+        "expression_statement" => {
+            if let Some(it) = it.named_child(0).filter(|it| it.kind() == "assignment") {
+                members.push(walk.member(kind, it.start_byte(), end_of(it)));
+            }
+        }
+        "function_definition" if walk.field(it, "name").as_deref() == Some("__init__") => {
+            init = it.child_by_field_name("body");
+        }
+        _ => {}
+    });
+    each(init, |it| {
+        let assignment = it.named_child(0).filter(|it| it.kind() == "assignment");
+        let left = assignment.and_then(|it| it.child_by_field_name("left"));
+        if let (Some(it), Some(left)) = (assignment, left)
+            && walk.bytes(left).starts_with(b"self.")
+        {
+            members.push(walk.member(kind, it.start_byte(), end_of(it)));
+        }
+    });
+    members
+}
+
+/// Where an assignment ends that is shown: before a value that is long.
+fn end_of(assignment: Node<'_>) -> usize {
+    match assignment.child_by_field_name("right") {
+        Some(it) if it.byte_range().len() > VALUE_BYTES_MAX => it.start_byte(),
+        Some(_) | None => assignment.end_byte(),
+    }
+}
+
+/// A variable of a module; those of a class are its members.
+fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(left) = node.child_by_field_name("left").filter(|it| it.kind() == "identifier") else {
+        return;
+    };
+    let name = walk.text(left);
+    let constant = !name.contains(|it: char| it.is_lowercase());
+    if scope.is_type() && !constant {
+        return;
+    }
+    if &*name == "__all__" {
+        return;
+    }
+    let mut signature = walk.header(node.start_byte(), end_of(node));
+    signature.truncate(signature.trim_end_matches([' ', '=']).len());
+    let definition = Definition {
+        kind: if constant { Kind::Constant } else { Kind::Variable },
+        visibility: visibility(scope, &name),
+        name,
+        signature,
+        members: Vec::new(),
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(left) = node.child_by_field_name("left") else { return };
+    let text = walk.text(left);
+    let name = text.split(['[', ' ']).next().unwrap_or_default().to_owned();
+    let definition = Definition {
+        kind: Kind::TypeAlias,
+        visibility: visibility(scope, &name),
+        name: name.into(),
+        signature: walk.header_of(node, None),
+        members: Vec::new(),
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+/// `import a.b, c as d`
+fn import(walk: &mut Walk<'_>, node: Node<'_>) {
+    let mut modules = Vec::new();
+    each(Some(node), |it| {
+        let (name, alias) = aliased(walk, it);
+        let aliases = alias.into_iter().map(|it| ("self".to_owned(), it)).collect();
+        modules.push(Imported { module: name, names: Vec::new(), aliases });
+    });
+    walk.import(node, modules);
+}
+
+fn aliased(walk: &Walk<'_>, node: Node<'_>) -> (String, Option<String>) {
+    match walk.field(node, "name") {
+        Some(name) => (name.into_owned(), walk.field(node, "alias").map(Into::into)),
+        None => (walk.text(node).into_owned(), None),
+    }
+}
+
+/// `from a.b import c as d, e`
+fn import_from(walk: &mut Walk<'_>, node: Node<'_>) {
+    let from = node.child_by_field_name("module_name");
+    let name = from.map_or_else(|| "__future__".into(), |it| walk.text(it));
+    let mut module = Imported { module: name.into_owned(), ..Imported::default() };
+    each(Some(node), |it| {
+        if Some(it) == from {
+            return;
+        }
+        if it.kind() == "wildcard_import" {
+            module.names.push("*".to_owned());
+            return;
+        }
+        let (name, alias) = aliased(walk, it);
+        module.aliases.extend(alias.map(|it| (name.clone(), it)));
+        module.names.push(name);
+    });
+    walk.import(node, vec![module]);
+}

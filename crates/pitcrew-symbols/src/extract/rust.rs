@@ -1,0 +1,252 @@
+//! Rust.
+
+use super::walk::{Definition, Imported, Scope, Walk, each};
+use crate::{Kind, Member, Visibility};
+use std::borrow::Cow;
+use tree_sitter::Node;
+
+/// Constants are shown with their value up to this size.
+const VALUE_BYTES_MAX: usize = 120;
+
+pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    match node.kind() {
+        "function_item" | "function_signature_item" => function(walk, scope, node),
+        "struct_item" => structure(walk, scope, node, Kind::Struct),
+        "union_item" => structure(walk, scope, node, Kind::Union),
+        "enum_item" => enumeration(walk, scope, node),
+        "trait_item" => container(walk, scope, node, Kind::Trait),
+        "mod_item" => container(walk, scope, node, Kind::Module),
+        "impl_item" => implementation(walk, scope, node),
+        "const_item" => plain(walk, scope, node, Kind::Constant),
+        "static_item" => plain(walk, scope, node, Kind::Variable),
+        "type_item" | "associated_type" => plain(walk, scope, node, Kind::TypeAlias),
+        "macro_definition" => macro_rules(walk, scope, node),
+        "use_declaration" => import(walk, node),
+        "extern_crate_declaration" => extern_crate(walk, node),
+        "foreign_mod_item" => {
+            if let Some(body) = node.child_by_field_name("body") {
+                walk.children(scope, body, visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
+    let modifier = node.named_child(0).filter(|it| it.kind() == "visibility_modifier");
+    match modifier.map(|it| walk.bytes(it)) {
+        Some(b"pub") => Visibility::Public,
+        Some(_) => Visibility::Restricted,
+        None => scope.visibility,
+    }
+}
+
+fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
+    walk.field(node, "name").filter(|it| !it.is_empty())
+}
+
+fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(name) = name(walk, node) else { return };
+    let mut members = Vec::new();
+    each(node.child_by_field_name("parameters"), |it| {
+        if it.kind() != "self_parameter" {
+            members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
+        }
+    });
+    let definition = Definition {
+        kind: scope.callable(),
+        name,
+        visibility: visibility(walk, scope, node),
+        signature: walk.header_of(node, node.child_by_field_name("body")),
+        members,
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+fn structure(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
+    let Some(name) = name(walk, node) else { return };
+    let body = node.child_by_field_name("body");
+    let tuple = body.is_some_and(|it| it.kind() == "ordered_field_declaration_list");
+    // The fields of a tuple are its signature already.
+    let members = if tuple { Vec::new() } else { walk.members(Kind::Field, body) };
+    let definition = Definition {
+        kind,
+        name,
+        visibility: visibility(walk, scope, node),
+        signature: walk.header_of(node, body.filter(|_| !tuple)),
+        members,
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(name) = name(walk, node) else { return };
+    let body = node.child_by_field_name("body");
+    let definition = Definition {
+        kind: Kind::Enum,
+        name,
+        visibility: visibility(walk, scope, node),
+        signature: walk.header_of(node, body),
+        members: walk.members(Kind::Variant, body),
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+/// A trait or a module, with what is in it.
+fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
+    let Some(name) = name(walk, node) else { return };
+    let body = node.child_by_field_name("body");
+    let visibility = visibility(walk, scope, node);
+    let inner = if kind == Kind::Trait { visibility } else { Visibility::Private };
+    let inside = walk.inside(scope, kind, &name, inner);
+    let signature = walk.header_of(node, body);
+    let definition =
+        Definition { kind, name, visibility, signature, members: Vec::new(), node, doc: None };
+    walk.define(scope, definition);
+    if let Some(body) = body {
+        walk.children(&inside, body, visit);
+    }
+}
+
+fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let of_trait = node.child_by_field_name("trait").is_some();
+    let Some(mut of) = node.child_by_field_name("type") else { return };
+    // `Box<T>` and `&mut T` are asked for by their names.
+    for field in ["type", "name"] {
+        while let Some(inner) = of.child_by_field_name(field) {
+            of = inner;
+        }
+    }
+    let visibility = if of_trait { Visibility::Public } else { Visibility::Private };
+    let inside = walk.inside(scope, Kind::Struct, &walk.text(of), visibility);
+    if let Some(body) = node.child_by_field_name("body") {
+        walk.children(&inside, body, visit);
+    }
+}
+
+fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
+    let Some(name) = name(walk, node) else { return };
+    let value = node.child_by_field_name("value");
+    let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
+    let mut signature = walk.header_of(node, long);
+    signature.truncate(signature.trim_end_matches([' ', '=']).len());
+    let visibility = visibility(walk, scope, node);
+    let definition =
+        Definition { kind, name, visibility, signature, members: Vec::new(), node, doc: None };
+    walk.define(scope, definition);
+}
+
+fn macro_rules(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
+    let Some(name) = name(walk, node) else { return };
+    let exported = walk.attributes().windows(12).any(|it| it == b"macro_export");
+    let definition = Definition {
+        kind: Kind::Macro,
+        visibility: if exported { Visibility::Public } else { Visibility::Private },
+        signature: format!("macro_rules! {name}"),
+        name,
+        members: macro_patterns(walk, node),
+        node,
+        doc: None,
+    };
+    walk.define(scope, definition);
+}
+
+/// What a macro can be called with.
+fn macro_patterns(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
+    let mut members = Vec::new();
+    each(Some(node), |rule| {
+        if let Some(it) = rule.child_by_field_name("left") {
+            members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
+        }
+    });
+    members
+}
+
+fn import(walk: &mut Walk<'_>, node: Node<'_>) {
+    let mut modules = Vec::new();
+    if let Some(argument) = node.child_by_field_name("argument") {
+        use_tree(walk, "", argument, 0, &mut modules);
+    }
+    walk.import(node, modules);
+}
+
+fn extern_crate(walk: &mut Walk<'_>, node: Node<'_>) {
+    let Some(name) = name(walk, node) else { return };
+    let alias = walk.field(node, "alias").map(|it| ("self".to_owned(), it.into_owned()));
+    let aliases = alias.into_iter().collect();
+    walk.import(node, vec![Imported { module: name.into_owned(), names: Vec::new(), aliases }]);
+}
+
+/// Deeper lists are left out.
+const USE_DEPTH_MAX: u32 = 16;
+/// Modules that one statement names; the rest is left out.
+const USE_MODULES_MAX: usize = 200;
+
+fn use_tree(
+    walk: &Walk<'_>,
+    prefix: &str,
+    node: Node<'_>,
+    depth: u32,
+    modules: &mut Vec<Imported>,
+) {
+    if depth == USE_DEPTH_MAX || modules.len() == USE_MODULES_MAX {
+        return;
+    }
+    match node.kind() {
+        "use_list" => each(Some(node), |it| use_tree(walk, prefix, it, depth + 1, modules)),
+        "scoped_use_list" => {
+            let path = walk.field(node, "path");
+            let prefix = path.map_or_else(|| prefix.to_owned(), |it| join(prefix, &it));
+            if let Some(list) = node.child_by_field_name("list") {
+                use_tree(walk, &prefix, list, depth + 1, modules);
+            }
+        }
+        "use_wildcard" => {
+            let path = node.named_child(0).map(|it| walk.text(it)).unwrap_or_default();
+            take(modules, join(prefix, &path), "*", None);
+        }
+        "use_as_clause" => {
+            let path = join(prefix, &walk.field(node, "path").unwrap_or_default());
+            let (module, name) = split(&path);
+            take(modules, module.to_owned(), name, walk.field(node, "alias"));
+        }
+        _ => {
+            let path = join(prefix, &walk.text(node));
+            let (module, name) = split(&path);
+            take(modules, module.to_owned(), name, None);
+        }
+    }
+}
+
+fn join(prefix: &str, path: &str) -> String {
+    if prefix.is_empty() || path.is_empty() {
+        return [prefix, path].concat();
+    }
+    [prefix, "::", path].concat()
+}
+
+/// Where a name comes from: `a::b` is `b` of `a`, and `a` alone is a module.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once("::").unwrap_or((path, "self"))
+}
+
+fn take(modules: &mut Vec<Imported>, module: String, name: &str, alias: Option<Cow<'_, str>>) {
+    let known = modules.iter().position(|it| it.module == module);
+    let at = known.unwrap_or_else(|| {
+        modules.push(Imported { module, ..Imported::default() });
+        modules.len() - 1
+    });
+    let found = &mut modules[at];
+    if let Some(alias) = alias {
+        found.aliases.push((name.to_owned(), alias.into_owned()));
+    }
+    if name != "self" {
+        found.names.push(name.to_owned());
+    }
+}

@@ -1,0 +1,336 @@
+//! What extraction has in common in all languages: going through declarations, and writing them
+//! down.
+//!
+//! It goes down recursively, at most `DEPTH_MAX` levels: deeper declarations are left out.
+
+use super::text;
+use crate::{FileSymbols, Import, Kind, Language, Member, Symbol, Visibility};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use tree_sitter::Node;
+
+const DEPTH_MAX: u32 = 48;
+const SYMBOLS_MAX: usize = 50_000;
+const MEMBERS_MAX: usize = 200;
+const SIGNATURE_BYTES_MAX: usize = 800;
+const MEMBER_BYTES_MAX: usize = 160;
+const DOC_BYTES_MAX: usize = 200;
+const NAME_BYTES_MAX: usize = 200;
+const CONTAINER_BYTES_MAX: usize = 600;
+const IMPORT_BYTES_MAX: usize = 400;
+
+/// Looks at one node on the level of declarations.
+pub type Visit = fn(&mut Walk<'_>, &Scope, Node<'_>);
+
+/// Where a declaration stands.
+#[derive(Clone)]
+pub struct Scope {
+    pub container: Option<Arc<str>>,
+    /// What the container is.
+    pub kind: Option<Kind>,
+    /// That of declarations that do not say it themselves.
+    pub visibility: Visibility,
+}
+
+impl Scope {
+    pub fn is_type(&self) -> bool {
+        self.kind.is_some_and(Kind::is_type)
+    }
+
+    /// A function here is one of these.
+    pub fn callable(&self) -> Kind {
+        if self.is_type() { Kind::Method } else { Kind::Function }
+    }
+
+    pub fn with(&self, visibility: Visibility) -> Self {
+        Self { visibility, ..self.clone() }
+    }
+}
+
+/// A definition as a language found it.
+pub struct Definition<'a, 't> {
+    pub kind: Kind,
+    pub name: Cow<'a, str>,
+    pub visibility: Visibility,
+    pub signature: String,
+    pub members: Vec<Member>,
+    /// Where it begins and ends.
+    pub node: Node<'t>,
+    /// The documentation, where it does not stand in a comment above.
+    pub doc: Option<String>,
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    end: usize,
+}
+
+pub struct Walk<'a> {
+    pub language: Language,
+    source: &'a [u8],
+    depth: u32,
+    /// The comments right above the node that is looked at.
+    comments: Option<Span>,
+    /// The attributes right above it, where these are nodes of their own.
+    attributes: Option<Span>,
+    /// What the last `public:` or `private` in the type that is looked at has said.
+    pub access: Option<Visibility>,
+    /// What is exported by its name, anywhere in the file.
+    published: HashSet<String>,
+    found: FileSymbols,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(language: Language, source: &'a [u8]) -> Self {
+        let (published, found) = (HashSet::new(), FileSymbols::default());
+        let (comments, attributes, access) = (None, None, None);
+        Self { language, source, depth: 0, comments, attributes, access, published, found }
+    }
+
+    /// Looks at all declarations of a file.
+    pub fn file(&mut self, root: Node<'_>, visibility: Visibility, visit: Visit) {
+        let package = self.package(root).map(Into::into);
+        let kind = package.as_ref().map(|_| Kind::Module);
+        self.children(&Scope { container: package, kind, visibility }, root, visit);
+    }
+
+    /// The package that the file says it belongs to.
+    fn package(&self, root: Node<'_>) -> Option<String> {
+        let mut found = None;
+        each(Some(root), |it| {
+            if found.is_none() && is_package(it) && it.child_by_field_name("body").is_none() {
+                let name = it.child_by_field_name("name");
+                let last = || (0..4).rev().find_map(|at| it.named_child(at));
+                found = name.or_else(last).map(|it| self.header_of(it, None));
+            }
+        });
+        found
+    }
+
+    pub fn finish(mut self, broken: bool) -> FileSymbols {
+        self.found.broken |= broken;
+        for it in &mut self.found.symbols {
+            if it.container.is_none() && self.published.contains(&*it.name) {
+                it.visibility = Visibility::Public;
+            }
+        }
+        self.found.symbols.shrink_to_fit();
+        self.found.imports.shrink_to_fit();
+        self.found
+    }
+
+    /// Looks at all children of a node, and knows for each the comments above it.
+    pub fn children(&mut self, scope: &Scope, parent: Node<'_>, visit: Visit) {
+        if self.depth == DEPTH_MAX {
+            self.found.broken = true;
+            return;
+        }
+        self.depth += 1;
+        // A declaration that is wrapped in another node is documented above that one.
+        let (mut comments, mut attributes) = (self.comments.take(), self.attributes.take());
+        let mut before: Option<Node<'_>> = None;
+        let mut cursor = parent.walk();
+        let mut more = cursor.goto_first_child();
+        while more {
+            let node = cursor.node();
+            more = cursor.goto_next_sibling();
+            if is_comment(node) {
+                // A remark behind a declaration is not about the next one.
+                let row = node.start_position().row;
+                let beside =
+                    before.is_some_and(|it| !is_comment(it) && it.end_position().row == row);
+                let span = self.extended(comments, node);
+                comments = (!beside).then_some(span);
+            } else if is_attribute(node) {
+                attributes = Some(Span {
+                    start: attributes.map_or(node.start_byte(), |it| it.start),
+                    end: node.end_byte(),
+                });
+                comments = comments.filter(|it| self.touches(*it, node));
+                comments = comments.map(|it| Span { start: it.start, end: node.end_byte() });
+            } else if node.is_named() {
+                self.comments = comments.take().filter(|it| self.touches(*it, node));
+                self.attributes = attributes.take();
+                if node.is_error() {
+                    self.children(scope, node, visit);
+                } else {
+                    visit(self, scope, node);
+                }
+                (self.comments, self.attributes) = (None, None);
+            }
+            before = Some(node);
+        }
+        self.depth -= 1;
+    }
+
+    /// The comments with one more, or that one alone where a gap is between them.
+    fn extended(&self, comments: Option<Span>, node: Node<'_>) -> Span {
+        let start = comments.filter(|it| self.touches(*it, node)).map(|it| it.start);
+        Span { start: start.unwrap_or(node.start_byte()), end: node.end_byte() }
+    }
+
+    /// Whether nothing but the end of one line is between the span and the node.
+    fn touches(&self, span: Span, node: Node<'_>) -> bool {
+        let above = self.source[span.start..span.end].trim_ascii_end().len() + span.start;
+        let gap = self.source.get(above..node.start_byte()).unwrap_or_default();
+        gap.iter().filter(|it| **it == b'\n').count() <= 1
+    }
+
+    pub fn bytes(&self, node: Node<'_>) -> &'a [u8] {
+        &self.source[node.byte_range()]
+    }
+
+    pub fn text(&self, node: Node<'_>) -> Cow<'a, str> {
+        let bytes = self.bytes(node);
+        String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES_MAX)])
+    }
+
+    pub fn field(&self, node: Node<'_>, field: &str) -> Option<Cow<'a, str>> {
+        node.child_by_field_name(field).map(|it| self.text(it))
+    }
+
+    /// What stands in attributes above the node that is looked at.
+    pub fn attributes(&self) -> &'a [u8] {
+        self.attributes.map_or(&[], |it| &self.source[it.start..it.end])
+    }
+
+    /// The source from one place to another in one line, without what only leads to a body.
+    pub fn header(&self, start: usize, end: usize) -> String {
+        let source = self.source.get(start..end).unwrap_or_default();
+        let mut line = text::one_line(self.language, source, SIGNATURE_BYTES_MAX);
+        let kept = line.trim_end_matches([' ', '{', ';', ',']).len();
+        line.truncate(kept);
+        line
+    }
+
+    /// The source of a node up to its body, or the whole of it.
+    pub fn header_of(&self, node: Node<'_>, body: Option<Node<'_>>) -> String {
+        self.header(node.start_byte(), body.map_or(node.end_byte(), |it| it.start_byte()))
+    }
+
+    pub fn member(&self, kind: Kind, start: usize, end: usize) -> Member {
+        let source = self.source.get(start..end).unwrap_or_default();
+        let line = text::one_line(self.language, source, MEMBER_BYTES_MAX);
+        Member { kind, text: line.trim_end_matches([' ', ';', ',']).into() }
+    }
+
+    /// The children of a list as members.
+    pub fn members(&self, kind: Kind, list: Option<Node<'_>>) -> Vec<Member> {
+        let mut members = Vec::new();
+        each(list, |it| members.push(self.member(kind, it.start_byte(), it.end_byte())));
+        members
+    }
+
+    /// The first line of what is said above the node that is looked at.
+    pub fn doc(&self) -> Option<String> {
+        self.doc_in(self.comments)
+    }
+
+    fn doc_in(&self, comments: Option<Span>) -> Option<String> {
+        let source = &self.source[comments?.start..comments?.end];
+        text::doc_line(self.language, source, DOC_BYTES_MAX)
+    }
+
+    /// Writes a definition down.
+    pub fn define(&mut self, scope: &Scope, it: Definition<'_, '_>) {
+        let comments = self.comments.take();
+        self.attributes = None;
+        if self.found.symbols.len() == SYMBOLS_MAX {
+            self.found.broken = true;
+            return;
+        }
+        let doc = it.doc.map(|it| text::cut(it, DOC_BYTES_MAX)).or_else(|| self.doc_in(comments));
+        self.found.symbols.push(Symbol {
+            language: self.language,
+            kind: it.kind,
+            visibility: it.visibility,
+            name: it.name.as_ref().into(),
+            container: scope.container.clone(),
+            signature: it.signature.into(),
+            members: it.members.into(),
+            doc: doc.map(Into::into),
+            lines: lines(it.node),
+        });
+    }
+
+    /// The inside of something that has a name.
+    pub fn inside(&self, scope: &Scope, kind: Kind, name: &str, visibility: Visibility) -> Scope {
+        let container = match &scope.container {
+            Some(outer) if outer.len() + name.len() > CONTAINER_BYTES_MAX => Arc::clone(outer),
+            Some(outer) => [outer, self.language.separator(), name].concat().into(),
+            None => name.into(),
+        };
+        Scope { container: Some(container), kind: Some(kind), visibility }
+    }
+
+    /// Writes an import down for each module that the statement names.
+    pub fn import(&mut self, node: Node<'_>, modules: Vec<Imported>) {
+        let text = self.source.get(node.byte_range()).unwrap_or_default();
+        let text: Arc<str> = text::one_line(self.language, text, IMPORT_BYTES_MAX).into();
+        for it in modules {
+            self.found.imports.push(Import {
+                line: lines(node).0,
+                text: Arc::clone(&text),
+                module: it.module.into(),
+                names: it.names,
+                aliases: it.aliases,
+            });
+        }
+    }
+
+    /// Exports what has this name in the file, also when it is defined later.
+    pub fn publish(&mut self, name: &str) {
+        self.published.insert(name.to_owned());
+    }
+}
+
+/// A module that is imported from.
+#[derive(Default)]
+pub struct Imported {
+    pub module: String,
+    pub names: Vec<String>,
+    pub aliases: Vec<(String, String)>,
+}
+
+/// The named children of a node that say something; not more than are kept as members.
+pub fn each<'t>(list: Option<Node<'t>>, mut take: impl FnMut(Node<'t>)) {
+    let Some(list) = list else { return };
+    let mut cursor = list.walk();
+    let mut more = cursor.goto_first_child();
+    let mut count = 0;
+    while more && count < MEMBERS_MAX {
+        let node = cursor.node();
+        if node.is_named() && !node.is_extra() && !node.is_error() && !is_attribute(node) {
+            take(node);
+            count += 1;
+        }
+        more = cursor.goto_next_sibling();
+    }
+}
+
+fn is_comment(node: Node<'_>) -> bool {
+    node.is_extra() && node.kind().ends_with("comment")
+}
+
+fn is_package(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "package_clause"
+            | "package_declaration"
+            | "package_header"
+            | "file_scoped_namespace_declaration"
+            | "namespace_definition"
+    )
+}
+
+fn is_attribute(node: Node<'_>) -> bool {
+    node.is_named() && matches!(node.kind(), "attribute_item" | "decorator")
+}
+
+fn lines(node: Node<'_>) -> (u32, u32) {
+    let number = |row: usize| u32::try_from(row).map_or(u32::MAX, |it| it + 1);
+    let (start, end) = (node.start_position(), node.end_position());
+    // A node that ends with a line break ends on the line before.
+    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
+    (number(start.row), number(last))
+}

@@ -1,0 +1,181 @@
+//! What is known about a file: its definitions and its imports.
+//!
+//! There are a million of these in a large index, so texts are boxed, and what many symbols have
+//! in common is held once.
+
+use crate::Language;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    Module,
+    Class,
+    Struct,
+    Union,
+    Enum,
+    Trait,
+    Interface,
+    Function,
+    Method,
+    Field,
+    Variant,
+    Parameter,
+    Constant,
+    Variable,
+    TypeAlias,
+    Macro,
+}
+
+impl Kind {
+    /// Every kind, in the order of their declaration.
+    pub const ALL: &[Self] = &[
+        Self::Module,
+        Self::Class,
+        Self::Struct,
+        Self::Union,
+        Self::Enum,
+        Self::Trait,
+        Self::Interface,
+        Self::Function,
+        Self::Method,
+        Self::Field,
+        Self::Variant,
+        Self::Parameter,
+        Self::Constant,
+        Self::Variable,
+        Self::TypeAlias,
+        Self::Macro,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::Class => "class",
+            Self::Struct => "struct",
+            Self::Union => "union",
+            Self::Enum => "enum",
+            Self::Trait => "trait",
+            Self::Interface => "interface",
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Field => "field",
+            Self::Variant => "variant",
+            Self::Parameter => "parameter",
+            Self::Constant => "constant",
+            Self::Variable => "variable",
+            Self::TypeAlias => "type",
+            Self::Macro => "macro",
+        }
+    }
+
+    /// Whether definitions of this kind have definitions inside.
+    pub fn is_type(self) -> bool {
+        match self {
+            Self::Class
+            | Self::Struct
+            | Self::Union
+            | Self::Enum
+            | Self::Trait
+            | Self::Interface
+            | Self::TypeAlias => true,
+            Self::Module
+            | Self::Function
+            | Self::Method
+            | Self::Field
+            | Self::Variant
+            | Self::Parameter
+            | Self::Constant
+            | Self::Variable
+            | Self::Macro => false,
+        }
+    }
+}
+
+/// Who may name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Visibility {
+    Public,
+    /// A part of the program: `pub(crate)`, `protected`, `internal`, a package.
+    Restricted,
+    Private,
+}
+
+/// One definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    pub language: Language,
+    pub kind: Kind,
+    pub visibility: Visibility,
+    pub name: Box<str>,
+    /// The qualified name of what it is in, as far as the file itself says it.
+    pub container: Option<Arc<str>>,
+    /// One line, without a body.
+    pub signature: Box<str>,
+    /// Fields, variants and parameters. The methods of a type are symbols of their own.
+    pub members: Box<[Member]>,
+    /// The first line of its documentation.
+    pub doc: Option<Box<str>>,
+    /// First and last line, 1-based.
+    pub lines: (u32, u32),
+}
+
+impl Symbol {
+    /// Its name with that of its container before it, as its language writes it.
+    pub fn qualified(&self) -> String {
+        match &self.container {
+            Some(container) => format!("{container}{}{}", self.language.separator(), self.name),
+            None => self.name.to_string(),
+        }
+    }
+}
+
+/// A part of a definition, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub kind: Kind,
+    pub text: Box<str>,
+}
+
+/// What a file takes from one other place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// 1-based.
+    pub line: u32,
+    /// The whole statement in one line; it may hold several imports.
+    pub text: Arc<str>,
+    /// As it is written: a path of modules, a package or a file.
+    pub module: Box<str>,
+    /// What is taken from there; `*` is everything. Empty where only the module is named.
+    pub names: Vec<String>,
+    /// Name there and name here, where these differ. The module itself is `self`.
+    pub aliases: Vec<(String, String)>,
+}
+
+impl Import {
+    /// What is called `local` in the importing file is called this where it is defined.
+    pub fn original(&self, local: &str) -> Option<&str> {
+        let alias = self.aliases.iter().find(|it| it.1 == local);
+        let plain = || self.names.iter().find(|it| *it == local);
+        alias.map(|it| it.0.as_str()).or_else(|| plain().map(String::as_str))
+    }
+}
+
+/// What one file defines and imports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSymbols {
+    pub symbols: Vec<Symbol>,
+    pub imports: Vec<Import>,
+    /// Not all of it could be understood; the rest is here.
+    pub broken: bool,
+    /// It was not read at all.
+    pub skipped: Option<Skipped>,
+}
+
+/// Why a file was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skipped {
+    /// It has more than [`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX) bytes.
+    TooLarge,
+    /// It took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
+    TooSlow,
+}

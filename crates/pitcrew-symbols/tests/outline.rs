@@ -1,0 +1,51 @@
+//! What is read from a realistic source of each language, one line per symbol.
+
+use expect_test::expect_file;
+use pitcrew_symbols::{FileSymbols, Import, Language, Member, Symbol, Visibility, extract};
+use std::path::Path;
+
+/// Reads `sources/NAME` and compares with `sources/NAME.outline`.
+fn check(name: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources");
+    let source = std::fs::read(folder.join(name)).expect("the source is there");
+    let language = Language::of(Path::new(name)).expect("the language is known");
+    let found = extract(language, &source);
+    expect_file![folder.join(format!("{name}.outline"))].assert_eq(&outline(&found));
+    assert!(!found.broken, "{name} is not understood");
+}
+
+#[test]
+fn rust_is_read() {
+    check("auth.rs");
+}
+
+/// `lines kind name in container: signature { members } // doc`, with `+` for public, `~` for
+/// restricted and `-` for private.
+fn outline(found: &FileSymbols) -> String {
+    let imports = found.imports.iter().map(import);
+    let lines: Vec<String> = imports.chain(found.symbols.iter().map(symbol)).collect();
+    lines.join("\n") + "\n"
+}
+
+fn symbol(it: &Symbol) -> String {
+    let mark = match it.visibility {
+        Visibility::Public => '+',
+        Visibility::Restricted => '~',
+        Visibility::Private => '-',
+    };
+    let member = |it: &Member| format!("{} {}", it.kind.word(), it.text);
+    let members: Vec<String> = it.members.iter().map(member).collect();
+    let members = match members.as_slice() {
+        [] => String::new(),
+        some => format!(" {{ {} }}", some.join("; ")),
+    };
+    let doc = it.doc.as_ref().map(|it| format!(" // {it}")).unwrap_or_default();
+    let ((first, last), kind, name) = (it.lines, it.kind.word(), it.qualified());
+    format!("{first}-{last} {mark} {kind} {name}: {}{members}{doc}", it.signature)
+}
+
+fn import(it: &Import) -> String {
+    let aliases: Vec<String> = it.aliases.iter().map(|(a, b)| format!("{a} as {b}")).collect();
+    let names = [it.names.join(", "), aliases.join(", ")].join("; ");
+    format!("{} import {} [{}]", it.line, it.module, names.trim_end_matches("; "))
+}
