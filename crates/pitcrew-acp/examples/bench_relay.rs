@@ -124,6 +124,7 @@ fn launch(home: &Path) -> Outcome<Launch> {
             cwd: home.to_owned(),
             env: agent_environment(&[]),
             lease_ms: 0,
+            policy: Policy::unconfined(),
         },
         mcp: McpServer {
             name: "none".into(),

@@ -17,6 +17,7 @@ mod plan;
 mod provider;
 mod status;
 mod failure;
+mod sandbox;
 mod matrix;
 mod action;
 mod permission;
@@ -57,6 +58,7 @@ pub use plan::{
 };
 pub use provider::ModelProvider;
 pub use rejection::Rejection;
+pub use sandbox::Tier;
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,

@@ -25,16 +25,19 @@ pub(crate) fn command<T: AsRef<OsStr>>(
     if !cwd.is_dir() {
         return Err(io::Error::other(format!("the folder `{}` does not exist", cwd.display())));
     }
-    let path = env.iter().rev().find(|(name, _)| name.as_ref() == "PATH");
-    let path = path.map_or(OsStr::new(PATH_DEFAULT), |(_, value)| value.as_ref());
-    let mut command = new(&find(program.as_ref(), path)?);
+    let mut command = new(&find_in(program.as_ref(), env)?);
     command.arg0(program).args(rest).current_dir(cwd);
     command.env_clear().envs(env.iter().map(|(name, value)| (name, value)));
     Ok(command)
 }
 
-/// Where the program is.
-///
+/// Where a program with the environment `env` is.
+pub(crate) fn find_in<T: AsRef<OsStr>>(program: &OsStr, env: &[(T, T)]) -> io::Result<PathBuf> {
+    let path = env.iter().rev().find(|(name, _)| name.as_ref() == "PATH");
+    let path = path.map_or(OsStr::new(PATH_DEFAULT), |(_, value)| value.as_ref());
+    find(program, path)
+}
+
 /// Looked for here and not by the system, which has to copy our whole process to do it. A folder
 /// on `PATH` that is not absolute is passed over: it would be one of the tree the program works on.
 fn find(program: &OsStr, path: &OsStr) -> io::Result<PathBuf> {

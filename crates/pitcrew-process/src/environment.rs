@@ -3,7 +3,7 @@
 //! that they are somebody else's.
 
 use crate::{
-    Policy, Tier,
+    Policy,
     marker::{OWNER_MARKER, RUN_MARKER},
 };
 use std::ffi::{OsStr, OsString};
@@ -45,10 +45,6 @@ pub(crate) fn confined(
     extra: Vec<(OsString, OsString)>,
     marker: &str,
 ) -> Vec<(OsString, OsString)> {
-    match policy.tier {
-        // Nothing of the operating system holds it.
-        Tier::T1 => {}
-    }
     let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_kept));
     let policy = policy.env.iter().map(|(name, value)| (name.into(), value.into()));
     merge(kept, policy.chain(extra).chain([(RUN_MARKER.into(), marker.into())]))

@@ -2,7 +2,8 @@
 //!
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
 //! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
-//! agent, and `client` is the orchestrator's end of it; `find` looks for programs. Nothing here decides what to run or knows
+//! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
+//! policy; `find` looks for programs. Nothing here decides what to run or knows
 //! what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
@@ -12,6 +13,7 @@ mod environment;
 mod find;
 mod cancel;
 mod command;
+mod confine;
 mod poll;
 mod tail;
 mod tree;
@@ -31,12 +33,14 @@ pub use client::{
     Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
     end_shim, start_shim,
 };
+pub use confine::{Roots, program_roots, roots};
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
-pub use policy::{Policy, Tier};
+pub use pitcrew_model::Tier;
+pub use policy::{Egress, Limits, Net, Policy};
 pub use run::{
     Finished, Run, RunError, RunErrorKind, Stdin, Streams, run_confined, run_observed, run_trusted,
     shell,

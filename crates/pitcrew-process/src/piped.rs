@@ -1,6 +1,6 @@
 //! Starts a program that is talked to while it runs.
 
-use crate::{Owned, Policy, RunError, command, environment, marker};
+use crate::{Owned, Policy, RunError, command, confine, environment, marker};
 use std::{
     ffi::OsString,
     io,
@@ -21,7 +21,8 @@ pub struct Piped {
 /// Starts `argv` in `cwd`, confined like `run_confined`, to be talked to over its standard input
 /// and output. Its complaints go where ours go.
 ///
-/// Has to be called within a runtime.
+/// Has to be called within a runtime, and on a thread that lives as long as the program is to: one
+/// in a box dies with the thread that started it.
 pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Piped, RunError> {
     spawn(policy, argv, cwd).map_err(|error| RunError::new(argv, cwd, error))
 }
@@ -29,7 +30,8 @@ pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Pip
 fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
     let marker = marker::unique();
     let env = environment::confined(policy, Vec::new(), &marker);
-    let mut command = command::command(argv, cwd, &env)?;
+    let wrapped = confine::wrap(policy, argv, cwd, env)?;
+    let mut command = command::command(&wrapped.argv, cwd, &wrapped.env)?;
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child: Child = command.spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());

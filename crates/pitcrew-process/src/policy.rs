@@ -1,32 +1,108 @@
 //! What a program may do. The one object that every layer of confinement is derived from.
 
 use crate::marker::OWNER_MARKER;
-
-/// Which confinement is in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// The import gate only: nothing of the operating system holds the program.
-    T1,
-}
+use pitcrew_model::Tier;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// What a program that is started for an agent, or on an agent's tree, may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Of two paths the more specific one decides; of the same path in two lists, `deny` goes before
+/// `write`, and that before `read`. Paths are absolute. Those that do not exist are passed over: a
+/// box never makes anything on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     pub tier: Tier,
     /// Variables that are given on top of the allow-list.
     pub env: Vec<(String, String)>,
+    /// Files and folders that can be read, with what is below them.
+    pub read: Vec<PathBuf>,
+    /// Files and folders that can be read and written, with what is below them.
+    pub write: Vec<PathBuf>,
+    /// Files and folders that cannot be reached, though something above them can.
+    pub deny: Vec<PathBuf>,
+    /// A private home, which can be written. What is at the user's own home cannot be seen in a box
+    /// but for what is named here.
+    pub home: Option<PathBuf>,
+    pub net: Net,
+    pub limits: Limits,
+    /// The paths that alone can be written in the checkout, for a program without a sandbox of its
+    /// own. Absent: all of what `write` names.
+    pub inner: Option<Vec<PathBuf>>,
+    /// Our own executable, which applies the inner layers. Absent: none of them is asked for.
+    pub launcher: Option<PathBuf>,
+    /// The program that makes boxes. Looked for once, where there is an environment to look in.
+    pub bubblewrap: PathBuf,
+}
+
+/// Whom a program may speak to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Net {
+    /// Everybody whom the machine can reach.
+    Open,
+    /// Nobody.
+    None,
+    /// Whom the egress process lets it.
+    Proxy(Egress),
+}
+
+/// What the egress process lets through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Egress {
+    /// `host` or `host:port`; a host may begin with `*.`.
+    pub allow: Vec<String>,
+    /// Ports of the machine's own loopback that are the same ports of the program's.
+    pub forward: Vec<u16>,
+    /// Where the socket and the record of decisions are.
+    pub dir: PathBuf,
+}
+
+/// How much a program and what it starts may use. Absent: no limit of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Of address space, for each process.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads at a time.
+    pub processes: Option<u64>,
+    /// Of one file.
+    pub file_bytes: Option<u64>,
+    pub open_files: Option<u64>,
 }
 
 impl Policy {
     /// No confinement by the operating system.
     pub fn unconfined() -> Self {
-        Self { tier: Tier::T1, env: Vec::new() }
+        Self {
+            tier: Tier::T1,
+            env: Vec::new(),
+            read: Vec::new(),
+            write: Vec::new(),
+            deny: Vec::new(),
+            home: None,
+            net: Net::Open,
+            limits: Limits::default(),
+            inner: None,
+            launcher: None,
+            bubblewrap: "/usr/bin/bwrap".into(),
+        }
     }
 
     /// Programs say whose they are, so that `end_left_behind` finds them after their starter died.
     #[must_use]
     pub fn owned_by(mut self, owner: &str) -> Self {
         self.env.push((OWNER_MARKER.into(), owner.into()));
+        self
+    }
+
+    #[must_use]
+    pub fn reading(mut self, path: impl AsRef<Path>) -> Self {
+        self.read.push(path.as_ref().to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn writing(mut self, path: impl AsRef<Path>) -> Self {
+        self.write.push(path.as_ref().to_owned());
         self
     }
 }

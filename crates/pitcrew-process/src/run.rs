@@ -5,7 +5,7 @@
 mod start;
 mod supervise;
 
-use crate::{Cancel, Policy, environment, marker, marker::OWNER_MARKER};
+use crate::{Cancel, Policy, confine, environment, marker, marker::OWNER_MARKER};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use std::{
     ffi::OsString,
@@ -199,7 +199,10 @@ pub fn run_observed(
     mut observe: impl FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
     let marker = marker::unique();
-    run.env = environment::confined(policy, run.env, &marker);
+    let env = environment::confined(policy, run.env, &marker);
+    let wrapped = confine::wrap(policy, &run.argv, &run.cwd, env)
+        .map_err(|error| RunError::new(&run.argv, &run.cwd, error))?;
+    (run.argv, run.env) = (wrapped.argv, wrapped.env);
     execute(run, Some(marker), cancel, &mut observe)
 }
 

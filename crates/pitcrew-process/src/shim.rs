@@ -32,7 +32,7 @@ pub(crate) use lines::{Line, Lines};
 pub use record::{SpoolReader, SpoolRecord};
 pub(crate) use wire::{Hello, MESSAGE_BYTES_MAX, Order, Report, Start, encode};
 
-use crate::tree;
+use crate::{Policy, tree};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},
@@ -53,6 +53,9 @@ pub struct ShimSpec {
     pub env: Vec<(String, String)>,
     /// How long the agent is kept when the client is lost. 0: not at all.
     pub lease_ms: u64,
+    /// What the agent may do. The shim itself is not confined.
+    #[serde(default = "Policy::unconfined")]
+    pub policy: Policy,
 }
 
 impl ShimSpec {

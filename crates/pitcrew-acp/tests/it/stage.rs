@@ -2,7 +2,7 @@
 
 use pitcrew_acp::{Launch, McpServer, OpenError, Profile, Session, SessionEvents, open};
 use pitcrew_model::{EffectId, Failure};
-use pitcrew_process::{ShimSpec, agent_environment};
+use pitcrew_process::{Policy, ShimSpec, agent_environment};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -61,6 +61,7 @@ pub fn launch(home: &Path, agent: &[&str]) -> Launch {
             cwd: cwd.clone(),
             env: agent_environment(&[]),
             lease_ms: 10_000,
+            policy: Policy::unconfined(),
         },
         program: shim_host(),
         cwd,

@@ -5,7 +5,7 @@ use pitcrew_acp::{
     transcript,
 };
 use pitcrew_model::{EffectId, Exit, PermissionOptionKind, StopReason};
-use pitcrew_process::{ShimSpec, SpoolReader, SpoolRecord, agent_environment};
+use pitcrew_process::{Policy, ShimSpec, SpoolReader, SpoolRecord, agent_environment};
 use serde_json::Value;
 use std::{
     cell::Cell,
@@ -166,6 +166,7 @@ pub fn launch(home: &Path, words: &[&str]) -> Launch {
             cwd: cwd.clone(),
             env: agent_environment(&[home_variable, ("GIVEN".into(), "to the agent".into())]),
             lease_ms: 60_000,
+            policy: Policy::unconfined(),
         },
         program: cast.clone(),
         cwd,

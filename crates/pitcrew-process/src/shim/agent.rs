@@ -1,11 +1,12 @@
 //! The agent's process and our ends of its pipes.
 
 use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
-use crate::{command, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId};
+use crate::{command, confine, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::io::Errno;
 use std::{
     collections::VecDeque,
+    ffi::OsString,
     io::{self, Read, Write},
     os::unix::process::CommandExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
@@ -110,12 +111,11 @@ impl Agent {
 }
 
 fn spawn(spec: &ShimSpec) -> io::Result<Child> {
-    let argv: Vec<&str> = spec.argv.iter().map(String::as_str).collect();
-    let marker = spec.marker();
-    let mut env: Vec<(&str, &str)> =
-        spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    env.push((RUN_MARKER, &marker));
-    let mut command = command::command(&argv, &spec.cwd, &env)?;
+    let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
+    let marker = (RUN_MARKER.into(), spec.marker().into());
+    let env = spec.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let wrapped = confine::wrap(&spec.policy, &argv, &spec.cwd, env.chain([marker]).collect())?;
+    let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn()

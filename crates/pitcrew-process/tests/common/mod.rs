@@ -1,7 +1,7 @@
 //! One attempt in a temporary folder, and ways to look at its processes.
 
 use pitcrew_model::Exit;
-use pitcrew_process::{ShimEvent, ShimEvents, ShimHandle, ShimSpec, start_shim};
+use pitcrew_process::{Policy, ShimEvent, ShimEvents, ShimHandle, ShimSpec, start_shim};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{CWD, FileType, Mode, OFlags},
@@ -35,6 +35,7 @@ impl Fixture {
             cwd,
             env: vec![("PATH".into(), path), ("GIVEN".into(), "1".into())],
             lease_ms: 0,
+            policy: Policy::unconfined(),
         };
         Self { root, spec }
     }

@@ -122,7 +122,7 @@ impl Agents {
         let launch =
             self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
         tokio::select! {
-            opened = pitcrew_acp::open(launch) => opened.map_err(|it| it.failure),
+            opened = Box::pin(pitcrew_acp::open(launch)) => opened.map_err(|it| it.failure),
             () = live.over.notified() => Err(self.given_up(live.attempt).await),
         }
     }

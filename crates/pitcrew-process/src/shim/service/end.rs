@@ -2,6 +2,7 @@
 
 use super::{Phase, Service};
 use crate::{
+    Tier,
     poll::Step,
     shim::{
         exit::{self, ExitRecord},
@@ -56,9 +57,14 @@ impl Service {
         if Instant::now() >= kill_at {
             return;
         }
-        let group = self.signal_group(Signal::TERM);
+        // With whoever holds a box, everything in it ends at once, and there would be no grace.
+        let holder = match self.spec.policy.tier {
+            Tier::T1 | Tier::T2 => None,
+            Tier::T3 => Some(self.agent.id),
+        };
+        let group = if holder.is_none() { self.signal_group(Signal::TERM) } else { None };
         tree::descendants(self.own.pid, &mut |it| {
-            if Some(it.group) != group {
+            if Some(it.group) != group && Some(it.id) != holder {
                 it.id.signal(Signal::TERM).ok();
             }
         });

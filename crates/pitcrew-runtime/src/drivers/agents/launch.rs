@@ -6,7 +6,7 @@ use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
 };
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
-use pitcrew_process::{ShimSpec, agent_environment, find_program};
+use pitcrew_process::{Policy, ShimSpec, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -53,6 +53,7 @@ impl AgentSetup {
             cwd: path.to_owned(),
             env: self.with_our_program(agent_environment(&extra)),
             lease_ms: self.lease_ms,
+            policy: Policy::unconfined(),
         };
         Ok(Launch {
             shim,

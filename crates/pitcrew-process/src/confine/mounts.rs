@@ -1,0 +1,225 @@
+//! What is where in a box: which path is the machine's, which is empty, which cannot be reached.
+//!
+//! Paths of the machine are in the box at their own place, seen through the same links. Looks at
+//! the machine, and changes nothing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// Links that are followed for one path at most, as many as the kernel follows.
+const LINKS_MAX: u32 = 40;
+
+/// What is at a path of the box. Of two for the same path the later one here decides.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mount {
+    /// A folder of the box alone.
+    Empty,
+    ReadOnly,
+    Writable,
+    /// Writable like what is above it, and not to be renamed: something below it must stay.
+    Pinned,
+    Hidden,
+    /// A link, to there.
+    Link(PathBuf),
+}
+
+/// The mounts of a box by their path: what is above comes before what is below it.
+#[derive(Debug, Default)]
+pub(super) struct Mounts(BTreeMap<PathBuf, Mount>);
+
+impl Mounts {
+    /// A path of the machine; nothing where it does not exist.
+    pub(super) fn share(&mut self, path: &Path, mount: Mount) {
+        if let Some(real) = self.follow(path) {
+            self.put(real, mount);
+        }
+    }
+
+    /// What is at this path cannot be reached. A link is passed over: it gives nothing away, and
+    /// what it leads to has a path of its own.
+    pub(super) fn hide(&mut self, path: &Path) {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
+        let Ok(parent) = fs::canonicalize(parent) else { return };
+        let real = parent.join(name);
+        if fs::symlink_metadata(&real).is_ok_and(|it| !it.is_symlink()) {
+            self.put(real, Mount::Hidden);
+        }
+    }
+
+    /// The real place of a path. The links on the way to it are in the box as well.
+    fn follow(&mut self, path: &Path) -> Option<PathBuf> {
+        let mut rest: Vec<PathBuf> = parts(path);
+        let mut real = PathBuf::from("/");
+        let mut links_count = 0;
+        while let Some(part) = rest.pop() {
+            if part.as_os_str() == ".." {
+                real.pop();
+                continue;
+            }
+            let next = real.join(part);
+            let found = fs::symlink_metadata(&next).ok()?;
+            if !found.is_symlink() {
+                real = next;
+                continue;
+            }
+            links_count += 1;
+            if links_count > LINKS_MAX {
+                return None;
+            }
+            let target = fs::read_link(&next).ok()?;
+            if target.is_absolute() {
+                real = PathBuf::from("/");
+            }
+            rest.extend(parts(&target));
+            self.put(next, Mount::Link(target));
+        }
+        Some(real)
+    }
+
+    fn put(&mut self, path: PathBuf, mount: Mount) {
+        let before = self.0.entry(path).or_insert_with(|| mount.clone());
+        if *before < mount {
+            *before = mount;
+        }
+    }
+
+    /// What has to be mounted, in this order. What is so anyway is left out.
+    pub(super) fn in_order(mut self) -> Vec<(PathBuf, Mount)> {
+        self.pin();
+        let mut kept = Mounts::default();
+        for (path, mount) in self.0 {
+            let above = kept.above(&path).map(|it| it.1.clone());
+            let is_there = match (&mount, above) {
+                (Mount::Pinned | Mount::Empty, _) => false,
+                (Mount::Hidden, above) => {
+                    matches!(above, None | Some(Mount::Empty | Mount::Hidden))
+                }
+                (Mount::Link(_), above) => {
+                    matches!(above, Some(Mount::ReadOnly | Mount::Writable | Mount::Pinned))
+                }
+                (Mount::ReadOnly, above) => above == Some(Mount::ReadOnly),
+                (Mount::Writable, above) => {
+                    matches!(above, Some(Mount::Writable | Mount::Pinned))
+                }
+            };
+            if !is_there {
+                kept.0.insert(path, mount);
+            }
+        }
+        kept.0.into_iter().collect()
+    }
+
+    /// Whoever could rename a folder above a mount could put another one in its place.
+    fn pin(&mut self) {
+        let mut pins = Vec::new();
+        for (path, mount) in &self.0 {
+            if !matches!(mount, Mount::Hidden | Mount::ReadOnly) {
+                continue;
+            }
+            let Some((top, Mount::Writable)) = self.above(path) else { continue };
+            let between = path.ancestors().skip(1).take_while(|it| *it != top);
+            pins.extend(between.map(Path::to_owned));
+        }
+        for path in pins {
+            self.0.entry(path).or_insert(Mount::Pinned);
+        }
+    }
+
+    /// The nearest mount above a path.
+    fn above(&self, path: &Path) -> Option<(&Path, &Mount)> {
+        let found = path.ancestors().skip(1).find_map(|it| self.0.get_key_value(it));
+        found.map(|(path, mount)| (path.as_path(), mount))
+    }
+}
+
+/// The parts of a path, the first one last.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let named =
+        path.components().filter(|it| matches!(it, Component::Normal(_) | Component::ParentDir));
+    let mut parts: Vec<PathBuf> = named.map(|it| PathBuf::from(it.as_os_str())).collect();
+    parts.reverse();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// The mounts below a folder, as text.
+    fn told(mounts: Mounts, below: &Path) -> Vec<String> {
+        let all = mounts.in_order().into_iter();
+        let named = all.filter_map(|(path, mount)| {
+            Some(format!("{} {mount:?}", path.strip_prefix(below).ok()?.display()))
+        });
+        named.collect()
+    }
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(path.join("tree/src/core/deep")).unwrap();
+        fs::write(path.join("tree/src/core/deep/key"), "").unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn what_is_above_comes_first_and_what_holds_anyway_is_left_out() {
+        let (_folder, path) = folder();
+        let mut mounts = Mounts::default();
+        mounts.share(&path.join("tree/src/core"), Mount::ReadOnly);
+        mounts.share(&path.join("tree/src/core/deep"), Mount::Writable);
+        mounts.share(&path.join("tree"), Mount::ReadOnly);
+        mounts.share(&path.join("none"), Mount::Writable);
+        mounts.share(&path, Mount::Empty);
+        assert_eq!(told(mounts, &path), [" Empty", "tree ReadOnly", "tree/src/core/deep Writable"]);
+    }
+
+    #[test]
+    fn nobody_can_rename_a_folder_above_what_is_hidden() {
+        let (_folder, path) = folder();
+        let mut mounts = Mounts::default();
+        mounts.share(&path.join("tree"), Mount::Writable);
+        mounts.hide(&path.join("tree/src/core/deep"));
+        mounts.hide(&path.join("tree/src/core/deep/key"));
+        mounts.hide(&path.join("tree/none/key"));
+        let expected = [
+            "tree Writable",
+            "tree/src Pinned",
+            "tree/src/core Pinned",
+            "tree/src/core/deep Hidden",
+        ];
+        assert_eq!(told(mounts, &path), expected);
+    }
+
+    #[test]
+    fn what_is_not_shared_need_not_be_hidden() {
+        let (_folder, path) = folder();
+        let mut mounts = Mounts::default();
+        mounts.hide(&path.join("tree"));
+        assert_eq!(told(mounts, &path), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_is_there_through_the_links_that_lead_to_it() {
+        let (_folder, path) = folder();
+        symlink("tree/src", path.join("short")).unwrap();
+        symlink(path.join("short"), path.join("absolute")).unwrap();
+        symlink("loop", path.join("loop")).unwrap();
+        let mut mounts = Mounts::default();
+        mounts.share(&path.join("absolute/core"), Mount::Writable);
+        mounts.share(&path.join("loop"), Mount::Writable);
+        mounts.hide(&path.join("short"));
+        let links = [
+            format!("absolute Link({:?})", path.join("short")),
+            "short Link(\"tree/src\")".to_owned(),
+            "tree/src/core Writable".to_owned(),
+        ];
+        let told: Vec<String> =
+            told(mounts, &path).into_iter().filter(|it| !it.starts_with("loop")).collect();
+        assert_eq!(told, links);
+    }
+}

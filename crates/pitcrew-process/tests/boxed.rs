@@ -1,0 +1,170 @@
+//! Tier T3: what a program in a box can reach and what it cannot, with real programs.
+
+use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+struct Lab {
+    folder: TempDir,
+    policy: Policy,
+}
+
+impl Lab {
+    /// A home with a secret, and a checkout with unusual characters in its path.
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let lab = Self { policy: Policy::unconfined(), folder };
+        fs::create_dir_all(lab.home().join(".ssh")).unwrap();
+        fs::write(lab.home().join(".ssh/id"), "the key").unwrap();
+        fs::create_dir_all(lab.checkout().join("src/core")).unwrap();
+        fs::write(lab.checkout().join("src/core/secret"), "theirs").unwrap();
+        let home = lab.home().display().to_string();
+        let path = std::env::var("PATH").unwrap();
+        let environment = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), path)]);
+        let roots = roots(&environment);
+        let policy = Policy {
+            tier: Tier::T3,
+            env: environment.into_iter().collect(),
+            read: roots.read,
+            write: vec![lab.checkout()],
+            deny: roots.deny,
+            net: Net::None,
+            ..Policy::unconfined()
+        };
+        Self { policy, ..lab }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    fn checkout(&self) -> PathBuf {
+        self.home().join("work trees/it's one")
+    }
+
+    fn run(&self, script: &str) -> Finished {
+        let run = Run::shell(script, self.checkout());
+        run_confined(&self.policy, run, &Cancel::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn says(&self, script: &str, expected: &str) {
+        let finished = self.run(script);
+        let text = String::from_utf8_lossy(&finished.stdout).into_owned();
+        assert_eq!((finished.code, text.trim()), (Some(0), expected), "{script}");
+    }
+
+    #[track_caller]
+    fn refuses(&self, script: &str) {
+        let finished = self.run(script);
+        let text = String::from_utf8_lossy(&finished.stdout).into_owned();
+        assert!(finished.code.is_some_and(|it| it != 0), "{script}: {text}");
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("\"{}\"", path.display())
+}
+
+#[test]
+fn a_program_in_a_box_works_in_its_checkout_and_reaches_nothing_else() {
+    let lab = Lab::new();
+    lab.says("pwd", &lab.checkout().display().to_string());
+    lab.says("echo done > made && cat made", "done");
+    assert_eq!(fs::read(lab.checkout().join("made")).unwrap(), b"done\n");
+    lab.refuses(&format!("cat {}", quoted(&lab.home().join(".ssh/id"))));
+    lab.refuses("cat /etc/shadow");
+    lab.says("ls ~", "work trees");
+    lab.says("ls /tmp/.. | grep -c -x -e srv -e mnt -e media || true", "0");
+    lab.refuses("echo evil > /usr/evil");
+    lab.run(&format!("echo evil > {}", quoted(&lab.home().join("evil"))));
+    lab.run("echo evil > /tmp/evil; mkdir -p ../other && echo evil > ../other/evil");
+    assert!(!lab.home().join("evil").exists() && !Path::new("/tmp/evil").exists());
+    assert!(!lab.checkout().join("../other").exists());
+}
+
+#[test]
+fn a_program_in_a_box_sees_and_ends_no_process_but_its_own() {
+    let lab = Lab::new();
+    let ours = std::process::id();
+    // The box's own first process, this shell, and at most what stands in this line.
+    lab.says("test $(ls /proc | grep -c '^[0-9]') -le 5 && echo few", "few");
+    lab.refuses(&format!("kill -0 {ours}"));
+    lab.refuses("kill -9 -1; exit 1");
+}
+
+#[test]
+fn a_program_in_a_box_has_no_rights_of_root_and_no_network() {
+    let lab = Lab::new();
+    lab.says("grep -c '^Cap\\(Eff\\|Prm\\|Bnd\\):.0000000000000000$' /proc/self/status", "3");
+    lab.refuses("mount -t tmpfs none src");
+    lab.says("grep -c : /proc/net/dev", "1");
+}
+
+#[test]
+fn git_commits_in_a_box() {
+    let lab = Lab::new();
+    let script = "git init -q . && git add -A && \
+        git -c user.name=A -c user.email=a@b.c commit -qm one && git log --format=%s";
+    lab.says(script, "one");
+}
+
+#[test]
+fn what_is_denied_cannot_be_read_replaced_or_moved_away() {
+    let mut lab = Lab::new();
+    lab.policy.deny.push(lab.checkout().join("src/core"));
+    lab.policy.deny.push(lab.checkout().join("none/at/all"));
+    lab.refuses("cat src/core/secret");
+    lab.refuses("echo evil > src/core/other");
+    lab.refuses("mv src elsewhere");
+    lab.refuses("mv src/core elsewhere");
+    lab.says("echo fine > src/mine && cat src/mine", "fine");
+    assert_eq!(fs::read(lab.checkout().join("src/core/secret")).unwrap(), b"theirs");
+    assert!(!lab.checkout().join("none").exists(), "nothing is made on the machine");
+    lab.policy.deny = vec![lab.checkout().join("src/core/secret")];
+    lab.refuses("cat src/core/secret");
+    lab.refuses("rm src/core/secret");
+    lab.refuses("mv src/core src/elsewhere");
+    assert_eq!(fs::read(lab.checkout().join("src/core/secret")).unwrap(), b"theirs");
+}
+
+#[test]
+fn a_path_is_the_same_in_a_box_when_links_lead_to_it() {
+    let lab = Lab::new();
+    let link = lab.folder.path().join("short");
+    std::os::unix::fs::symlink(lab.checkout(), &link).unwrap();
+    let policy = Policy { write: vec![link.clone()], ..lab.policy.clone() };
+    let run = Run::shell("echo done > linked", &link);
+    assert!(run_confined(&policy, run, &Cancel::default()).unwrap().success());
+    assert!(lab.checkout().join("linked").exists());
+}
+
+#[test]
+fn a_box_within_a_box_works() {
+    let lab = Lab::new();
+    let inner = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --dev /dev";
+    lab.says(
+        &format!("{inner} --bind \"$PWD\" \"$PWD\" -- sh -c 'echo inner > made; echo $$'"),
+        "2",
+    );
+    assert_eq!(fs::read(lab.checkout().join("made")).unwrap(), b"inner\n");
+    lab.refuses(&format!("{inner} -- sh -c 'echo inner > made'"));
+}
+
+#[test]
+fn nothing_of_a_box_is_left_when_its_program_ends() {
+    let lab = Lab::new();
+    let finished = lab.run(
+        "(setsid sleep 600 & ) ; (setsid sleep 600 &) ; cat /proc/self/cgroup > /dev/null; exit 7",
+    );
+    assert_eq!(finished.code, Some(7));
+    let here = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|it| fs::read_link(it.path().join("cwd")).is_ok_and(|cwd| cwd == lab.checkout()));
+    assert_eq!(here.count(), 0);
+}
