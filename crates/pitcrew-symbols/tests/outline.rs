@@ -19,6 +19,46 @@ fn rust_is_read() {
     check("auth.rs");
 }
 
+#[test]
+fn typescript_is_read() {
+    check("auth.ts");
+}
+
+#[test]
+fn tsx_is_read() {
+    check("view.tsx");
+}
+
+#[test]
+fn javascript_is_read() {
+    check("server.js");
+}
+
+#[test]
+fn python_is_read() {
+    check("auth.py");
+}
+
+#[test]
+fn go_is_read() {
+    check("auth.go");
+}
+
+#[test]
+fn java_is_read() {
+    check("AuthValidator.java");
+}
+
+#[test]
+fn c_is_read() {
+    check("auth.c");
+}
+
+#[test]
+fn cpp_is_read() {
+    check("auth.cpp");
+}
+
 /// `lines kind name in container: signature { members } // doc`, with `+` for public, `~` for
 /// restricted and `-` for private.
 fn outline(found: &FileSymbols) -> String {

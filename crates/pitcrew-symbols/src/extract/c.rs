@@ -97,7 +97,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
         name: found.name.into(),
         visibility: visibility(walk, &scope, node),
         signature: walk.header(outer.start_byte(), end),
-        members: walk.members(Kind::Parameter, found.parameters),
+        members: declarator::parameters(walk, found.parameters),
         node: outer,
         doc: None,
     };
@@ -116,7 +116,7 @@ fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'
     let mut cursor = node.walk();
     declarators.extend(node.children_by_field_name("declarator", &mut cursor));
     let start = declarators.first().map_or(node.end_byte(), Node::start_byte);
-    for it in &declarators {
+    for (index, it) in declarators.iter().enumerate() {
         let Some(found) = declarator::read(walk, *it) else { continue };
         let function = found.parameters.is_some();
         // The fields of a type are its members.
@@ -124,32 +124,29 @@ fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'
             continue;
         }
         let scope = home(walk, scope, &found);
-        let own = walk.header_of(*it, it.child_by_field_name("value").filter(|_| function));
         let words = walk.header(outer.start_byte(), start);
+        let signature = match (index, declarators.len()) {
+            (0, 1) => walk.header_of(outer, None),
+            (0, _) => walk.header(outer.start_byte(), it.end_byte()),
+            _ => format!("{words} {}", walk.header_of(*it, None)),
+        };
         let constant = walk.bytes(node).starts_with(b"const") || words.contains("constexpr");
         let kind = match () {
             () if function => scope.callable(),
             () if constant => Kind::Constant,
             () => Kind::Variable,
         };
-        let tail = if declarators.len() == 1 { tail(walk, node, *it) } else { String::new() };
         let definition = Definition {
             kind,
             name: found.name.into(),
             visibility: visibility(walk, &scope, node),
-            signature: format!("{words} {own}{tail}").trim_start().to_owned(),
-            members: walk.members(Kind::Parameter, found.parameters),
+            signature,
+            members: declarator::parameters(walk, found.parameters),
             node: outer,
             doc: None,
         };
         walk.define(&scope, definition);
     }
-}
-
-/// What stands behind the only declarator: `= 0`, `= default`, attributes.
-fn tail(walk: &Walk<'_>, node: Node<'_>, declarator: Node<'_>) -> String {
-    let tail = walk.header(declarator.end_byte(), node.end_byte());
-    if tail.is_empty() { tail } else { format!(" {tail}") }
 }
 
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {

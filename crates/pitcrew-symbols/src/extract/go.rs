@@ -102,7 +102,7 @@ fn values(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
     let header = walk.header_of(node, long);
     let word = if kind == Kind::Constant { "const" } else { "var" };
-    let signature = format!("{word} {}", header.trim_end_matches([' ', '=']));
+    let signature = format!("{word} {header}");
     let mut names = Vec::new();
     let mut cursor = node.walk();
     for it in node.children_by_field_name("name", &mut cursor) {

@@ -102,7 +102,7 @@ fn field(walk: &Walk<'_>, node: Node<'_>) -> Option<Member> {
     let value = declarator.and_then(|it| it.child_by_field_name("value"));
     let end = value.map_or(node.end_byte(), |it| it.start_byte());
     let text = signature(walk, node, &modifiers(walk, node), end);
-    Some(Member { kind: Kind::Field, text: text.trim_end_matches([' ', '=']).into() })
+    Some(Member { kind: Kind::Field, text: text.into() })
 }
 
 fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {

@@ -74,7 +74,7 @@ fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
 fn export(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let scope = scope.with(Visibility::Public);
     if let Some(inner) = node.child_by_field_name("declaration") {
-        return declared(walk, &scope, inner, start_of(node, inner));
+        return declared(walk, &scope, inner, node);
     }
     if let Some(value) = node.child_by_field_name("value") {
         return match value.kind() {
@@ -87,12 +87,6 @@ fn export(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         };
     }
     import::export(walk, node);
-}
-
-/// Decorators may stand before `export`; they are no part of the signature.
-fn start_of<'t>(outer: Node<'t>, inner: Node<'t>) -> Node<'t> {
-    let decorated = outer.child(0).is_some_and(|it| it.kind() == "decorator");
-    if decorated { inner } else { outer }
 }
 
 /// The name of a declaration; what is exported without one is the default.
@@ -153,11 +147,15 @@ fn class_named(
         }
     });
     let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
+    let mut cursor = outer.walk();
+    let mut parts = outer.children(&mut cursor);
+    let start =
+        parts.find(|it| it.kind() != "decorator").map_or(outer.start_byte(), |it| it.start_byte());
     let definition = Definition {
         kind: Kind::Class,
         name,
         visibility: scope.visibility,
-        signature: walk.header_of(outer, body),
+        signature: walk.header(start, body.map_or(node.end_byte(), |it| it.start_byte())),
         members,
         node: outer,
         doc: None,
@@ -220,8 +218,7 @@ fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_
     let name = name(walk, node);
     let object = node.child_by_field_name("value").filter(|it| it.kind() == "object_type");
     let inside = walk.inside(scope, Kind::TypeAlias, &name, scope.visibility);
-    let mut signature = walk.header_of(outer, object);
-    signature.truncate(signature.trim_end_matches([' ', '=']).len());
+    let signature = walk.header_of(outer, object);
     let definition = Definition {
         kind: Kind::TypeAlias,
         name,
@@ -314,7 +311,8 @@ fn variables(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
         let (Some(name), Some(value)) =
             (it.child_by_field_name("name"), it.child_by_field_name("value"))
         else {
-            bare(walk, scope, it, outer);
+            let kind = if constant { Kind::Constant } else { Kind::Variable };
+            bare(walk, scope, it, outer, kind);
             continue;
         };
         if name.kind() != "identifier" {
@@ -330,12 +328,12 @@ fn variables(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
 }
 
 /// A variable without a value: `let a: A`, `declare const b: B`.
-fn bare(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
+fn bare(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>, kind: Kind) {
     let Some(name) = node.child_by_field_name("name").filter(|it| it.kind() == "identifier") else {
         return;
     };
     let definition = Definition {
-        kind: Kind::Variable,
+        kind,
         name: walk.text(name),
         visibility: scope.visibility,
         signature: assign::leading(walk, outer, node, node.end_byte()),

@@ -55,6 +55,7 @@ fn signature(walk: &Walk<'_>, node: Node<'_>, outer: Node<'_>) -> String {
 
 fn parameters(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Vec<Member> {
     let mut members = walk.members(Kind::Parameter, node.child_by_field_name("parameters"));
+    members.retain(|it| !matches!(&*it.text, "*" | "/"));
     if scope.is_type() && members.first().is_some_and(|it| matches!(&*it.text, "self" | "cls")) {
         members.remove(0);
     }
@@ -98,9 +99,10 @@ fn class(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     let bases = walk.field(node, "superclasses").unwrap_or_default();
     let of_values = bases.contains("Enum") || bases.contains("Flag");
     let field = if of_values { Kind::Variant } else { Kind::Field };
-    let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
+    let kind = if of_values { Kind::Enum } else { Kind::Class };
+    let inside = walk.inside(scope, kind, &name, Visibility::Public);
     let definition = Definition {
-        kind: Kind::Class,
+        kind,
         visibility: visibility(scope, &name),
         name,
         signature: signature(walk, node, outer),
@@ -120,7 +122,9 @@ fn fields(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     let mut init = None;
     each(body, |it| match it.kind() {
         "expression_statement" => {
-            if let Some(it) = it.named_child(0).filter(|it| it.kind() == "assignment") {
+            let assignment = it.named_child(0).filter(|it| it.kind() == "assignment");
+            let name = assignment.and_then(|it| walk.field(it, "left")).unwrap_or_default();
+            if let Some(it) = assignment.filter(|_| kind == Kind::Variant || !is_constant(&name)) {
                 members.push(walk.member(kind, it.start_byte(), end_of(it)));
             }
         }
@@ -141,6 +145,10 @@ fn fields(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     members
 }
 
+fn is_constant(name: &str) -> bool {
+    !name.contains(char::is_lowercase)
+}
+
 /// Where an assignment ends that is shown: before a value that is long.
 fn end_of(assignment: Node<'_>) -> usize {
     match assignment.child_by_field_name("right") {
@@ -155,15 +163,12 @@ fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         return;
     };
     let name = walk.text(left);
-    let constant = !name.contains(|it: char| it.is_lowercase());
-    if scope.is_type() && !constant {
+    let constant = is_constant(&name);
+    let member = scope.is_type() && !(constant && scope.kind == Some(Kind::Class));
+    if member || &*name == "__all__" {
         return;
     }
-    if &*name == "__all__" {
-        return;
-    }
-    let mut signature = walk.header(node.start_byte(), end_of(node));
-    signature.truncate(signature.trim_end_matches([' ', '=']).len());
+    let signature = walk.header(node.start_byte(), end_of(node));
     let definition = Definition {
         kind: if constant { Kind::Constant } else { Kind::Variable },
         visibility: visibility(scope, &name),

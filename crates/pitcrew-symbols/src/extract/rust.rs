@@ -134,8 +134,7 @@ fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
     let value = node.child_by_field_name("value");
     let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
-    let mut signature = walk.header_of(node, long);
-    signature.truncate(signature.trim_end_matches([' ', '=']).len());
+    let signature = walk.header_of(node, long);
     let visibility = visibility(walk, scope, node);
     let definition =
         Definition { kind, name, visibility, signature, members: Vec::new(), node, doc: None };

@@ -198,8 +198,7 @@ impl<'a> Walk<'a> {
     pub fn header(&self, start: usize, end: usize) -> String {
         let source = self.source.get(start..end).unwrap_or_default();
         let mut line = text::one_line(self.language, source, SIGNATURE_BYTES_MAX);
-        let kept = line.trim_end_matches([' ', '{', ';', ',']).len();
-        line.truncate(kept);
+        line.truncate(without_opening(&line).len());
         line
     }
 
@@ -211,7 +210,7 @@ impl<'a> Walk<'a> {
     pub fn member(&self, kind: Kind, start: usize, end: usize) -> Member {
         let source = self.source.get(start..end).unwrap_or_default();
         let line = text::one_line(self.language, source, MEMBER_BYTES_MAX);
-        Member { kind, text: line.trim_end_matches([' ', ';', ',']).into() }
+        Member { kind, text: without_opening(&line).into() }
     }
 
     /// The children of a list as members.
@@ -306,6 +305,13 @@ pub fn each<'t>(list: Option<Node<'t>>, mut take: impl FnMut(Node<'t>)) {
         }
         more = cursor.goto_next_sibling();
     }
+}
+
+/// A line without what only leads to a body or a value, or ends a statement.
+fn without_opening(line: &str) -> &str {
+    let line = line.trim_end_matches([' ', '{', ';', ',']);
+    let line = line.strip_suffix("=>").or(line.strip_suffix('=')).unwrap_or(line);
+    line.trim_end()
 }
 
 fn is_comment(node: Node<'_>) -> bool {

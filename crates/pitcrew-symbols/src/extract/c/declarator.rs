@@ -1,6 +1,7 @@
 //! The name in a declarator, which in C stands in the middle of its type.
 
 use super::super::walk::Walk;
+use crate::{Kind, Member};
 use tree_sitter::Node;
 
 /// Deeper declarators are left out.
@@ -22,7 +23,9 @@ pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
             "identifier" | "field_identifier" | "type_identifier" | "destructor_name"
             | "operator_name" | "operator_cast" | "primitive_type" | "template_function"
             | "template_method" => {
-                let parameters = parameters.filter(|_: &Node<'_>| true);
+                let cast = node.child_by_field_name("declarator");
+                let cast = cast.and_then(|it| it.child_by_field_name("parameters"));
+                let parameters = parameters.or(cast);
                 return Some(Declared { name: name(walk, node), owner: None, parameters });
             }
             "qualified_identifier" => return Some(qualified(walk, node, parameters)),
@@ -41,6 +44,13 @@ pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
         }
     }
     None
+}
+
+/// What a function takes; `(void)` is nothing.
+pub fn parameters(walk: &Walk<'_>, list: Option<Node<'_>>) -> Vec<Member> {
+    let mut members = walk.members(Kind::Parameter, list);
+    members.retain(|it| &*it.text != "void");
+    members
 }
 
 /// The declarator stands behind attributes and qualifiers.

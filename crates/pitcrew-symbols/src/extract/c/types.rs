@@ -33,7 +33,10 @@ pub fn specifier(
         fields(walk, body)
     };
     let visibility = walk.access.unwrap_or(scope.visibility);
-    let signature = walk.header(outer.start_byte(), body.start_byte());
+    let mut signature = walk.header(outer.start_byte(), body.start_byte());
+    if let Some(name) = named {
+        signature = format!("{signature} {name}");
+    }
     let definition = Definition {
         kind,
         name: name.into(),
@@ -76,7 +79,8 @@ fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>)
 fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(body), |it| {
-        if it.kind() == "field_declaration" && !declares_function(walk, it) {
+        let declares = it.child_by_field_name("declarator").is_some();
+        if it.kind() == "field_declaration" && declares && !declares_function(walk, it) {
             members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
         }
     });
@@ -98,13 +102,19 @@ pub fn type_definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         names.extend(declarator::read(walk, it).map(|found| (found.name, plain)));
     }
     let body = of.child_by_field_name("body");
-    let defined = names.iter().position(|it| it.1).filter(|_| body.is_some());
     let doc = walk.doc();
-    if let Some(at) = defined {
-        let (name, _) = names.remove(at);
-        specifier(walk, scope, of, node, Some(&name));
-    } else if body.is_some() {
-        specifier(walk, scope, of, of, None);
+    match walk.field(of, "name") {
+        _ if body.is_none() => {}
+        Some(tag) => {
+            names.retain(|it| *it.0 != *tag);
+            specifier(walk, scope, of, node, None);
+        }
+        None => {
+            if let Some(at) = names.iter().position(|it| it.1) {
+                let (name, _) = names.remove(at);
+                specifier(walk, scope, of, node, Some(&name));
+            }
+        }
     }
     for (name, _) in names {
         let signature = match body {

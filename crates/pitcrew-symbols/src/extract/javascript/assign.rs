@@ -42,8 +42,7 @@ pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
         None if object => value.start_byte(),
         None => value.end_byte(),
     };
-    let mut signature = leading(walk, outer, declarator, end);
-    signature.truncate(signature.trim_end_matches([' ', '=', '>']).len());
+    let signature = leading(walk, outer, declarator, end);
     let kind = match constant {
         _ if function => Kind::Function,
         true => Kind::Constant,
@@ -64,12 +63,12 @@ fn entries(walk: &Walk<'_>, value: Node<'_>) -> Vec<Member> {
         let body = value.filter(|it| is_function(*it)).map_or(it, |it| it);
         let end = match (body.child_by_field_name("body"), value) {
             (Some(body), _) => body.start_byte(),
-            (None, Some(value)) if value.byte_range().len() > VALUE_BYTES_MAX => value.start_byte(),
+            (None, Some(value)) if value.byte_range().len() > VALUE_BYTES_MAX => {
+                it.child_by_field_name("key").map_or(value.start_byte(), |it| it.end_byte())
+            }
             (None, _) => it.end_byte(),
         };
-        let mut member = walk.member(Kind::Field, it.start_byte(), end);
-        member.text = member.text.trim_end_matches([' ', '=', '>', ':']).into();
-        members.push(member);
+        members.push(walk.member(Kind::Field, it.start_byte(), end));
     });
     members
 }
@@ -122,11 +121,10 @@ pub fn value(
     if value.kind() == "class" {
         return class_named(walk, scope, name, value, outer);
     }
-    let function = is_function(value);
+    let function = is_function(value) || value.kind() == "method_definition";
     let body = value.child_by_field_name("body").filter(|_| function);
     let long = value.byte_range().len() > VALUE_BYTES_MAX;
-    let mut signature = walk.header_of(outer, body.or((!function && long).then_some(value)));
-    signature.truncate(signature.trim_end_matches([' ', '=', '>']).len());
+    let signature = walk.header_of(outer, body.or((!function && long).then_some(value)));
     let members = if function { parameters(walk, value) } else { entries(walk, value) };
     let kind = if function { scope.callable() } else { Kind::Constant };
     let visibility = scope.visibility;
