@@ -1,0 +1,96 @@
+//! Short stand-ins for contents and names.
+
+use crate::Language;
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// Which symbols a file has: those of a content in a language.
+///
+/// Cryptographic, because agents write the contents: none may stand for another one's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub [u8; 16]);
+
+impl Key {
+    pub fn of(language: Language, content: &[u8]) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(language.name().as_bytes());
+        digest.update([0]);
+        digest.update(content);
+        let digest = digest.finalize();
+        Self(digest[..16].try_into().expect("a digest is longer"))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|it| write!(f, "{it:02x}"))
+    }
+}
+
+/// Finds out that bytes of ours were torn. No protection against anybody.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(8);
+    let mut sum = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
+    for word in &mut words {
+        sum = mix(sum, u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    }
+    let mut last = [0; 8];
+    last[..words.remainder().len()].copy_from_slice(words.remainder());
+    mix(sum, u64::from_le_bytes(last))
+}
+
+fn mix(sum: u64, word: u64) -> u64 {
+    (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
+}
+
+/// Stands for a name in the table. Two names may share one.
+pub fn of_name(name: &str) -> u32 {
+    let sum = name.bytes().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    u32::try_from((sum ^ (sum >> 32)) & 0xffff_ffff).expect("32 bits")
+}
+
+/// Which letters a name has, whatever their case: one bit for each, and one for all that is none.
+pub fn letters(name: &str) -> u32 {
+    name.bytes().fold(0, |letters, byte| {
+        let bit = match byte.to_ascii_lowercase() {
+            it @ b'a'..=b'z' => it - b'a',
+            b'0'..=b'9' => 26,
+            b'_' => 27,
+            _ => 28,
+        };
+        letters | 1 << bit
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_changed_byte_changes_the_checksum() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let sum = checksum(&bytes);
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert_ne!(checksum(&changed), sum, "{at}");
+            assert_ne!(checksum(&bytes[..at]), sum, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_same_text_in_another_language_is_something_else() {
+        let keys: BTreeSet<Key> = Language::ALL.iter().map(|it| Key::of(*it, b"x")).collect();
+        assert_eq!(keys.len(), Language::ALL.len());
+        assert!(keys.iter().all(|it| it.to_string().len() == 32));
+    }
+
+    #[test]
+    fn letters_do_not_depend_on_the_case() {
+        assert_eq!(letters("AuthValidator"), letters("authvalidator"));
+        assert_ne!(letters("auth"), letters("auth_2"));
+    }
+}

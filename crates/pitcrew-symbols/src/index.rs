@@ -1,0 +1,278 @@
+//! The symbols of one checkout, as its files are now.
+//!
+//! Opening returns at once: a thread behind the index takes what is known from the last time, looks
+//! which files changed since, and reads those. A question that comes before it is done is answered
+//! from the files that have the name in their text, read first. Nothing here writes to the checkout.
+
+mod state;
+mod work;
+mod scan;
+
+pub use state::{File, State};
+pub use work::whatever_happens;
+
+use crate::{Answer, Language, Pool, Question, oracle, source::Root, walk::Found};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+use work::Pace;
+
+/// What is known may be this old, or as old as ten looks through the folder take.
+const AGE_MAX: Duration = Duration::from_secs(1);
+
+/// As many bytes are read before a question is answered; of more, only what has the name.
+const WAIT_BYTES_MAX: u64 = 1 << 20;
+
+/// Answers that turned out to be about files that changed in between.
+const CHANGES_MAX: usize = 4;
+
+/// The symbols of one checkout.
+#[derive(Debug)]
+pub struct Index {
+    shared: Arc<Shared>,
+    behind: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    root: PathBuf,
+    pool: Arc<Pool>,
+    state: RwLock<State>,
+    /// One looks at a time.
+    looking: Mutex<()>,
+    /// One reads at a time.
+    working: Mutex<()>,
+    answers: Mutex<oracle::Answers>,
+    stop: AtomicBool,
+    threads_count: usize,
+    bell: Mutex<()>,
+    rung: Condvar,
+}
+
+/// How much an index knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub files_count: usize,
+    pub symbols_count: usize,
+    /// Files that have still to be read.
+    pub pending_count: usize,
+    /// Of what is known, without what the allocator adds.
+    pub bytes: usize,
+}
+
+impl Index {
+    /// Returns at once; the files are read behind it.
+    pub fn open(root: &Path, pool: &Arc<Pool>) -> Self {
+        let shared = Arc::new(Shared::new(root, pool));
+        let working = shared.clone();
+        let behind = std::thread::Builder::new().name("symbols".into());
+        let behind = behind.spawn(move || working.work()).ok();
+        if behind.is_none() {
+            // Slow, and right: the first question looks itself.
+            shared.look();
+        }
+        Self { shared, behind }
+    }
+
+    /// Answers from the files as they are now.
+    pub fn query(&self, question: &Question<'_>) -> Answer {
+        let _asking = self.shared.pool.ask();
+        let just_looked = self.shared.freshen();
+        let answer = self.answer_of_now(question);
+        if !answer.matches.is_empty() || just_looked {
+            return answer;
+        }
+        self.shared.look();
+        self.shared.catch_up_a_little();
+        self.answer_of_now(question)
+    }
+
+    /// Answers from what is known, without a look at the files.
+    pub fn lookup(&self, question: &Question<'_>) -> Answer {
+        self.shared.answer(question)
+    }
+
+    /// One line for each symbol of a file; none where there is no such file.
+    pub fn outline(&self, path: &str) -> Option<String> {
+        let path = self.shared.relative(path)?;
+        oracle::outline(&self.shared.root, &self.shared.pool, &path)
+    }
+
+    /// Looks through the whole checkout and reads what changed.
+    pub fn refresh(&self) {
+        self.shared.look();
+        self.shared.catch_up(Pace::Hurry);
+    }
+
+    /// Reads these files again.
+    pub fn refresh_paths<'a>(&self, paths: impl IntoIterator<Item = &'a str>) {
+        self.shared.refresh_paths(paths);
+    }
+
+    pub fn size(&self) -> Size {
+        let state = self.shared.read_lock();
+        let packed: usize = state.files().map(|it| it.packed.bytes().len() + it.path.len()).sum();
+        let per_file = size_of::<File>() + 64;
+        Size {
+            files_count: state.files_count(),
+            symbols_count: state.table().len(),
+            pending_count: state.pending().len(),
+            bytes: packed + state.table().bytes() + state.files_count() * per_file,
+        }
+    }
+
+    fn answer_of_now(&self, question: &Question<'_>) -> Answer {
+        self.shared.read_what_has(question);
+        let mut answer = self.shared.answer(question);
+        for _ in 0..CHANGES_MAX {
+            let before = self.shared.read_lock().generation;
+            self.shared.refresh_changed(&answer);
+            if self.shared.read_lock().generation == before {
+                break;
+            }
+            answer = self.shared.answer(question);
+        }
+        answer
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.wake();
+        self.shared.pool.wake();
+        if let Some(behind) = self.behind.take() {
+            behind.join().ok();
+        }
+        self.shared.save();
+    }
+}
+
+impl Shared {
+    fn new(root: &Path, pool: &Arc<Pool>) -> Self {
+        Self {
+            root: root.to_owned(),
+            pool: pool.clone(),
+            state: RwLock::default(),
+            looking: Mutex::default(),
+            working: Mutex::default(),
+            answers: Mutex::default(),
+            stop: AtomicBool::new(false),
+            threads_count: std::thread::available_parallelism().map_or(1, usize::from),
+            bell: Mutex::default(),
+            rung: Condvar::new(),
+        }
+    }
+
+    fn read_lock(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn wake(&self) {
+        let _bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        self.rung.notify_all();
+    }
+
+    /// Waits for the bell until something holds.
+    fn until(&self, holds: impl Fn() -> bool) {
+        let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
+        while !holds() && !self.is_stopped() {
+            bell = self.rung.wait(bell).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Until there is something to read.
+    fn rest(&self) {
+        self.until(|| !self.read_lock().pending().is_empty());
+    }
+
+    fn let_questions_pass(&self) {
+        self.pool.let_questions_pass(&self.stop);
+    }
+
+    /// Looks again where what is known is old. Says whether it was looked just now.
+    fn freshen(&self) -> bool {
+        self.until(|| self.read_lock().looked.is_some());
+        let looked = self.read_lock().looked;
+        let is_old = looked.is_none_or(|(at, took)| at.elapsed() > AGE_MAX.max(took * 10));
+        if is_old {
+            self.look();
+        }
+        self.catch_up_a_little();
+        is_old
+    }
+
+    /// Reads what is pending where that takes no time.
+    fn catch_up_a_little(&self) {
+        let bytes = self.read_lock().pending_bytes();
+        if bytes > 0 && bytes <= WAIT_BYTES_MAX {
+            self.catch_up(Pace::Hurry);
+        }
+    }
+
+    fn answer(&self, question: &Question<'_>) -> Answer {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.read_lock();
+        if let Some(answer) = answers.get(question, state.generation) {
+            return answer;
+        }
+        let answer = oracle::answer(&state, question);
+        answers.put(question, state.generation, &answer);
+        answer
+    }
+
+    /// Reads those files of an answer again that are not as they were, or may not be.
+    fn refresh_changed(&self, answer: &Answer) {
+        let Some(root) = Root::open(&self.root) else { return self.look() };
+        let mut paths: Vec<&str> = answer.matches.iter().map(|it| it.path.as_str()).collect();
+        let state = self.read_lock();
+        paths.retain(|path| {
+            let now = root.stamp(path);
+            state.file(path).is_some_and(|it| !it.settled || Some(it.stamp) != now)
+        });
+        drop(state);
+        paths.dedup();
+        if !paths.is_empty() {
+            self.refresh_paths(paths);
+        }
+    }
+
+    fn refresh_paths<'a>(&self, paths: impl IntoIterator<Item = &'a str>) {
+        let Some(root) = Root::open(&self.root) else { return self.look() };
+        let mut chunk = Vec::new();
+        for path in paths.into_iter().filter_map(|it| self.relative(it)) {
+            let found = Language::of(Path::new(&path)).and_then(|language| {
+                let stamp = root.stamp(&path)?;
+                Some(Found { path: path.as_str().into(), language, stamp })
+            });
+            self.write().touched(&path, found.clone());
+            chunk.extend(found);
+        }
+        let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read_files(chunk, Pace::Hurry);
+    }
+
+    /// A path from the root, with its parts as they are; none where it leads out.
+    fn relative(&self, path: &str) -> Option<String> {
+        let path = Path::new(path);
+        let path = if path.is_absolute() { path.strip_prefix(&self.root).ok()? } else { path };
+        let parts: Vec<&str> =
+            path.iter().filter_map(|it| it.to_str()).filter(|it| *it != ".").collect();
+        let leads_out = parts.contains(&"..");
+        (!parts.is_empty() && !leads_out).then(|| parts.join("/"))
+    }
+}

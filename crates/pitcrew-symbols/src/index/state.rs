@@ -1,0 +1,175 @@
+//! What is known about a checkout: its files, their symbols, and what has still to be read.
+
+use crate::{
+    Language,
+    digest::Key,
+    pack::Packed,
+    source::Stamp,
+    table::{Posting, Slot, Table},
+    walk::Found,
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A source and its symbols.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub path: Arc<str>,
+    pub language: Language,
+    pub stamp: Stamp,
+    /// A later change must show in the stamp.
+    pub settled: bool,
+    pub key: Key,
+    pub packed: Packed,
+}
+
+#[derive(Debug, Default)]
+pub struct State {
+    files: Vec<Option<File>>,
+    /// Numbers that no posting has.
+    free: Vec<Slot>,
+    /// Numbers of files that are gone; postings may still have them.
+    gone: Vec<Slot>,
+    by_path: HashMap<Arc<str>, Slot>,
+    table: Table,
+    /// Files that are new or changed and were not read yet. What is known of them does not count.
+    pending: BTreeMap<Arc<str>, Found>,
+    /// Counts changes.
+    pub generation: u64,
+    /// What was found out since it was last saved.
+    pub unsaved: bool,
+    /// When the folder was last looked through, and how long that took.
+    pub looked: Option<(Instant, Duration)>,
+}
+
+impl State {
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().flatten()
+    }
+
+    pub fn files_count(&self) -> usize {
+        self.by_path.len()
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub fn pending(&self) -> &BTreeMap<Arc<str>, Found> {
+        &self.pending
+    }
+
+    pub fn pending_bytes(&self) -> u64 {
+        self.pending.values().map(|it| it.stamp.size).sum()
+    }
+
+    pub fn file(&self, path: &str) -> Option<&File> {
+        let slot = *self.by_path.get(path)?;
+        self.at(slot)
+    }
+
+    /// The file of a posting, where what is known of it holds.
+    pub fn file_of(&self, posting: &Posting) -> Option<&File> {
+        self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
+    }
+
+    fn at(&self, slot: Slot) -> Option<&File> {
+        self.files.get(slot as usize)?.as_ref()
+    }
+
+    /// Compares what is there with what is known, by stamps alone.
+    pub fn found(&mut self, found: Vec<Found>) {
+        let mut there = vec![false; self.files.len()];
+        let mut pending = BTreeMap::new();
+        for it in found {
+            let slot = self.by_path.get(&it.path).copied();
+            if let Some(slot) = slot {
+                there[slot as usize] = true;
+            }
+            let known = slot.and_then(|it| self.at(it));
+            if !known.is_some_and(|known| known.settled && known.stamp == it.stamp) {
+                pending.insert(it.path.clone(), it);
+            }
+        }
+        self.pending = pending;
+        for (index, there) in there.into_iter().enumerate() {
+            if !there && let Some(file) = self.files[index].take() {
+                self.forget(index, &file);
+            }
+        }
+        self.finish();
+    }
+
+    /// One file is to be read again, or is gone.
+    pub fn touched(&mut self, path: &str, found: Option<Found>) {
+        match found {
+            Some(found) => {
+                self.pending.insert(found.path.clone(), found);
+            }
+            None => {
+                self.pending.remove(path);
+                if let Some(slot) = self.by_path.get(path).copied()
+                    && let Some(file) = self.files[slot as usize].take()
+                {
+                    self.forget(slot as usize, &file);
+                }
+            }
+        }
+    }
+
+    /// Takes files that were read; those that could not be are gone.
+    pub fn read(&mut self, results: Vec<(Arc<str>, Option<File>)>) {
+        for (path, file) in results {
+            self.pending.remove(&path);
+            let slot = self.by_path.get(&path).copied();
+            let before = slot.and_then(|it| self.files[it as usize].as_mut());
+            match (before, file) {
+                (Some(before), Some(file)) if before.key == file.key => {
+                    self.unsaved |= before.stamp != file.stamp;
+                    *before = file;
+                }
+                (_, file) => {
+                    if let Some(slot) = slot
+                        && let Some(before) = self.files[slot as usize].take()
+                    {
+                        self.forget(slot as usize, &before);
+                    }
+                    if let Some(file) = file {
+                        self.add(file);
+                    }
+                }
+            }
+        }
+        self.finish();
+    }
+
+    fn add(&mut self, file: File) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            Slot::try_from(self.files.len() - 1).expect("files are limited")
+        });
+        self.table.add(slot, &file.path, file.language, &file.packed);
+        self.by_path.insert(file.path.clone(), slot);
+        self.files[slot as usize] = Some(file);
+        self.generation += 1;
+        self.unsaved = true;
+    }
+
+    fn forget(&mut self, index: usize, file: &File) {
+        self.by_path.remove(&file.path);
+        self.table.remove(&file.packed);
+        self.gone.push(Slot::try_from(index).expect("files are limited"));
+        self.generation += 1;
+        self.unsaved = true;
+    }
+
+    fn finish(&mut self) {
+        let files = &self.files;
+        if self.table.finish(|slot| files[slot as usize].is_some()) {
+            self.free.append(&mut self.gone);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Reads what is new or changed, on as many threads as there are cores.
+
+use super::{Shared, state::File};
+use crate::{
+    FileSymbols, Language, Skipped,
+    digest::Key,
+    extract,
+    pack::Packed,
+    pool::Pool,
+    source::{Root, Stamp},
+    tree,
+    walk::{Found, walk},
+};
+use std::{
+    panic::catch_unwind,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+/// Files that are read before what they hold can be asked for.
+const CHUNK_FIRST: usize = 256;
+const CHUNK_MAX: usize = 8_192;
+
+/// Stands for a content that is not read.
+const TOO_LARGE: Key = Key([0; 16]);
+
+/// Whether questions go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Somebody waits for this.
+    Hurry,
+    /// Nobody waits: whoever asks something has the machine meanwhile.
+    Behind,
+}
+
+impl Shared {
+    /// The life of the thread behind an index.
+    pub fn work(&self) {
+        self.remember();
+        self.look();
+        loop {
+            self.catch_up(Pace::Behind);
+            if self.is_stopped() {
+                return;
+            }
+            self.save();
+            self.rest();
+        }
+    }
+
+    /// Takes what was known when the index was last closed. It counts once it was compared.
+    fn remember(&self) {
+        let leaves = tree::load(&tree::place(self.pool.folder(), &self.root));
+        let known = self.pool.get_all(leaves.iter().map(|it| it.key));
+        let files = leaves.into_iter().zip(known).filter_map(|(leaf, packed)| {
+            let language = Language::of(Path::new(&leaf.path))?;
+            let path: Arc<str> = leaf.path.into();
+            let (stamp, key) = (leaf.stamp, leaf.key);
+            let file =
+                File { path: path.clone(), language, stamp, settled: true, key, packed: packed? };
+            Some((path, Some(file)))
+        });
+        let files = files.collect();
+        let mut state = self.write();
+        state.read(files);
+        state.unsaved = false;
+    }
+
+    /// Finds out what is new, changed or gone.
+    pub fn look(&self) {
+        let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now();
+        let found = walk(&self.root, self.threads_count, &self.stop);
+        if !self.is_stopped() {
+            let mut state = self.write();
+            state.found(found);
+            state.looked = Some((Instant::now(), began.elapsed()));
+        }
+        self.wake();
+    }
+
+    /// Reads everything that is pending.
+    pub fn catch_up(&self, pace: Pace) {
+        let mut chunk_max = CHUNK_FIRST;
+        while !self.is_stopped() {
+            if pace == Pace::Behind {
+                self.let_questions_pass();
+            }
+            let _turn = (pace == Pace::Behind).then(|| self.pool.turn());
+            let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+            let chunk: Vec<Found> =
+                self.read_lock().pending().values().take(chunk_max).cloned().collect();
+            if chunk.is_empty() {
+                return;
+            }
+            self.read_files(chunk, pace);
+            chunk_max = (chunk_max * 2).min(CHUNK_MAX);
+        }
+    }
+
+    /// Reads these files and makes their symbols known.
+    pub fn read_files(&self, mut chunk: Vec<Found>, pace: Pace) {
+        // The largest first: else one thread has it at the end, and the others wait.
+        chunk.sort_by_key(|it| std::cmp::Reverse(it.stamp.size));
+        let Some(root) = Root::open(&self.root) else {
+            self.write().read(chunk.into_iter().map(|it| (it.path, None)).collect());
+            return;
+        };
+        let results = self.side_by_side(&chunk, pace, |found| {
+            Some((found.path.clone(), read(&root, &self.pool, found)))
+        });
+        self.write().read(results);
+    }
+
+    /// Does something with each of many files, until it is to stop.
+    pub fn side_by_side<T: Send>(
+        &self,
+        files: &[Found],
+        pace: Pace,
+        work: impl Fn(&Found) -> Option<T> + Sync,
+    ) -> Vec<T> {
+        let next = AtomicUsize::new(0);
+        let all = Mutex::new(Vec::with_capacity(files.len()));
+        let one_thread = || {
+            let mut mine = Vec::new();
+            while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.is_stopped() || pace == Pace::Behind && self.pool.is_asked() {
+                    break;
+                }
+                mine.extend(work(found));
+            }
+            all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+        };
+        let threads_count = self.threads_count.min(files.len());
+        std::thread::scope(|scope| {
+            for _ in 1..threads_count {
+                scope.spawn(one_thread);
+            }
+            one_thread();
+        });
+        all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what is known for the next start. Where that fails, it is found out again then.
+    pub fn save(&self) {
+        if !std::mem::take(&mut self.write().unsaved) {
+            return;
+        }
+        // First the contents: a tree that names more than there is only costs time.
+        let saved = self.pool.save().and_then(|()| {
+            let leaves = self.leaves();
+            let place = tree::place(self.pool.folder(), &self.root);
+            tree::save(&place, leaves.iter().map(|it| (&*it.0, it.1, it.2)))
+        });
+        if saved.is_err() {
+            self.write().unsaved = true;
+        }
+    }
+
+    fn leaves(&self) -> Vec<(Arc<str>, Stamp, Key)> {
+        let state = self.read_lock();
+        let settled = state.files().filter(|it| it.settled);
+        settled.map(|it| (it.path.clone(), it.stamp, it.key)).collect()
+    }
+}
+
+/// The symbols of a file as it is now; none where it cannot be read.
+pub fn read(root: &Root, pool: &Pool, found: &Found) -> Option<File> {
+    let read = root.read(&found.path)?;
+    let language = found.language;
+    let (key, packed) = match &read.content {
+        Some(content) => {
+            let key = Key::of(language, content);
+            (key, pool.get_or_parse(key, || Packed::new(&whatever_happens(language, content))))
+        }
+        None => {
+            let skipped = Some(Skipped::TooLarge);
+            (TOO_LARGE, Packed::new(&FileSymbols { skipped, ..FileSymbols::default() }))
+        }
+    };
+    let (path, stamp) = (found.path.clone(), read.stamp);
+    Some(File { path, language, stamp, settled: stamp.is_settled(), key, packed })
+}
+
+/// Nothing in one file may keep the others from being read.
+pub fn whatever_happens(language: Language, content: &[u8]) -> FileSymbols {
+    let broken = |_| FileSymbols { broken: true, ..FileSymbols::default() };
+    catch_unwind(|| extract(language, content)).unwrap_or_else(broken)
+}

@@ -1,0 +1,204 @@
+//! What the surroundings of a question say about where its answer is.
+//!
+//! Paths are compared by whole parts: `ui` is no part of `build`.
+
+use super::{Question, names};
+use crate::{Import, Language};
+use std::path::Path;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Modules that are imported or named, outermost part first.
+    pub modules: Vec<Vec<String>>,
+    /// Files, without their extension, that an import leads to from where it stands.
+    pub files: Vec<String>,
+    /// Where whoever asks is.
+    pub from: Vec<Vec<String>>,
+}
+
+/// Folders and files that modules do not have in their names.
+const UNNAMED: &[&str] = &["src", "lib", "index", "mod", "main", "__init__"];
+
+/// What a file is preferred for that an import leads to.
+const EXACT: usize = 1_000;
+
+impl Hints {
+    pub fn new(question: &Question<'_>, imports: &[Import]) -> Self {
+        let mut hints = Self::default();
+        for import in imports {
+            hints.add_import(import, question.from);
+        }
+        for word in words(question.context) {
+            let has_parts = word.contains(['/', ':', '.']);
+            let parts = if word.contains('/') { names::segments(word) } else { names::parts(word) };
+            if has_parts && !parts.is_empty() {
+                hints.modules.push(module_of(&parts, word));
+            }
+        }
+        let regions = question.from.unwrap_or_default().split([',', '\n', ' ']);
+        hints.from = regions.map(names::segments).filter(|it| !it.is_empty()).collect();
+        hints
+    }
+
+    fn add_import(&mut self, import: &Import, from: Option<&str>) {
+        let module = import.module.as_ref();
+        if module.starts_with('.')
+            && module.contains('/')
+            && let Some(from) = from.filter(|it| Language::of(Path::new(it)).is_some())
+        {
+            self.files.extend(resolved(from, module));
+        }
+        let parts = names::parts(module);
+        if !parts.is_empty() {
+            self.modules.push(module_of(&parts, module));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty() && self.files.is_empty() && self.from.is_empty()
+    }
+
+    /// How well a file fits; 0 where nothing speaks for it.
+    pub fn score(&self, path: &str) -> usize {
+        if self.modules.is_empty() && self.files.is_empty() {
+            return 0;
+        }
+        let parts = module_parts(path);
+        let bare = without_extension(path);
+        let leads_here = |it: &String| {
+            let rest = bare.strip_prefix(it.as_str());
+            let index = |it: &str| it.strip_prefix('/').is_some_and(|it| UNNAMED.contains(&it));
+            rest.is_some_and(|it| it.is_empty() || index(it))
+        };
+        if self.files.iter().any(leads_here) {
+            return EXACT;
+        }
+        self.modules.iter().map(|it| fits(it, &parts)).max().unwrap_or_default()
+    }
+
+    /// How many folders a file shares with whoever asks.
+    pub fn nearness(&self, path: &str) -> usize {
+        self.from.iter().map(|it| shared(it, path)).max().unwrap_or_default()
+    }
+}
+
+pub fn shared(from: &[String], path: &str) -> usize {
+    from.iter().zip(path.split('/')).take_while(|(a, b)| a == b).count()
+}
+
+/// Twice the number of parts at the end of a module that stand together in a path, and one more
+/// where they stand at its end.
+fn fits(module: &[String], path: &[String]) -> usize {
+    for count in (1..=module.len()).rev() {
+        let wanted = &module[module.len() - count..];
+        if path.ends_with(wanted) {
+            return count * 2 + 1;
+        }
+        if path.windows(count).any(|it| it == wanted) {
+            return count * 2;
+        }
+    }
+    0
+}
+
+/// The parts of a module in a form in which they can be compared.
+fn module_of(parts: &[String], text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = parts.iter().map(|it| it.replace('-', "_")).collect();
+    if text.contains('/')
+        && let Some(last) = parts.last_mut()
+        && Language::of(Path::new(&*last)).is_some()
+    {
+        *last = without_extension(last).to_owned();
+    }
+    let named = |it: &String| {
+        !UNNAMED.contains(&it.as_str()) && !matches!(&**it, "crate" | "self" | "super")
+    };
+    parts.retain(named);
+    parts
+}
+
+/// The parts of a path as a module would be named.
+pub fn module_parts(path: &str) -> Vec<String> {
+    let parts = without_extension(path).split('/').filter(|it| !UNNAMED.contains(it));
+    parts.map(|it| it.replace('-', "_")).collect()
+}
+
+fn without_extension(path: &str) -> &str {
+    let name = path.rfind('/').map_or(0, |it| it + 1);
+    path[name..].find('.').filter(|it| *it > 0).map_or(path, |it| &path[..name + it])
+}
+
+/// Where a relative import leads.
+fn resolved(from: &str, module: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').filter(|it| !it.is_empty()).collect();
+    parts.pop();
+    for part in module.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    let known = Language::of(Path::new(&path)).is_some();
+    Some(if known { without_extension(&path).to_owned() } else { path })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let around = |it: char| it.is_whitespace() || "`'\"(){}<>,;".contains(it);
+    text.split(around).map(|it| it.trim_end_matches(['.', ':'])).filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hints(context: &str, from: Option<&str>) -> Hints {
+        Hints::new(&Question { symbol: "x", context, from }, &[])
+    }
+
+    /// S0-127: a region is compared by whole parts of paths.
+    #[test]
+    fn a_part_of_a_word_is_no_hint() {
+        let hints = hints("it is in ui/ and must require nothing", None);
+        assert!(hints.score("ui/gate.rs") > 0);
+        assert_eq!(hints.score("build/gate.rs"), 0);
+        assert_eq!(hints.score("require_gate.rs"), 0);
+    }
+
+    #[test]
+    fn more_parts_of_a_module_fit_better() {
+        let hints = hints("see core::auth::token", None);
+        let (best, less, least, none) = (
+            hints.score("src/core/auth/token.rs"),
+            hints.score("other/auth/token.rs"),
+            hints.score("token/x.rs"),
+            hints.score("core/other.rs"),
+        );
+        assert!(best > less && less > least && least > none, "{best} {less} {least} {none}");
+        assert_eq!(none, 0);
+    }
+
+    #[test]
+    fn crates_and_index_files_are_named_as_modules() {
+        assert_eq!(module_parts("crates/pitcrew-model/src/lib.rs"), ["crates", "pitcrew_model"]);
+        assert_eq!(module_parts("ui/button/index.test.tsx"), ["ui", "button"]);
+    }
+
+    #[test]
+    fn a_relative_import_leads_to_a_file() {
+        assert_eq!(resolved("ui/pages/home.ts", "../../core/auth").as_deref(), Some("core/auth"));
+        assert_eq!(resolved("ui/home.ts", "./auth.js").as_deref(), Some("ui/auth"));
+        assert_eq!(resolved("home.ts", "../../x"), None, "it leads out");
+    }
+
+    #[test]
+    fn folders_are_shared_from_the_root_on() {
+        let hints = hints("", Some("core/auth,ui"));
+        assert_eq!(hints.nearness("core/auth/token.rs"), 2);
+        assert_eq!(hints.nearness("ui/core/auth.rs"), 1);
+        assert_eq!(hints.nearness("auth/core.rs"), 0);
+    }
+}

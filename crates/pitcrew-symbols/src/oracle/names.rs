@@ -1,0 +1,105 @@
+//! What a name means that somebody writes: `a::b`, `Type.method`, `path:name`.
+
+use crate::Language;
+use std::path::Path;
+
+/// A name that is looked for, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub name: String,
+    /// What stands before it, outermost first.
+    pub qualifiers: Vec<String>,
+    /// The parts of the path that it must be in; the last ones of it may be given.
+    pub path: Vec<String>,
+}
+
+/// Words for the place where somebody is, which name no module.
+const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
+
+/// None where the text names nothing.
+pub fn parse(text: &str) -> Option<Wanted> {
+    let text = undressed(text);
+    let (path, rest) = with_path(text);
+    let mut qualifiers = parts(rest);
+    let name =
+        qualifiers.pop().filter(|it| it.contains(|it: char| it.is_alphanumeric() || it == '_'))?;
+    qualifiers.retain(|it| !HERE.contains(&it.as_str()));
+    Some(Wanted { name, qualifiers, path: segments(path.unwrap_or_default()) })
+}
+
+/// Without what stands around a name in a text.
+fn undressed(text: &str) -> &str {
+    let text = text.trim_matches(|it: char| it.is_whitespace() || "`'\"&*@,;?".contains(it));
+    let end = text.char_indices().find(|(at, it)| *at > 0 && "(<[{!".contains(*it));
+    let text = &text[..end.map_or(text.len(), |it| it.0)];
+    text.trim_end_matches(['.', ':', '`', '\'', '"'])
+}
+
+/// Splits `path:name`, where the first is one.
+fn with_path(text: &str) -> (Option<&str>, &str) {
+    let last = text.rfind('/').map_or(0, |it| it + 1);
+    let separator =
+        ["::", ":", "#"].iter().filter_map(|it| Some((text[last..].find(it)?, it.len())));
+    if let Some((at, length)) = separator.min() {
+        let (path, name) = (&text[..last + at], &text[last + at + length..]);
+        let is_path = last > 0 || Language::of(Path::new(path)).is_some();
+        if is_path && !name.is_empty() {
+            return (Some(path), name);
+        }
+    }
+    (None, text)
+}
+
+/// The names between `::`, `.`, `#`, `->` and `/`.
+pub fn parts(text: &str) -> Vec<String> {
+    let is_part = |it: &&str| !it.is_empty() && *it != ".." && *it != "-";
+    text.split(['.', ':', '#', '/', '>', '\\'])
+        .map(|it| it.trim_end_matches('-'))
+        .filter(is_part)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The parts of a path, without those that mean nothing.
+pub fn segments(path: &str) -> Vec<String> {
+    let parts = path.split('/').filter(|it| !matches!(*it, "" | "." | ".." | "**" | "*"));
+    parts.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        parse(text).map_or("nothing".into(), |it| {
+            format!("{} {} {}", it.path.join("/"), it.qualifiers.join(","), it.name)
+        })
+    }
+
+    #[test]
+    fn names_are_understood_as_people_write_them() {
+        for (text, meant) in [
+            ("Gate", "  Gate"),
+            ("`Gate::open()`", " Gate open"),
+            ("crate::core::Gate", " core Gate"),
+            ("Gate.open", " Gate open"),
+            ("Gate#open", " Gate open"),
+            ("gate->open", " gate open"),
+            ("Vec<Gate>", "  Vec"),
+            ("&Gate", "  Gate"),
+            ("println!", "  println"),
+            ("src/core/gate.rs:Gate", "src/core/gate.rs  Gate"),
+            ("./gate.rs::Gate::open", "gate.rs Gate open"),
+            ("src/gate#Gate.open", "src/gate Gate open"),
+            ("example.com/pkg/auth.Check", " example,com,pkg,auth Check"),
+            ("gate.rs:Gate", "gate.rs  Gate"),
+            ("Gate.", "  Gate"),
+            ("größe", "  größe"),
+            ("", "nothing"),
+            ("::", "nothing"),
+            ("...", "nothing"),
+        ] {
+            assert_eq!(shown(text), meant, "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Names that may have been meant.
+//!
+//! Every name is looked at once, most of them only by their length and letters, so the time is
+//! bounded by the number of names.
+
+use super::question::Asked;
+use crate::index::State;
+use std::collections::BTreeSet;
+
+/// Names that are told.
+const NEAREST_MAX: usize = 5;
+/// A name that holds the one asked for may be longer by so much.
+const LONGER_MAX: usize = 16;
+/// What contains the name comes after what is spelt almost like it.
+const CONTAINS: usize = 2;
+
+/// The nearest first.
+pub fn names(state: &State, asked: &Asked) -> Vec<String> {
+    let mut found: BTreeSet<(usize, usize, String)> = BTreeSet::new();
+    for wanted in asked.wanted.first().into_iter().flatten() {
+        let spelling = Spelling::new(&wanted.name);
+        for run in state.table().names() {
+            if !spelling.may_be(run[0].length, run[0].letters) {
+                continue;
+            }
+            let live = run.iter().find_map(|it| Some((it, state.file_of(it)?)));
+            let Some((posting, file)) = live else { continue };
+            let Some(head) = file.packed.head(usize::from(posting.symbol)) else { continue };
+            if let Some(distance) = spelling.distance(head.name) {
+                found.insert((distance, head.name.len(), head.name.to_owned()));
+            }
+            if found.len() > NEAREST_MAX * 2 {
+                found.pop_last();
+            }
+        }
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (_, _, name) in found {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(NEAREST_MAX);
+    names
+}
+
+struct Spelling {
+    folded: Vec<u8>,
+    letters: u32,
+    changes_max: usize,
+}
+
+impl Spelling {
+    fn new(name: &str) -> Self {
+        let folded = name.to_ascii_lowercase().into_bytes();
+        let changes_max = (1 + folded.len() / 4).min(3);
+        Self { letters: crate::digest::letters(name), changes_max, folded }
+    }
+
+    /// Whether a name with this length and these letters can be near at all.
+    fn may_be(&self, length: u8, letters: u32) -> bool {
+        let (length, own) = (usize::from(length), self.folded.len());
+        let changes = (letters ^ self.letters).count_ones() as usize;
+        let near = length.abs_diff(own) <= self.changes_max && changes <= self.changes_max * 2;
+        near || (self.letters & !letters == 0 && length <= own + LONGER_MAX)
+    }
+
+    /// How far a name is; none where it is too far.
+    fn distance(&self, name: &str) -> Option<usize> {
+        let name = name.to_ascii_lowercase().into_bytes();
+        let spelt = changes(&self.folded, &name, self.changes_max);
+        let own = &self.folded;
+        let contains = own.len() > 2 && name.windows(own.len()).any(|it| it == own);
+        let begins = name.starts_with(own);
+        match (spelt, contains) {
+            (Some(changes), _) if changes <= 1 => Some(changes),
+            (_, true) => Some(if begins { CONTAINS } else { CONTAINS + 1 }),
+            (spelt, false) => spelt.map(|it| it + CONTAINS),
+        }
+    }
+}
+
+/// How many letters must be changed, added, left out or swapped; none where it is more than `max`.
+fn changes(a: &[u8], b: &[u8], max: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > max {
+        return None;
+    }
+    let mut before = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (row, letter) in a.iter().enumerate() {
+        let mut next = vec![row + 1; b.len() + 1];
+        for (column, other) in b.iter().enumerate() {
+            let changed = last[column] + usize::from(letter != other);
+            let mut least = changed.min(last[column + 1] + 1).min(next[column] + 1);
+            if row > 0 && column > 0 && *letter == b[column - 1] && a[row - 1] == *other {
+                least = least.min(before[column - 1] + 1);
+            }
+            next[column + 1] = least;
+        }
+        if next.iter().min().is_some_and(|it| *it > max) {
+            return None;
+        }
+        before = std::mem::replace(&mut last, next);
+    }
+    last.last().copied().filter(|it| *it <= max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swapped_letters_are_one_change() {
+        assert_eq!(changes(b"validator", b"valdiator", 3), Some(1));
+        assert_eq!(changes(b"validator", b"validator", 3), Some(0));
+        assert_eq!(changes(b"gate", b"gates", 3), Some(1));
+        assert_eq!(changes(b"gate", b"mill", 3), None);
+        assert_eq!(changes(b"", b"", 1), Some(0));
+    }
+
+    #[test]
+    fn nothing_near_is_ruled_out_by_its_letters() {
+        let asked = Spelling::new("AuthValidator");
+        for name in ["authvalidator", "AuthValidater", "AuthValidators", "MyAuthValidator"] {
+            let length = u8::try_from(name.len()).unwrap();
+            assert!(asked.may_be(length, crate::digest::letters(name)), "{name}");
+            assert!(asked.distance(name).is_some(), "{name}");
+        }
+        assert_eq!(asked.distance("Gate"), None);
+        assert!(!asked.may_be(4, crate::digest::letters("Gate")));
+    }
+}

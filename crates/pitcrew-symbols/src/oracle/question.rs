@@ -1,0 +1,253 @@
+//! What a question asks for.
+
+use super::{
+    Question,
+    hints::Hints,
+    names::{self, Wanted},
+};
+use crate::{Import, Language};
+use std::path::Path;
+
+/// A question as it is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// What may be meant, the likeliest first: in each, all are meant.
+    pub wanted: Vec<Vec<Wanted>>,
+    pub hints: Hints,
+}
+
+/// More of a question or its context are not read.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Names that are taken from one question.
+const NAMES_MAX: usize = 8;
+/// Words of a sentence that name nothing.
+const FILLERS: &[&str] = &[
+    "about",
+    "and",
+    "are",
+    "argument",
+    "arguments",
+    "called",
+    "class",
+    "code",
+    "define",
+    "defined",
+    "definition",
+    "does",
+    "enum",
+    "fields",
+    "find",
+    "for",
+    "from",
+    "function",
+    "have",
+    "how",
+    "interface",
+    "method",
+    "methods",
+    "need",
+    "parameters",
+    "return",
+    "returns",
+    "show",
+    "signature",
+    "struct",
+    "symbol",
+    "take",
+    "takes",
+    "the",
+    "this",
+    "trait",
+    "type",
+    "use",
+    "used",
+    "what",
+    "where",
+    "which",
+    "with",
+];
+
+impl Asked {
+    /// `of_asker` is what the file imports that the question comes from.
+    pub fn new(question: &Question<'_>, of_asker: Vec<Import>) -> Self {
+        let symbol = cut(question.symbol);
+        let context = cut(question.context);
+        let question = Question { symbol, context, from: question.from };
+        let languages = languages(question.from);
+        let mut imports: Vec<Import> =
+            context.lines().filter_map(|it| import_of(it, &languages)).collect();
+        let quoted_count = imports.len();
+        imports.extend(of_asker);
+        let wanted = match import_of(symbol, &languages) {
+            Some(import) => {
+                let wanted = imported(&import);
+                imports.insert(quoted_count, import);
+                vec![wanted]
+            }
+            None => named(symbol),
+        };
+        let asked: Vec<&Wanted> = wanted.iter().flatten().collect();
+        let relevant: Vec<Import> =
+            imports.iter().filter(|it| brings(it, &asked)).cloned().collect();
+        let originals = originals(&relevant, &wanted);
+        let quoted = &imports[..quoted_count];
+        let hints = Hints::new(&question, if relevant.is_empty() { quoted } else { &relevant });
+        let all = originals.into_iter().chain(wanted);
+        Self { wanted: all.filter(|it| !it.is_empty()).collect(), hints }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(TEXT_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].trim()
+}
+
+/// That of whoever asks first.
+fn languages(from: Option<&str>) -> Vec<Language> {
+    let own = from.and_then(|it| Language::of(Path::new(it)));
+    let others = Language::ALL.iter().copied().filter(|it| Some(*it) != own);
+    own.into_iter().chain(others).collect()
+}
+
+/// Sentences may begin like imports; those are no sentences.
+fn import_of(line: &str, languages: &[Language]) -> Option<Import> {
+    let line = line.trim().trim_matches('`');
+    let begins = |it: &str| {
+        line.strip_prefix(it).is_some_and(|it| it.starts_with([' ', '\t', '{', '"', '<', '*']))
+    };
+    let looks = (begins("use") || begins("pub use")) && line.contains([':', ';', '\\'])
+        || begins("from") && line.contains(" import ")
+        || begins("import")
+        || begins("export") && line.contains(" from ")
+        || begins("#include")
+        || begins("using") && line.ends_with(';')
+        || line.contains("require(");
+    if !looks {
+        return None;
+    }
+    let ended = format!("{};", line.trim_end_matches(';'));
+    let understood = |language: &Language| {
+        let found = language.import_of(line).or_else(|| language.import_of(&ended))?;
+        (!found.module.trim().is_empty()).then_some(found)
+    };
+    languages.iter().find_map(understood)
+}
+
+/// The names that an import brings; the last part of the module where it names none.
+fn imported(import: &Import) -> Vec<Wanted> {
+    let is_name = |it: &&String| !matches!(it.as_str(), "*" | "self" | "default");
+    let named: Vec<Wanted> =
+        import.names.iter().filter(is_name).filter_map(|it| names::parse(it)).collect();
+    let module = || names::parse(&import.module.replace('/', "."));
+    if named.is_empty() { module().into_iter().collect() } else { named }
+}
+
+/// Whether an import brings one of these, as far as it says what it brings.
+fn brings(import: &Import, wanted: &[&Wanted]) -> bool {
+    let unnamed = import.names.is_empty() || import.names.iter().any(|it| it == "*");
+    let last = names::parts(&import.module).pop().unwrap_or_default();
+    wanted.iter().any(|it| {
+        let first = it.qualifiers.first().unwrap_or(&it.name);
+        import.original(&it.name).is_some()
+            || import.original(first).is_some()
+            || unnamed && (last == *first || import.names.iter().any(|it| it == "*"))
+    })
+}
+
+/// What is imported under another name is looked for under its own.
+fn originals(imports: &[Import], wanted: &[Vec<Wanted>]) -> Option<Vec<Wanted>> {
+    let renamed = |it: &Wanted| {
+        let original = imports.iter().find_map(|import| import.original(&it.name))?;
+        (original != it.name && original != "self" && it.qualifiers.is_empty())
+            .then(|| Wanted { name: original.to_owned(), ..it.clone() })
+    };
+    let found: Vec<Wanted> = wanted.first()?.iter().filter_map(renamed).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// One name, or the names in a sentence: quoted ones, those that look like names, any.
+fn named(text: &str) -> Vec<Vec<Wanted>> {
+    if !text.contains(char::is_whitespace) {
+        return vec![names::parse(text).into_iter().collect()];
+    }
+    let quoted = text.split('`').skip(1).step_by(2).filter(|it| !it.contains(' '));
+    let word = |it: &&str| it.chars().any(char::is_alphabetic);
+    let bare = |it: &str| it.trim_matches(|it: char| ",;?!\"'".contains(it)).to_owned();
+    let words: Vec<String> = text.split_whitespace().filter(word).map(bare).collect();
+    let looks = |it: &&String| {
+        let inner = it.get(1..).unwrap_or_default();
+        it.contains("::")
+            || it.contains("()")
+            || inner.contains(['_', '.', '/', '#'])
+            || inner.contains(char::is_uppercase) && inner.contains(char::is_lowercase)
+    };
+    let any = |it: &&String| it.len() > 2 && !FILLERS.contains(&it.to_lowercase().as_str());
+    [
+        all(quoted),
+        all(words.iter().filter(looks).map(String::as_str)),
+        all(words.iter().filter(any).map(String::as_str)),
+    ]
+    .into_iter()
+    .filter(|it| !it.is_empty())
+    .collect()
+}
+
+fn all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Wanted> {
+    texts.filter_map(names::parse).take(NAMES_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(symbol: &str, context: &str) -> String {
+        let asked = Asked::new(&Question { symbol, context, from: None }, Vec::new());
+        let first = asked.wanted.first().cloned().unwrap_or_default();
+        let names: Vec<String> = first
+            .iter()
+            .map(|it| it.qualifiers.iter().chain([&it.name]).cloned().collect::<Vec<_>>().join("."))
+            .collect();
+        names.join(" ")
+    }
+
+    #[test]
+    fn a_sentence_asks_for_the_names_in_it() {
+        for (sentence, names) in [
+            ("What is the signature of `Gate::open`?", "Gate.open"),
+            ("which fields does AuthValidator have", "AuthValidator"),
+            ("How is open_gate() called?", "open_gate"),
+            ("where is gate defined", "gate"),
+        ] {
+            assert_eq!(first(sentence, ""), names, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn an_import_asks_for_what_it_brings() {
+        assert_eq!(first("use core::auth::AuthValidator;", ""), "AuthValidator");
+        assert_eq!(first("use core::auth::AuthValidator", ""), "AuthValidator");
+        let question = Question { symbol: "use core::auth::Gate;", ..Question::default() };
+        let asked = Asked::new(&question, Vec::new());
+        assert_eq!(asked.hints.modules, [["core", "auth"]]);
+    }
+
+    #[test]
+    fn what_was_renamed_is_looked_for_under_its_own_name() {
+        assert_eq!(first("V", "use core::auth::Validator as V;"), "Validator");
+    }
+
+    #[test]
+    fn a_sentence_is_no_import() {
+        assert_eq!(first("use the Gate_One", ""), "Gate_One");
+    }
+
+    #[test]
+    fn nothing_is_asked_for_by_nothing() {
+        assert!(Asked::new(&Question::default(), Vec::new()).wanted.is_empty());
+        let question = Question { symbol: "?!", ..Question::default() };
+        assert!(Asked::new(&question, Vec::new()).wanted.is_empty());
+    }
+}

@@ -1,0 +1,204 @@
+//! Which of the symbols of a name are meant, best first.
+//!
+//! By what stands before the name, by the import context, by nearness to whoever asks, then by
+//! visibility, definition before declaration, and the shorter path. The order is always the same.
+
+use super::{
+    MATCHES_MAX,
+    hints::{self, Hints, module_parts},
+    names::{self, Wanted},
+};
+use crate::{
+    Kind,
+    digest::of_name,
+    index::{File, State},
+    table::Posting,
+};
+use std::cmp::{Ordering, Reverse};
+
+/// Symbols of one name that are compared in full.
+const COMPARED_MAX: usize = 256;
+
+/// A symbol that is meant.
+#[derive(Clone, Copy)]
+pub struct Hit<'a> {
+    pub file: &'a File,
+    pub index: usize,
+}
+
+#[derive(Default)]
+pub struct Matches<'a> {
+    pub best: Vec<Hit<'a>>,
+    pub more_count: usize,
+}
+
+/// Better ones are smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Worth {
+    qualified: Reverse<usize>,
+    hinted: Reverse<usize>,
+    near: Reverse<usize>,
+    rank: u8,
+}
+
+/// The best symbols for each of several names, told side by side.
+pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matches<'a> {
+    let each: Vec<Vec<Hit<'a>>> = wanted.iter().map(|it| ordered(state, it, hints)).collect();
+    let all_count: usize =
+        wanted.iter().zip(&each).map(|(it, found)| count(state, it, found)).sum();
+    let share = MATCHES_MAX.div_ceil(each.iter().filter(|it| !it.is_empty()).count().max(1));
+    let mut best: Vec<Hit<'a>> = Vec::new();
+    for found in each {
+        for hit in found.into_iter().take(share) {
+            let told = |it: &Hit<'_>| it.file.path == hit.file.path && it.index == hit.index;
+            if !best.iter().any(told) {
+                best.push(hit);
+            }
+        }
+    }
+    best.truncate(MATCHES_MAX);
+    let more_count = all_count.saturating_sub(best.len());
+    Matches { best, more_count }
+}
+
+/// How many there are, also of a name that too many have.
+fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
+    if found.len() < COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
+        return found.len();
+    }
+    state.table().named(&wanted.name).filter(|it| state.file_of(it).is_some()).count()
+}
+
+fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
+    let postings = likeliest(state, wanted, hints);
+    let mut found: Vec<(Worth, &str, Hit<'a>)> = Vec::new();
+    for posting in postings {
+        let Some(file) = state.file_of(&posting) else { continue };
+        let index = usize::from(posting.symbol);
+        let Some(head) = file.packed.head(index).filter(|it| it.name == wanted.name) else {
+            continue;
+        };
+        if !is_in(&file.path, &wanted.path) {
+            continue;
+        }
+        let worth = Worth {
+            qualified: Reverse(qualified(wanted, file, head.container)),
+            hinted: Reverse(hints.score(&file.path)),
+            near: Reverse(hints.nearness(&file.path)),
+            rank: posting.rank,
+        };
+        found.push((worth, &*file.path, Hit { file, index }));
+    }
+    let all = wanted.qualifiers.len();
+    if found.iter().any(|it| it.0.qualified.0 > 0) {
+        // Of those that fit, the ones that fit best.
+        let best = found.iter().map(|it| it.0.qualified.0).max().unwrap_or_default();
+        found.retain(|it| it.0.qualified.0 == best);
+    } else if all > 0 && is_known_type(state, &wanted.qualifiers[all - 1]) {
+        return with_member(state, wanted, hints);
+    }
+    found.sort_unstable_by(|a, b| {
+        let place = |it: &Hit<'_>| it.index;
+        (a.0, a.1.len(), a.1, place(&a.2)).cmp(&(b.0, b.1.len(), b.1, place(&b.2)))
+    });
+    found.into_iter().map(|it| it.2).collect()
+}
+
+/// The symbols of a name; of one that very many have, those that come first by what is known
+/// without reading them.
+fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
+    let mut postings: Vec<Posting> = state.table().named(&wanted.name).copied().collect();
+    if postings.len() <= COMPARED_MAX {
+        return postings;
+    }
+    let owner = wanted.qualifiers.last().map(|it| of_name(it));
+    if let Some(owner) = owner
+        && postings.iter().any(|it| it.owner == owner)
+    {
+        postings.retain(|it| it.owner == owner);
+    }
+    let is_static = wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty();
+    if is_static {
+        postings.retain(|it| state.file_of(it).is_some());
+        return smallest(postings, |it| it.rank);
+    }
+    let worth = |posting: &Posting| {
+        let path = state.file_of(posting).map(|it| &*it.path)?;
+        if !is_in(path, &wanted.path) {
+            return None;
+        }
+        let named = |it: &String| module_parts(path).contains(it);
+        let qualified = wanted.qualifiers.iter().filter(|it| named(it)).count();
+        let (hinted, near) = (hints.score(path), hints.nearness(path));
+        Some((Reverse(qualified), Reverse(hinted), Reverse(near), posting.rank))
+    };
+    let worths: Vec<_> = postings.iter().filter_map(|it| Some((worth(it)?, *it))).collect();
+    smallest(worths, |it| it.0).into_iter().map(|it| it.1).collect()
+}
+
+fn smallest<T, K: Ord>(mut items: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    if items.len() > COMPARED_MAX {
+        items.select_nth_unstable_by(COMPARED_MAX, |a, b| key(a).cmp(&key(b)));
+        items.truncate(COMPARED_MAX);
+    }
+    items
+}
+
+/// Whether a path has these parts at its end, or begins with them as folders.
+fn is_in(path: &str, wanted: &[String]) -> bool {
+    if wanted.is_empty() {
+        return true;
+    }
+    let parts: Vec<&str> = path.split('/').collect();
+    let same = |a: &[&str]| a.iter().zip(wanted).all(|(a, b)| a == b);
+    let ends = parts.len() >= wanted.len() && same(&parts[parts.len() - wanted.len()..]);
+    let begins = parts.len() >= wanted.len() && same(&parts);
+    let bare = || module_parts(path).ends_with(&module_parts(&wanted.join("/")));
+    ends || begins || bare()
+}
+
+/// How many of the names before it are those of its containers and of its file, from the last on.
+fn qualified(wanted: &Wanted, file: &File, container: Option<&str>) -> usize {
+    if wanted.qualifiers.is_empty() {
+        return 0;
+    }
+    let mut chain = module_parts(&file.path);
+    chain.extend(container.map(names::parts).unwrap_or_default());
+    let same = |(a, b): &(&String, &String)| **a == b.replace('-', "_") || a == b;
+    chain.iter().rev().zip(wanted.qualifiers.iter().rev()).take_while(same).count()
+}
+
+fn is_known_type(state: &State, name: &str) -> bool {
+    state.table().named(name).take(COMPARED_MAX).any(|it| {
+        let head = state.file_of(it).and_then(|file| file.packed.head(usize::from(it.symbol)));
+        head.is_some_and(|it| it.name == name && it.kind.is_type() && it.kind != Kind::TypeAlias)
+    })
+}
+
+/// The types that have a field or a variant of this name.
+fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
+    let Some((name, qualifiers)) = wanted.qualifiers.split_last() else { return Vec::new() };
+    let owner =
+        Wanted { name: name.clone(), qualifiers: qualifiers.to_vec(), path: wanted.path.clone() };
+    let mut owners = ordered(state, &owner, hints);
+    owners.retain(|it| {
+        let symbol = it.file.packed.symbol(it.file.language, it.index);
+        symbol.is_some_and(|it| {
+            it.kind.is_type() && it.members.iter().any(|it| names_it(&it.text, &wanted.name))
+        })
+    });
+    owners
+}
+
+/// Whether a member is called so: `pub limit: u32` is `limit`.
+fn names_it(member: &str, name: &str) -> bool {
+    let words = member.split(|it: char| !(it.is_alphanumeric() || it == '_'));
+    words.into_iter().any(|it| it == name)
+}
+
+/// Which of two files is nearer to whoever asks, and the shorter path where neither is.
+pub fn nearer(from: Option<&str>, a: &str, b: &str) -> Ordering {
+    let from = names::segments(from.unwrap_or_default());
+    let worth = |path: &str| (Reverse(hints::shared(&from, path)), path.len());
+    worth(a).cmp(&worth(b)).then_with(|| a.cmp(b))
+}

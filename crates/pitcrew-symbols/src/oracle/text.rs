@@ -1,0 +1,105 @@
+//! Answers in words, for people and for agents.
+
+use super::{
+    Answer, Match,
+    rank::{Hit, Matches},
+};
+use crate::{Kind, Symbol, index::State};
+use std::fmt::Write as _;
+
+/// Fields, variants, parameters and methods of the best match, and of the others.
+const MEMBERS_MAX: (usize, usize) = (40, 8);
+/// Of one line.
+const LINE_BYTES_MAX: usize = 400;
+/// Of all lines about one match.
+const MATCH_BYTES_MAX: usize = 6_000;
+
+pub fn found(state: &State, found: &Matches<'_>) -> Answer {
+    let (mut text, mut matches) = (String::new(), Vec::new());
+    for (index, hit) in found.best.iter().enumerate() {
+        let Some(symbol) = hit.file.packed.symbol(hit.file.language, hit.index) else { continue };
+        let members_max = if index == 0 { MEMBERS_MAX.0 } else { MEMBERS_MAX.1 };
+        describe(&mut text, hit, &symbol, members_max);
+        let (path, file_bytes) = (hit.file.path.to_string(), hit.file.stamp.size);
+        matches.push(Match { path, symbol, digest: hit.file.key.to_string(), file_bytes });
+    }
+    if found.more_count > 0 {
+        let count = found.more_count;
+        let _ = writeln!(text, "and {count} more of that name; `path:name` asks for one of them");
+    }
+    if !state.pending().is_empty() {
+        let count = state.pending().len();
+        let _ = writeln!(text, "({count} files are still being read)");
+    }
+    let read = matches.first().map_or(0, |it| it.file_bytes);
+    let bytes_saved = read.saturating_sub(text.len() as u64);
+    Answer { matches, more_count: found.more_count, text, nearest: Vec::new(), bytes_saved }
+}
+
+/// S0-039: the words that say so.
+pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
+    let symbol = one_line(symbol);
+    let mut text =
+        format!("Symbol '{symbol}' not found in workspace symbol tree or active agents.\n");
+    if !nearest.is_empty() {
+        let _ = writeln!(text, "Nearest names: {}", nearest.join(", "));
+    }
+    Answer { text, nearest, ..Answer::default() }
+}
+
+fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usize) {
+    let (kind, name, (first, last)) = (symbol.kind.word(), &symbol.name, symbol.lines);
+    let _ = writeln!(text, "{kind} {} ({}:{first}-{last})", one_line(name), hit.file.path);
+    let start = text.len();
+    if let Some(container) = &symbol.container {
+        add(text, start, "in ", container);
+    }
+    add(text, start, "", &symbol.signature);
+    let members = symbol.members.iter().filter(|it| it.kind != Kind::Parameter);
+    let members: Vec<(&str, &str)> = members.map(|it| (it.kind.word(), &*it.text)).collect();
+    let methods = methods(hit, symbol);
+    let methods = methods.iter().map(|it| (it.kind.word(), &*it.signature));
+    let all: Vec<(&str, &str)> = members.into_iter().chain(methods).collect();
+    for (word, member) in all.iter().take(members_max) {
+        add(text, start, &format!("{word} "), member);
+    }
+    if all.len() > members_max {
+        add(text, start, "", &format!("and {} more", all.len() - members_max));
+    }
+    if let Some(doc) = &symbol.doc {
+        add(text, start, "doc: ", doc);
+    }
+}
+
+/// What can be called on a type, as far as it stands in the same file.
+fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<Symbol> {
+    if !symbol.kind.is_type() {
+        return Vec::new();
+    }
+    let packed = &hit.file.packed;
+    let qualified = symbol.qualified();
+    let inside = |index: &usize| {
+        packed.head(*index).is_some_and(|it| {
+            it.container == Some(&*qualified) && matches!(it.kind, Kind::Method | Kind::Function)
+        })
+    };
+    let indexes = (0..packed.symbols_count()).filter(inside);
+    indexes.filter_map(|it| packed.symbol(hit.file.language, it)).collect()
+}
+
+fn add(text: &mut String, start: usize, before: &str, line: &str) {
+    if text.len() - start < MATCH_BYTES_MAX {
+        let _ = writeln!(text, "  {before}{}", one_line(line));
+    }
+}
+
+/// Whatever a source has in its texts, it cannot look like something else here.
+pub fn one_line(text: &str) -> String {
+    let mut end = text.len().min(LINE_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let more = if end < text.len() { " ..." } else { "" };
+    let spoken = |it: char| if it.is_control() { ' ' } else { it };
+    text[..end].chars().map(spoken).chain(more.chars()).collect()
+}

@@ -1,0 +1,161 @@
+//! The files of a checkout. None of them leads out of it.
+//!
+//! An agent may write whatever it likes there: links, pipes, endless files. A path is resolved by
+//! the kernel beneath the root and without links, and only regular files are read.
+
+use crate::FILE_BYTES_MAX;
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    io::Errno,
+};
+use std::{
+    fs::{File, Metadata},
+    io::Read as _,
+    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
+    path::{Component, Path},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// What changes with a file's content. Who writes a file cannot choose when it was changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    pub size: u64,
+    pub modified_ns: i64,
+    pub changed_ns: i64,
+    pub inode: u64,
+}
+
+/// A change in the same tick of the clock would leave the stamp as it is.
+const TICK: Duration = Duration::from_millis(100);
+
+impl Stamp {
+    pub fn of(metadata: &Metadata) -> Self {
+        let ns = |seconds: i64, ns: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(ns);
+        Self {
+            size: metadata.size(),
+            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
+            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// Whether a later change must show in the stamp.
+    pub fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Duration::from_nanos(self.changed_ns.unsigned_abs()) + TICK < now
+    }
+}
+
+/// The folder of a checkout.
+pub struct Root(OwnedFd);
+
+/// A file that was read.
+pub struct Read {
+    pub stamp: Stamp,
+    /// Nothing where the file is too large.
+    pub content: Option<Vec<u8>>,
+}
+
+impl Root {
+    pub fn open(path: &Path) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(CWD, path, flags, Mode::empty()).ok().map(Self)
+    }
+
+    pub fn stamp(&self, path: &str) -> Option<Stamp> {
+        self.file(path, OFlags::PATH).map(|it| it.1)
+    }
+
+    pub fn read(&self, path: &str) -> Option<Read> {
+        let (file, stamp) = self.file(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let mut content =
+            Vec::with_capacity(usize::try_from(stamp.size).ok()?.min(FILE_BYTES_MAX) + 1);
+        let limit = FILE_BYTES_MAX as u64 + 1;
+        if stamp.size < limit {
+            file.take(limit).read_to_end(&mut content).ok()?;
+        }
+        let fits = stamp.size < limit && content.len() <= FILE_BYTES_MAX;
+        Some(Read { stamp, content: fits.then_some(content) })
+    }
+
+    fn file(&self, path: &str, flags: OFlags) -> Option<(File, Stamp)> {
+        let file = File::from(self.beneath(Path::new(path), flags | OFlags::CLOEXEC)?);
+        let metadata = file.metadata().ok()?;
+        metadata.is_file().then(|| (file, Stamp::of(&metadata)))
+    }
+
+    fn beneath(&self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&self.0, path, flags | OFlags::NOFOLLOW, Mode::empty(), resolve) {
+            Ok(file) => Some(file),
+            // Some containers do not let it through.
+            Err(Errno::NOSYS | Errno::PERM) => self.step_by_step(path, flags),
+            Err(_) => None,
+        }
+    }
+
+    fn step_by_step(&self, path: &Path, flags: OFlags) -> Option<OwnedFd> {
+        let mut parts = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => parts.push(name),
+                Component::CurDir => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+            }
+        }
+        let (name, folders) = parts.split_last()?;
+        let mut folder = self.0.try_clone().ok()?;
+        for part in folders {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            folder = openat(&folder, *part, flags, Mode::empty()).ok()?;
+        }
+        openat(&folder, *name, flags | OFlags::NOFOLLOW, Mode::empty()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn nothing_leads_out_of_the_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
+        fs::create_dir_all(inside.join("a")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret.rs"), "fn secret() {}").unwrap();
+        fs::write(inside.join("a/b.rs"), "fn b() {}").unwrap();
+        symlink("../out/secret.rs", inside.join("link.rs")).unwrap();
+        symlink("../out", inside.join("folder")).unwrap();
+        symlink("a/b.rs", inside.join("harmless.rs")).unwrap();
+        rustix::fs::mkfifoat(CWD, inside.join("pipe.rs"), Mode::RUSR).unwrap();
+        let root = Root::open(&inside).unwrap();
+        let read = |path: &str| root.read(path).and_then(|it| it.content);
+        assert_eq!(read("a/b.rs").unwrap(), b"fn b() {}");
+        let outside = outside.join("secret.rs").display().to_string();
+        for path in
+            ["link.rs", "folder/secret.rs", "harmless.rs", "../out/secret.rs", "a", "pipe.rs"]
+        {
+            assert!(read(path).is_none(), "{path}");
+            assert!(root.stamp(path).is_none(), "{path}");
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            let opened = root.step_by_step(Path::new(path), flags).map(File::from);
+            assert!(!opened.is_some_and(|it| it.metadata().unwrap().is_file()), "{path}");
+        }
+        assert!(read(&outside).is_none());
+        assert!(root.step_by_step(Path::new("a/b.rs"), OFlags::RDONLY).is_some());
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = File::create(dir.path().join("a.rs")).unwrap();
+        file.set_len(FILE_BYTES_MAX as u64 + 1).unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let read = root.read("a.rs").unwrap();
+        assert!(read.content.is_none());
+        assert_eq!(read.stamp.size, FILE_BYTES_MAX as u64 + 1);
+    }
+}

@@ -1,0 +1,143 @@
+//! From a name to the symbols that have it.
+//!
+//! Sorted by the hash of the name, in one large part and a small one of what is new. What belongs
+//! to a file that is gone stays until the parts are merged; whoever looks something up skips it.
+
+use crate::{
+    Kind, Language, Visibility,
+    digest::{letters, of_name},
+    pack::Packed,
+};
+
+/// The number of a file in the index.
+pub type Slot = u32;
+
+/// One symbol, as far as it is needed to choose among many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Posting {
+    pub name: u32,
+    /// Better ones are smaller: visibility, definition before declaration, length of the path.
+    pub rank: u8,
+    /// Bytes of the name, as far as they fit.
+    pub length: u8,
+    pub symbol: u16,
+    pub file: Slot,
+    /// The hash of the last name of its container; 0 where there is none.
+    pub owner: u32,
+    pub letters: u32,
+}
+
+#[derive(Debug, Default)]
+pub struct Table {
+    base: Vec<Posting>,
+    fresh: Vec<Posting>,
+    dead_count: usize,
+}
+
+/// A small part is merged when it is larger than this and than a part of the large one.
+const FRESH_MIN: usize = 16_384;
+const FRESH_SHARE: usize = 4;
+
+impl Table {
+    pub fn len(&self) -> usize {
+        self.base.len() + self.fresh.len() - self.dead_count
+    }
+
+    pub fn bytes(&self) -> usize {
+        (self.base.capacity() + self.fresh.capacity()) * size_of::<Posting>()
+    }
+
+    /// `finish` must follow.
+    pub fn add(&mut self, file: Slot, path: &str, language: Language, packed: &Packed) {
+        let depth = u8::try_from(path.matches('/').count().min(31)).expect("it is limited");
+        for index in 0..packed.symbols_count() {
+            let Some(head) = packed.head(index) else { continue };
+            let owner = head.container.map_or(0, |it| of_name(last_name(it, language)));
+            let visibility = match head.visibility {
+                Visibility::Public => 0,
+                Visibility::Restricted => 1,
+                Visibility::Private => 2,
+            };
+            let declared = u8::from(is_declaration(path, head.kind));
+            self.fresh.push(Posting {
+                name: of_name(head.name),
+                rank: visibility << 6 | declared << 5 | depth,
+                length: u8::try_from(head.name.len()).unwrap_or(u8::MAX),
+                symbol: u16::try_from(index).expect("a file is limited"),
+                file,
+                owner,
+                letters: letters(head.name),
+            });
+        }
+    }
+
+    /// The symbols of a file are not there any more.
+    pub fn remove(&mut self, packed: &Packed) {
+        self.dead_count += packed.symbols_count();
+    }
+
+    /// Makes what was added findable. Says whether everything dead is out.
+    pub fn finish(&mut self, is_live: impl Fn(Slot) -> bool) -> bool {
+        let limit = FRESH_MIN.max(self.base.len() / FRESH_SHARE);
+        if self.fresh.len() <= limit && self.dead_count <= limit {
+            // What is added to a sorted list makes two runs of it, which are merged quickly.
+            self.fresh.sort();
+            return false;
+        }
+        let mut all = std::mem::take(&mut self.base);
+        all.append(&mut self.fresh);
+        if self.dead_count > 0 {
+            all.retain(|it| is_live(it.file));
+            self.dead_count = 0;
+        }
+        all.sort();
+        self.base = all;
+        self.fresh = Vec::new();
+        true
+    }
+
+    /// All symbols whose name may be this one.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Posting> {
+        let hash = of_name(name);
+        run(&self.base, hash).iter().chain(run(&self.fresh, hash))
+    }
+
+    /// The symbols of each name; a name may come twice.
+    pub fn names(&self) -> impl Iterator<Item = &[Posting]> {
+        let runs = self.base.chunk_by(|a, b| a.name == b.name);
+        runs.chain(self.fresh.chunk_by(|a, b| a.name == b.name))
+    }
+}
+
+fn run(postings: &[Posting], name: u32) -> &[Posting] {
+    let start = postings.partition_point(|it| it.name < name);
+    let rest = &postings[start..];
+    &rest[..rest.partition_point(|it| it.name == name)]
+}
+
+/// The last part of a qualified name.
+pub fn last_name(qualified: &str, language: Language) -> &str {
+    qualified.rsplit(language.separator()).next().unwrap_or(qualified)
+}
+
+/// Whether a file says only that something is defined elsewhere.
+fn is_declaration(path: &str, kind: Kind) -> bool {
+    let ends = |any: &[&str]| any.iter().any(|it| path.ends_with(it));
+    match kind {
+        Kind::Function | Kind::Method | Kind::Variable | Kind::Constant => {
+            ends(&[".h", ".hh", ".hpp", ".hxx", ".d.ts", ".pyi"])
+        }
+        Kind::Module
+        | Kind::Class
+        | Kind::Struct
+        | Kind::Union
+        | Kind::Enum
+        | Kind::Trait
+        | Kind::Interface
+        | Kind::Field
+        | Kind::Variant
+        | Kind::Parameter
+        | Kind::TypeAlias
+        | Kind::Macro => ends(&[".d.ts", ".pyi"]),
+    }
+}

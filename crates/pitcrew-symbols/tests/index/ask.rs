@@ -1,0 +1,170 @@
+//! Questions and their answers.
+
+use super::*;
+use expect_test::expect;
+
+const AUTH: &str = "/// Checks tokens of sessions.\npub struct AuthValidator {\n    pub token: String,\n    limit: u32,\n}\n\nimpl AuthValidator {\n    /// Whether it is valid.\n    pub fn check(&self, now: u64) -> bool { true }\n}\n";
+
+fn tree() -> Tree {
+    Tree::new(&[
+        ("core/auth.rs", AUTH),
+        ("core/door.rs", "pub struct Door;\nimpl Door { pub fn check(&self) {} }\n"),
+        ("ui/auth.rs", "struct AuthValidator;\n"),
+        ("ui/app.rs", "use core::door::Door;\nfn draw() {}\n"),
+        ("notes.txt", "one\ntwo\n"),
+    ])
+}
+
+/// S0-031, S0-032, S0-033, S0-048, S0-131
+#[test]
+fn an_answer_has_place_signature_fields_and_documentation() {
+    let tree = tree();
+    let answer = asked(&tree.index(), "AuthValidator");
+    expect![[r#"
+        struct AuthValidator (core/auth.rs:2-5)
+          pub struct AuthValidator
+          field pub token: String
+          field limit: u32
+          method pub fn check(&self, now: u64) -> bool
+          doc: Checks tokens of sessions.
+        struct AuthValidator (ui/auth.rs:1-1)
+          struct AuthValidator
+    "#]]
+    .assert_eq(&answer.text);
+    assert_eq!(answer.bytes_saved, (AUTH.len() as u64).saturating_sub(answer.text.len() as u64));
+}
+
+#[test]
+fn names_are_found_however_they_are_written() {
+    let tree = tree();
+    let index = tree.index();
+    for (symbol, place) in [
+        ("AuthValidator::check", "core/auth.rs:9"),
+        ("Door.check", "core/door.rs:2"),
+        ("core::auth::AuthValidator", "core/auth.rs:2"),
+        ("ui/auth.rs:AuthValidator", "ui/auth.rs:1"),
+        ("auth.rs:AuthValidator", "core/auth.rs:2"),
+        ("use crate::ui::auth::AuthValidator;", "ui/auth.rs:1"),
+        ("What does `Door` look like?", "core/door.rs:1"),
+        ("AuthValidator.limit", "core/auth.rs:2"),
+    ] {
+        let answer = asked(&index, symbol);
+        assert_eq!(
+            places(&answer).first().map(String::as_str),
+            Some(place),
+            "{symbol}: {}",
+            answer.text
+        );
+    }
+}
+
+/// S0-128: symbols of the same name do not hide each other, and the context chooses.
+#[test]
+fn the_context_chooses_among_symbols_of_one_name() {
+    let tree = tree();
+    let index = tree.index();
+    let ask = |context: &str, from: Option<&str>| {
+        places(&index.query(&Question { symbol: "AuthValidator", context, from }))
+    };
+    let (core, ui) = ("core/auth.rs:2", "ui/auth.rs:1");
+    assert_eq!(ask("", None), [core, ui], "what is public comes first");
+    assert_eq!(ask("use crate::ui::auth::AuthValidator;", None), [ui, core]);
+    assert_eq!(ask("from ui/auth.rs", None), [ui, core]);
+    assert_eq!(ask("", Some("ui/app.rs")), [ui, core]);
+    assert_eq!(ask("use crate::core::auth::AuthValidator;", Some("ui/app.rs")), [core, ui]);
+    let check = |from| places(&index.query(&Question { symbol: "check", context: "", from }));
+    assert_eq!(check(None), ["core/auth.rs:9", "core/door.rs:2"]);
+}
+
+/// S0-034, S0-050, S0-128: what was asked before is answered from memory, until a file changes.
+#[test]
+fn an_answer_dies_with_an_edit() {
+    let tree = tree();
+    let index = tree.index();
+    let first = asked(&index, "Door");
+    assert_eq!(asked(&index, "Door"), first);
+    tree.write("core/door.rs", "\npub struct Door { pub width: u32 }\n");
+    let second = asked(&index, "Door");
+    assert_ne!(second.matches[0].digest, first.matches[0].digest);
+    assert_eq!(places(&second), ["core/door.rs:2"]);
+    assert!(second.text.contains("width: u32"), "{}", second.text);
+}
+
+/// S0-039, S0-051
+#[test]
+fn what_is_not_there_is_said_with_the_nearest_names() {
+    let tree = tree();
+    let index = tree.index();
+    let answer = asked(&index, "AuthValidater");
+    assert!(answer.matches.is_empty());
+    assert_eq!(answer.nearest, ["AuthValidator"]);
+    assert_eq!(
+        answer.text,
+        "Symbol 'AuthValidater' not found in workspace symbol tree or active agents.\n\
+         Nearest names: AuthValidator\n"
+    );
+    let answer = asked(&index, "Validator");
+    assert_eq!(answer.nearest, ["AuthValidator"]);
+    let answer = asked(&index, "xyzzy");
+    assert_eq!((answer.nearest.len(), answer.bytes_saved), (0, 0));
+    for nothing in ["", " ", "::", "\u{1b}[31m"] {
+        assert!(asked(&index, nothing).matches.is_empty(), "{nothing:?}");
+    }
+    assert!(asked(&index, "Door::nothing").matches.is_empty(), "a type is known, and has none");
+}
+
+#[test]
+fn of_many_a_handful_is_told_and_the_rest_counted() {
+    let files: Vec<(String, String)> =
+        (0..700).map(|it| (format!("d{it}/x.rs"), format!("pub fn new() -> u{it} {{}}"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
+    let tree = Tree::new(&files);
+    let index = tree.index();
+    let answer = asked(&index, "new");
+    assert_eq!((answer.matches.len(), answer.more_count), (5, 695));
+    assert!(answer.text.contains("and 695 more of that name"), "{}", answer.text);
+    let near = index.query(&Question { symbol: "new", context: "", from: Some("d451") });
+    assert_eq!(places(&near)[0], "d451/x.rs:1");
+    let hinted = index.query(&Question { symbol: "new", context: "use d77::x::new;", from: None });
+    assert_eq!(places(&hinted)[0], "d77/x.rs:1");
+    assert_eq!(places(&asked(&index, "d9/x.rs:new")), ["d9/x.rs:1"]);
+}
+
+#[test]
+fn an_outline_has_a_line_for_each_symbol() {
+    let tree = tree();
+    let index = tree.index();
+    expect![[r#"
+        core/auth.rs (rust, 10 lines)
+              2-5  pub struct AuthValidator
+              9-9    pub fn check(&self, now: u64) -> bool
+    "#]]
+    .assert_eq(&index.outline("core/auth.rs").unwrap());
+    assert_eq!(
+        index.outline("notes.txt").unwrap(),
+        "notes.txt: no source that can be read, 2 lines, 8 bytes\n"
+    );
+    let absolute = tree.root.path().join("core/door.rs");
+    assert!(index.outline(absolute.to_str().unwrap()).is_some());
+    for nothing in ["nothing.rs", "core", "", "../x.rs", "/etc/passwd", "core/../../x"] {
+        assert_eq!(index.outline(nothing), None, "{nothing}");
+    }
+}
+
+#[test]
+fn questions_of_many_threads_are_answered() {
+    let tree = tree();
+    let index = tree.index();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for symbol in ["Door", "AuthValidator", "check", "nothing_of_it"] {
+                    assert_eq!(asked(&index, symbol).matches.is_empty(), symbol == "nothing_of_it");
+                }
+            });
+        }
+        for _ in 0..5 {
+            index.refresh();
+        }
+    });
+}

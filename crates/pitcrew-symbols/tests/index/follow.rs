@@ -1,0 +1,95 @@
+//! Edits are seen by the next question.
+
+use super::*;
+
+#[test]
+fn an_edited_file_is_answered_as_it_is_now() {
+    let tree = Tree::new(&[("a.rs", "pub fn gate() {}\n"), ("b.rs", "pub fn other() {}\n")]);
+    let index = tree.index();
+    assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+    tree.write("a.rs", "\n\npub fn gate(key: &str) {}\n");
+    let answer = asked(&index, "gate");
+    assert_eq!(places(&answer), ["a.rs:3"]);
+    assert!(answer.text.contains("pub fn gate(key: &str)"), "{}", answer.text);
+    tree.write("a.rs", "pub fn door() {}\n");
+    assert!(asked(&index, "gate").matches.is_empty());
+    assert_eq!(places(&asked(&index, "door")), ["a.rs:1"]);
+    tree.write("new/c.rs", "pub fn gate() {}\n");
+    assert_eq!(places(&asked(&index, "gate")), ["new/c.rs:1"]);
+    tree.remove("new/c.rs");
+    assert!(asked(&index, "gate").matches.is_empty());
+}
+
+#[test]
+fn only_what_changed_is_parsed_again() {
+    let tree = Tree::new(&[("a.rs", "fn a() {}"), ("b.rs", "fn b() {}"), ("c.rs", "fn c() {}")]);
+    let pool = tree.pool();
+    let index = Index::open(tree.root.path(), &pool);
+    index.refresh();
+    assert_eq!(pool.parsed_count(), 3);
+    tree.write("b.rs", "fn changed() {}");
+    index.refresh();
+    assert_eq!(pool.parsed_count(), 4);
+    tree.write("c.rs", "fn changed_too() {}");
+    index.refresh_paths(["c.rs"]);
+    assert_eq!(pool.parsed_count(), 5);
+    assert_eq!(
+        places(&index.lookup(&Question { symbol: "changed_too", ..Question::default() })),
+        ["c.rs:1"]
+    );
+}
+
+#[test]
+fn a_file_that_was_moved_is_found_where_it_is() {
+    let tree = Tree::new(&[("a.rs", "fn gate() {}")]);
+    let index = tree.index();
+    assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+    fs::create_dir(tree.root.path().join("b")).unwrap();
+    fs::rename(tree.root.path().join("a.rs"), tree.root.path().join("b/c.rs")).unwrap();
+    assert_eq!(places(&asked(&index, "gate")), ["b/c.rs:1"]);
+}
+
+#[test]
+fn a_broken_file_breaks_nothing() {
+    let garbage = "fn half( {{{ struct \u{0}\u{1} \"".repeat(50);
+    let tree =
+        Tree::new(&[("bad.rs", &garbage), ("good.rs", "pub fn gate() {}"), ("empty.rs", "")]);
+    fs::write(tree.root.path().join("binary.rs"), [0xff, 0, 0xfe, 1]).unwrap();
+    let index = tree.index();
+    assert_eq!(places(&asked(&index, "gate")), ["good.rs:1"]);
+    assert_eq!(index.size().files_count, 4);
+}
+
+#[test]
+fn a_checkout_that_goes_away_is_empty() {
+    let tree = Tree::new(&[("a.rs", "fn gate() {}")]);
+    let index = tree.index();
+    assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+    fs::remove_dir_all(tree.root.path()).unwrap();
+    assert!(asked(&index, "gate").matches.is_empty());
+    assert_eq!(index.outline("a.rs"), None);
+}
+
+#[test]
+fn many_changes_leave_the_same_as_a_new_index() {
+    let tree = Tree::new(&[]);
+    let index = tree.index();
+    for round in 0..30 {
+        for number in 0..8 {
+            let path = format!("{number}.rs");
+            match (round + number) % 3 {
+                0 => tree.write(&path, &format!("fn f{round}() {{}} fn g{number}() {{}}")),
+                1 => drop(fs::remove_file(tree.root.path().join(path))),
+                _ => {}
+            }
+        }
+        index.refresh();
+    }
+    let fresh =
+        Index::open(tree.root.path(), &Arc::new(Pool::open(&tree.kept.path().join("other"))));
+    fresh.refresh();
+    assert_eq!(index.size().symbols_count, fresh.size().symbols_count);
+    for symbol in ["f29", "f28", "f27", "g0", "g1", "g2", "g7"] {
+        assert_eq!(asked(&index, symbol), asked(&fresh, symbol), "{symbol}");
+    }
+}

@@ -1,0 +1,98 @@
+//! What is known outlives the process, and is shared between checkouts.
+
+use super::*;
+use std::path::PathBuf;
+
+const FILES: &[(&str, &str)] =
+    &[("a.rs", "pub fn gate() {}\n"), ("b/c.rs", "pub struct Door { pub key: u32 }\n")];
+
+#[test]
+fn a_warm_start_parses_nothing() {
+    let tree = Tree::new(FILES);
+    tree.index().refresh();
+    let pool = tree.pool();
+    let index = Index::open(tree.root.path(), &pool);
+    assert_eq!(places(&asked(&index, "Door")), ["b/c.rs:1"]);
+    assert_eq!(pool.parsed_count(), 0);
+}
+
+#[test]
+fn a_content_is_parsed_once_for_all_checkouts() {
+    let tree = Tree::new(FILES);
+    let pool = tree.pool();
+    let roots: Vec<TempDir> = (0..5).map(|_| TempDir::new().unwrap()).collect();
+    for root in &roots {
+        for (path, text) in FILES {
+            write(root.path(), path, text);
+        }
+    }
+    let indexes: Vec<Index> = roots.iter().map(|it| Index::open(it.path(), &pool)).collect();
+    for index in &indexes {
+        index.refresh();
+        assert_eq!(places(&asked(index, "gate")), ["a.rs:1"]);
+    }
+    assert_eq!(pool.parsed_count(), FILES.len());
+}
+
+/// Everything that was written below a folder.
+fn kept(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it can be read") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn torn_and_foreign_files_are_replaced() {
+    let tree = Tree::new(FILES);
+    tree.index().refresh();
+    let files = kept(tree.kept.path());
+    assert_eq!(files.len(), 2, "{files:?}");
+    let whole: Vec<Vec<u8>> = files.iter().map(|it| fs::read(it).unwrap()).collect();
+    let damage: &[fn(&mut Vec<u8>)] = &[
+        |it| it.truncate(it.len() - 1),
+        |it| it.truncate(it.len() / 2),
+        |it| it.truncate(3),
+        Vec::clear,
+        |it| it[0] ^= 1,
+        |it| it[14] ^= 1,
+        |it| {
+            let middle = it.len() / 2;
+            it[middle] ^= 1;
+        },
+        |it| it.extend_from_slice(b"something else"),
+        |it| it.fill(0xff),
+    ];
+    for (file, whole) in files.iter().zip(&whole) {
+        for (number, damage) in damage.iter().enumerate() {
+            let mut bytes = whole.clone();
+            damage(&mut bytes);
+            fs::write(file, bytes).unwrap();
+            let index = tree.index();
+            assert_eq!(places(&asked(&index, "Door")), ["b/c.rs:1"], "{file:?} {number}");
+            assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"], "{file:?} {number}");
+            tree.write("a.rs", &format!("pub fn gate() {{}}\npub fn round_{number}() {{}}\n"));
+            index.refresh();
+            drop(index);
+            let pool = tree.pool();
+            let index = Index::open(tree.root.path(), &pool);
+            assert_eq!(places(&asked(&index, &format!("round_{number}"))), ["a.rs:2"]);
+            assert_eq!(pool.parsed_count(), 0, "what was learnt since is kept: {file:?} {number}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_no_error() {
+    let tree = Tree::new(FILES);
+    fs::write(tree.kept.path().join("file"), "x").unwrap();
+    let pool = Arc::new(Pool::open(&tree.kept.path().join("file/below")));
+    let index = Index::open(tree.root.path(), &pool);
+    assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+}
