@@ -152,6 +152,11 @@ impl WorkspaceDirs {
         self.state.join("logs")
     }
 
+    /// What is known about the contents of sources. Nothing is lost with it.
+    pub fn symbols(&self) -> PathBuf {
+        self.state.join("symbols")
+    }
+
     /// The spool, the standard error and the specification of an attempt.
     pub fn attempt(&self, attempt: AttemptId) -> PathBuf {
         self.state.join("attempts").join(attempt.to_string())

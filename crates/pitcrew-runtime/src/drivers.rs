@@ -8,6 +8,7 @@ mod subject;
 mod running;
 mod agents;
 mod vault;
+mod symbols;
 
 use crate::{
     Handle,
@@ -25,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{AgentSetup, Agents, Found, Held, Wanted};
 pub use subject::{LOST, Subject};
+pub use symbols::{SymbolQuestion, Symbols};
 pub use vault::VaultDriver;
 
 /// How long a shutdown waits for agents and programs that were told to end.

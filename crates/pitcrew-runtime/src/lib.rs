@@ -26,7 +26,7 @@ pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
 
 pub use clock::now;
-pub use drivers::{LOST, Subject};
+pub use drivers::{LOST, Subject, SymbolQuestion, Symbols};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle, is_said_once};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
