@@ -13,6 +13,7 @@ mod time;
 pub mod text;
 pub mod limits;
 mod path;
+mod host;
 mod plan;
 mod provider;
 mod status;
@@ -40,6 +41,7 @@ pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use grant::{Grant, GrantScope, Reach, is_grantable};
+pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{
     AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, RequestId, Seq,
     TaskId, WorkerId,
