@@ -1,11 +1,61 @@
-//! The shim as a program of its own, for the tests: `process_shim shim DIR`.
+//! The processes of this crate as a program of their own, for the tests.
 
-use std::{path::Path, process::ExitCode};
+use pitcrew_process::{
+    BridgeSpec, bridge_main, egress_main, proxy_environment, shim_main, start_bridge,
+};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, ExitCode},
+};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
-    match arguments.as_slice() {
-        [_, word, dir] if word == "shim" => pitcrew_process::shim_main(Path::new(dir)),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["shim", dir] => shim_main(Path::new(dir)),
+        ["egress", spec] => egress_main(Path::new(spec)),
+        ["bridge", spec] => bridge_main(spec, None),
+        ["bridge", spec, more] => bridge_main(spec, Some(more)),
+        ["bridged", spec, program, rest @ ..] => bridged(spec, program, rest),
+        ["say", port, text] => say(port, text),
         _ => ExitCode::from(2),
+    }
+}
+
+/// Becomes a program that has a bridge beside it.
+#[expect(clippy::disallowed_methods, reason = "a program of the tests")]
+fn bridged(spec: &str, program: &str, rest: &[&str]) -> ExitCode {
+    let spec: BridgeSpec = serde_json::from_str(spec).expect("the test wrote it");
+    let own = std::env::current_exe().expect("a program has a path");
+    let port = start_bridge(&own, &spec).expect("the bridge stands");
+    let proxy = proxy_environment(&format!("http://127.0.0.1:{port}"));
+    let error = Command::new(program).args(rest).envs(proxy).exec();
+    eprintln!("{error}");
+    ExitCode::from(126)
+}
+
+/// Says something to a port of the loopback and prints what it is answered.
+fn say(port: &str, text: &str) -> ExitCode {
+    let port = port.parse().expect("a port");
+    let talk = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.write_all(text.as_bytes())?;
+        stream.shutdown(std::net::Shutdown::Write)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        std::io::Result::Ok(answer)
+    };
+    match talk() {
+        Ok(answer) => {
+            print!("{answer}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -20,6 +20,8 @@ mod tree;
 mod owned;
 mod run;
 mod piped;
+mod egress;
+mod bridge;
 mod shim;
 mod client;
 mod detached;
@@ -28,6 +30,7 @@ mod attached;
 mod foreign;
 
 pub use attached::run_attached;
+pub use bridge::{BridgeSpec, bridge_main, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{
     Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
@@ -35,6 +38,7 @@ pub use client::{
 };
 pub use confine::{Roots, program_roots, roots};
 pub use detached::{Detached, leave_session, spawn_detached};
+pub use egress::{EgressLine, EgressSpec, Listen, egress_main, ledger_path};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use owned::{Owned, end_left_behind};

@@ -52,6 +52,12 @@ pub fn dispatch(command: Commands) -> ExitCode {
     if let Commands::Shim { folder } = &command {
         return pitcrew_process::shim_main(folder);
     }
+    if let Commands::Egress { spec } = &command {
+        return pitcrew_process::egress_main(spec);
+    }
+    if let Commands::Bridge { spec, more } = &command {
+        return pitcrew_process::bridge_main(spec, more.as_deref());
+    }
     let output = Output::of_this_process();
     match carry_out(command, output) {
         Ok(exit) => exit.into(),
@@ -102,7 +108,9 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
         Commands::Mcp(args) => wait_for(mcp::run(args, output)),
         Commands::Tool(args) => wait_for(tool::run(args, output)),
-        Commands::Shim { .. } => unreachable!("it was started before"),
+        Commands::Shim { .. } | Commands::Egress { .. } | Commands::Bridge { .. } => {
+            unreachable!("it was started before")
+        }
     }
 }
 

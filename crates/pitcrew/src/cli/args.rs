@@ -180,6 +180,12 @@ pub enum Commands {
     /// The process between the orchestrator and one agent
     #[command(hide = true)]
     Shim { folder: PathBuf },
+    /// The way from a box to the network
+    #[command(hide = true)]
+    Egress { spec: PathBuf },
+    /// The other end of it, in the box
+    #[command(hide = true)]
+    Bridge { spec: String, more: Option<String> },
     /// The built-in agent
     #[command(hide = true)]
     Agent {

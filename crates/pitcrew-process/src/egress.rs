@@ -1,0 +1,31 @@
+//! The only way from a box to the network: a process of its own, outside the box.
+//!
+//! It takes the requests of programs that were told to use a proxy, compares each place with an
+//! allow-list, resolves its name once, looks at the addresses, and dials one of those that it
+//! looked at. Each decision is written down before anything is dialled. It never looks into what
+//! passes, and it never starts anything.
+//!
+//! ```text
+//! program ── CONNECT, http:// ──► socket or port ──► allow-list ──► resolver ──► address ──► dial
+//!                                                        └──────────── egress.ndjson ◄─────────┘
+//! ```
+//!
+//! It lives as long as its standard input: whoever started it holds the other end, so it ends with
+//! its starter, also when that is killed.
+
+mod spec;
+mod request;
+mod reach;
+mod decide;
+mod network;
+mod ledger;
+mod tunnel;
+mod visit;
+mod ready;
+mod serve;
+
+pub use ledger::{EgressLine, ledger_path};
+pub(crate) use ready::{Ready, ready, say_ready};
+pub use serve::egress_main;
+pub(crate) use spec::Socket;
+pub use spec::{EgressSpec, Listen};

@@ -1,0 +1,40 @@
+//! The outside as this machine sees it.
+
+use super::reach;
+use std::{
+    future::Future,
+    io,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+use tokio::{net::TcpStream, time::timeout};
+
+/// How long one address of a name is tried.
+const DIAL_MS_MAX: u64 = 10_000;
+const RESOLVE_MS_MAX: u64 = 20_000;
+
+/// What names mean and where connections lead.
+pub(super) trait Network: Send + Sync + 'static {
+    fn resolve(&self, name: &str) -> impl Future<Output = io::Result<Vec<IpAddr>>> + Send;
+    fn dial(&self, address: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> + Send;
+    /// The addresses of this machine.
+    fn own(&self) -> Vec<IpAddr>;
+}
+
+pub(super) struct Internet;
+
+impl Network for Internet {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let found =
+            timeout(Duration::from_millis(RESOLVE_MS_MAX), tokio::net::lookup_host((name, 0)));
+        Ok(found.await??.map(|it| it.ip()).collect())
+    }
+
+    async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        timeout(Duration::from_millis(DIAL_MS_MAX), TcpStream::connect(address)).await?
+    }
+
+    fn own(&self) -> Vec<IpAddr> {
+        reach::own_addresses()
+    }
+}

@@ -1,0 +1,53 @@
+//! How a process of ours says that it has begun: in one line on its standard output.
+
+use crate::poll::{self, Step};
+use rustix::event::PollFlags;
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, PipeReader, Read, Write},
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+
+/// It is there within milliseconds, also on a busy machine long before this.
+const START_MS_MAX: u64 = 30_000;
+const LINE_BYTES_MAX: usize = 64 * 1_024;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ready {
+    Listening { port: Option<u16> },
+    Failed { reason: String },
+}
+
+/// Tells whoever started us how it went. Fails when nobody is there any more.
+pub(crate) fn say_ready(ready: &Ready) -> io::Result<()> {
+    let mut line = serde_json::to_vec(ready).expect("plain data");
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}
+
+/// Waits for that line.
+pub(crate) fn ready(mut stdout: PipeReader) -> io::Result<Ready> {
+    poll::never_block(&stdout)?;
+    let until = Instant::now() + Duration::from_millis(START_MS_MAX);
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") && line.len() < LINE_BYTES_MAX {
+        let ready = poll::wait(&[(stdout.as_fd(), PollFlags::IN)], Some(until))?;
+        let mut buffer = [0; 1_024];
+        match Step::of(stdout.read(&mut buffer)) {
+            Step::Moved(count) => line.extend(&buffer[..count]),
+            Step::NotNow if !ready[0] && Instant::now() >= until => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Step::NotNow => {}
+            Step::Closed => break,
+        }
+    }
+    serde_json::from_slice(&line).map_err(|_| {
+        let said = String::from_utf8_lossy(&line).into_owned();
+        io::Error::other(format!("it said {said:?} and not that it is ready"))
+    })
+}

@@ -1,0 +1,145 @@
+//! Bytes in both directions until both ends are done, nothing moves for too long, or it has lasted too long.
+
+use std::{
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::Instant,
+};
+
+/// A model may think for long before it says a word.
+const IDLE_MAX: Duration = Duration::from_mins(15);
+const TOTAL_MAX: Duration = Duration::from_hours(12);
+const BUFFER_BYTES: usize = 16 * 1_024;
+
+/// What has gone through so far.
+#[derive(Default)]
+pub(super) struct Moved {
+    pub(super) up: AtomicU64,
+    pub(super) down: AtomicU64,
+}
+
+/// Moves what `inside` and `outside` say to each other.
+pub(super) async fn tunnel(
+    inside: impl AsyncRead + AsyncWrite,
+    outside: impl AsyncRead + AsyncWrite,
+    moved: &Moved,
+) {
+    tunnel_within(inside, outside, moved, IDLE_MAX, TOTAL_MAX).await;
+}
+
+async fn tunnel_within(
+    inside: impl AsyncRead + AsyncWrite,
+    outside: impl AsyncRead + AsyncWrite,
+    moved: &Moved,
+    idle_max: Duration,
+    total_max: Duration,
+) {
+    let (inside_read, inside_write) = tokio::io::split(inside);
+    let (outside_read, outside_write) = tokio::io::split(outside);
+    let up = pump(inside_read, outside_write, &moved.up);
+    let down = pump(outside_read, inside_write, &moved.down);
+    let both = async { tokio::join!(up, down) };
+    tokio::select! {
+        // What breaks a connection is for its two ends to know.
+        (_, _) = both => {}
+        () = stillness(moved, idle_max) => {}
+        () = tokio::time::sleep(total_max) => {}
+    }
+}
+
+async fn pump(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    count: &AtomicU64,
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        let read = from.read(&mut buffer).await;
+        let Ok(length @ 1..) = read else {
+            // Also after an error: the other end must not wait for what will never come.
+            to.shutdown().await.ok();
+            return read.map(drop);
+        };
+        to.write_all(&buffer[..length]).await?;
+        to.flush().await?;
+        count.fetch_add(length as u64, Ordering::Relaxed);
+    }
+}
+
+/// Comes when nothing has moved for `idle_max`.
+async fn stillness(moved: &Moved, idle_max: Duration) {
+    let sum = || moved.up.load(Ordering::Relaxed) + moved.down.load(Ordering::Relaxed);
+    let (mut last, mut since) = (sum(), Instant::now());
+    loop {
+        tokio::time::sleep_until(since + idle_max).await;
+        if sum() == last {
+            return;
+        }
+        (last, since) = (sum(), Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn both_directions_are_moved_and_counted_and_each_end_closes_alone() {
+        block_on(async {
+            let (mut program, inside) = tokio::io::duplex(64);
+            let (mut server, outside) = tokio::io::duplex(64);
+            let moved = Moved::default();
+            let talk = async {
+                program.write_all(b"question").await.unwrap();
+                program.shutdown().await.unwrap();
+                let mut heard = String::new();
+                server.read_to_string(&mut heard).await.unwrap();
+                assert_eq!(heard, "question");
+                server.write_all(b"a long answer").await.unwrap();
+                server.shutdown().await.unwrap();
+                let mut answer = String::new();
+                program.read_to_string(&mut answer).await.unwrap();
+                assert_eq!(answer, "a long answer");
+            };
+            tokio::join!(tunnel(inside, outside, &moved), talk);
+            assert_eq!((moved.up.into_inner(), moved.down.into_inner()), (8, 13));
+        });
+    }
+
+    #[test]
+    fn a_connection_on_which_nothing_moves_ends() {
+        block_on(async {
+            let (_program, inside) = tokio::io::duplex(64);
+            let (_server, outside) = tokio::io::duplex(64);
+            let moment = Duration::from_millis(5);
+            tunnel_within(inside, outside, &Moved::default(), moment, TOTAL_MAX).await;
+        });
+    }
+
+    #[test]
+    fn a_connection_that_lasts_too_long_ends_although_it_is_used() {
+        block_on(async {
+            let (mut program, inside) = tokio::io::duplex(64);
+            let (mut server, outside) = tokio::io::duplex(64);
+            let moved = Moved::default();
+            let limits = (IDLE_MAX, Duration::from_millis(20));
+            let chatter = async {
+                let mut byte = [0];
+                while program.write_all(b"x").await.is_ok()
+                    && server.read_exact(&mut byte).await.is_ok()
+                {}
+            };
+            tokio::join!(tunnel_within(inside, outside, &moved, limits.0, limits.1), chatter);
+            assert!(moved.up.into_inner() > 0);
+        });
+    }
+}

@@ -1,0 +1,187 @@
+//! One connection of a program in the box, from its request to its end.
+
+use super::{
+    decide::{Verdict, decide},
+    ledger::{Key, Ledger},
+    network::Network,
+    request::{HEAD_BYTES_MAX, Request, Wish, head_end},
+    spec::Allowed,
+    tunnel::{Moved, tunnel},
+};
+use pitcrew_model::Place;
+use std::{fmt::Write as _, io, net::SocketAddr, sync::atomic::Ordering, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// How long a program may take to say what it wants.
+const HEAD_MS_MAX: u64 = 30_000;
+/// What is shown of a request that cannot be understood.
+const UNREADABLE: &str = "(unreadable)";
+
+/// What all connections share.
+pub(super) struct Door<N> {
+    /// What has to stand behind `Basic`.
+    pub(super) credentials: Option<String>,
+    pub(super) allowed: Allowed,
+    pub(super) ledger: Ledger,
+    pub(super) network: N,
+}
+
+/// An answer instead of a connection.
+struct Answer {
+    status: &'static str,
+    text: String,
+}
+
+impl<N: Network> Door<N> {
+    pub(super) async fn visit<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S) {
+        let (head, rest) = match timeout(Duration::from_millis(HEAD_MS_MAX), head(&mut stream))
+            .await
+        {
+            Ok(Ok(Some(head))) => head,
+            Ok(Ok(None)) => return self.refuse_unreadable(stream, "the head is too long").await,
+            Ok(Err(_)) | Err(_) => return,
+        };
+        let request = match Request::parse(&head) {
+            Ok(request) => request,
+            Err(error) => return self.refuse_unreadable(stream, &error.to_string()).await,
+        };
+        if !self.is_known(&request) {
+            let text = "the proxy of this run asks for the credentials in HTTPS_PROXY".into();
+            return answer(stream, &Answer { status: "407 Proxy Authentication Required", text })
+                .await;
+        }
+        match self.open(&request.place).await {
+            Ok((outside, key)) => {
+                let moved = Moved::default();
+                // Where one of the two has gone again, the other will see it.
+                begin(&mut stream, &request, &rest, outside, &moved).await.ok();
+                let count = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
+                self.ledger.moved(&key, count(&moved.up), count(&moved.down));
+            }
+            Err(refusal) => answer(stream, &refusal).await,
+        }
+    }
+
+    fn is_known(&self, request: &Request) -> bool {
+        let Some(wanted) = &self.credentials else { return true };
+        let given = request.credentials.as_deref().unwrap_or_default().as_bytes();
+        let wanted = wanted.as_bytes();
+        // How long it takes tells nothing about where they differ.
+        given.len() == wanted.len()
+            && given.iter().zip(wanted).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+    }
+
+    async fn refuse_unreadable(&self, stream: impl AsyncRead + AsyncWrite + Unpin, reason: &str) {
+        let key = Key { host: UNREADABLE.into(), port: 0, allowed: false };
+        self.ledger.decided(key, reason).ok();
+        answer(stream, &Answer { status: "400 Bad Request", text: reason.into() }).await;
+    }
+
+    /// Decides, writes that down, and dials.
+    async fn open(&self, place: &Place) -> Result<(TcpStream, Key), Answer> {
+        let verdict = decide(&self.network, &self.allowed, place).await;
+        let (allowed, reason) = match &verdict {
+            Verdict::Dial { rule, .. } => (true, rule.clone()),
+            Verdict::Nowhere { rule, reason } => (true, format!("{rule}: {reason}")),
+            Verdict::Refuse { reason } => (false, reason.clone()),
+        };
+        let key = Key { host: place.host.to_string(), port: place.port, allowed };
+        let key = self.ledger.decided(key, &reason).map_err(|error| Answer {
+            status: "503 Service Unavailable",
+            text: format!("the decision about {place} cannot be written down: {error}"),
+        })?;
+        let unreachable = |reason: String| Answer {
+            status: "502 Bad Gateway",
+            text: format!("{place} is allowed and cannot be reached: {reason}"),
+        };
+        match verdict {
+            Verdict::Refuse { reason } => Err(Answer {
+                status: "403 Forbidden",
+                text: format!(
+                    "{place} is refused: {reason}; `egress_allow` in the settings of the user names what may be reached"
+                ),
+            }),
+            Verdict::Nowhere { reason, .. } => Err(unreachable(reason)),
+            Verdict::Dial { addresses, .. } => match self.dial(&addresses).await {
+                Ok(stream) => Ok((stream, key)),
+                Err(error) => Err(unreachable(error.to_string())),
+            },
+        }
+    }
+
+    async fn dial(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for address in addresses {
+            match self.network.dial(*address).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// The head of a request and what came after it; nothing where it is too long.
+async fn head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let mut bytes = Vec::with_capacity(1_024);
+    loop {
+        if let Some(end) = head_end(&bytes) {
+            let rest = bytes.split_off(end);
+            return Ok(Some((bytes, rest)));
+        }
+        if bytes.len() >= HEAD_BYTES_MAX {
+            return Ok(None);
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+/// Says to both sides that it begins, and moves the bytes.
+async fn begin(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    request: &Request,
+    rest: &[u8],
+    mut outside: TcpStream,
+    moved: &Moved,
+) -> io::Result<()> {
+    let first = match &request.wish {
+        Wish::Tunnel => {
+            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            rest.to_vec()
+        }
+        Wish::Pass { head } => [head.as_bytes(), rest].concat(),
+    };
+    outside.write_all(&first).await?;
+    moved.up.fetch_add(first.len() as u64, Ordering::Relaxed);
+    tunnel(stream, outside, moved).await;
+    Ok(())
+}
+
+async fn answer(mut stream: impl AsyncWrite + Unpin, answer: &Answer) {
+    let body = format!("pitcrew: {}\n", answer.text);
+    let mut text = format!("HTTP/1.1 {}\r\n", answer.status);
+    if answer.status.starts_with("407") {
+        text.push_str("Proxy-Authenticate: Basic realm=\"pitcrew\"\r\n");
+    }
+    write!(
+        text,
+        "Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("a text takes everything");
+    // A program that has gone needs no answer.
+    stream.write_all(text.as_bytes()).await.ok();
+    stream.shutdown().await.ok();
+}
+
+#[cfg(test)]
+mod tests;

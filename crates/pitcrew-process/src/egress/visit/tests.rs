@@ -1,0 +1,150 @@
+use super::*;
+use crate::egress::ledger::{EgressLine, ledger_path};
+use std::{net::IpAddr, path::Path};
+use tokio::net::TcpListener;
+
+/// An outside in which every name is one server of ours.
+struct Outside {
+    server: SocketAddr,
+}
+
+const ADDRESS: &str = "203.0.113.7";
+
+impl Network for Outside {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let address = if name == "rebound.example" { "127.0.0.1" } else { ADDRESS };
+        Ok(vec![address.parse().unwrap()])
+    }
+
+    async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        assert_eq!(address.ip().to_string(), ADDRESS, "an address that nobody looked at");
+        TcpStream::connect(self.server).await
+    }
+
+    fn own(&self) -> Vec<IpAddr> {
+        Vec::new()
+    }
+}
+
+/// What the server heard and what the program was answered, and the record.
+struct Told {
+    heard: String,
+    answer: String,
+    lines: Vec<EgressLine>,
+}
+
+fn door(dir: &Path, server: SocketAddr, token: Option<&str>) -> Door<Outside> {
+    let patterns = vec!["*.example".parse().unwrap()];
+    Door {
+        credentials: token.map(Into::into),
+        allowed: Allowed { patterns, private: Vec::new(), forward: Vec::new() },
+        ledger: Ledger::open(dir).unwrap(),
+        network: Outside { server },
+    }
+}
+
+/// A program says `words` and closes; the server, where it is reached, says `reply` to all it hears.
+fn visit(token: Option<&str>, words: &str, reply: &str) -> Told {
+    let dir = tempfile::tempdir().unwrap();
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build().unwrap();
+    let (heard, answer) = runtime.block_on(async {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let door = door(dir.path(), server.local_addr().unwrap(), token);
+        let serving = async {
+            let (mut stream, _) = server.accept().await.unwrap();
+            let mut heard = String::new();
+            stream.read_to_string(&mut heard).await.unwrap();
+            stream.write_all(reply.as_bytes()).await.unwrap();
+            heard
+        };
+        let (mut program, inside) = tokio::io::duplex(64);
+        let talking = async {
+            let (mut from, mut to) = tokio::io::split(&mut program);
+            let mut answer = String::new();
+            let speak = async {
+                to.write_all(words.as_bytes()).await.ok();
+                to.shutdown().await.ok();
+            };
+            let ((), read) = tokio::join!(speak, from.read_to_string(&mut answer));
+            read.unwrap();
+            answer
+        };
+        let visiting = async { tokio::join!(door.visit(inside), talking).1 };
+        tokio::pin!(visiting);
+        let result = tokio::select! {
+            answer = &mut visiting => (String::new(), answer),
+            heard = serving => (heard, visiting.await),
+        };
+        door.ledger.flush().unwrap();
+        result
+    });
+    let text = std::fs::read_to_string(ledger_path(dir.path())).unwrap();
+    let lines = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    Told { heard, answer, lines }
+}
+
+#[test]
+fn a_tunnel_carries_both_directions_and_its_bytes_are_counted() {
+    let told = visit(None, "CONNECT pkg.example:443 HTTP/1.1\r\n\r\nhello", "world!");
+    assert_eq!(told.heard, "hello");
+    assert_eq!(told.answer, "HTTP/1.1 200 Connection established\r\n\r\nworld!");
+    let [decided, ended] = told.lines.as_slice() else { panic!("{:?}", told.lines) };
+    assert_eq!((decided.host.as_str(), decided.port, decided.allowed), ("pkg.example", 443, true));
+    assert_eq!((decided.reason.as_str(), decided.count), ("rule *.example", 1));
+    assert_eq!((ended.count, ended.bytes_up, ended.bytes_down), (0, 5, 6));
+}
+
+#[test]
+fn a_plain_request_is_passed_on_without_what_was_for_us() {
+    let head = "GET http://pkg.example/x HTTP/1.1\r\nHost: other.test\r\nProxy-Connection: keep-alive\r\n\r\n";
+    let told = visit(None, head, "HTTP/1.1 204 No Content\r\n\r\n");
+    assert_eq!(told.heard, "GET /x HTTP/1.1\r\nHost: pkg.example\r\nconnection: close\r\n\r\n");
+    assert_eq!(told.answer, "HTTP/1.1 204 No Content\r\n\r\n");
+}
+
+#[test]
+fn a_refused_place_is_not_dialled_and_says_what_would_allow_it() {
+    let told = visit(None, "CONNECT evil.test:443 HTTP/1.1\r\n\r\n", "");
+    assert!(told.answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{}", told.answer);
+    assert!(
+        told.answer.contains("evil.test:443 is refused") && told.answer.contains("egress_allow")
+    );
+    let [line] = told.lines.as_slice() else { panic!("{:?}", told.lines) };
+    assert!(
+        !line.allowed && line.reason == "it is not on the allow-list" && line.host == "evil.test"
+    );
+}
+
+#[test]
+fn a_name_that_leads_to_the_loopback_is_refused_although_it_is_on_the_list() {
+    let told = visit(None, "CONNECT rebound.example:443 HTTP/1.1\r\n\r\n", "");
+    assert!(told.answer.starts_with("HTTP/1.1 403 "), "{}", told.answer);
+    assert!(told.lines[0].reason.contains("loopback"), "{:?}", told.lines);
+}
+
+#[test]
+fn a_head_that_cannot_be_read_is_refused_and_written_down() {
+    let told = visit(None, "CONNECT pkg.example\0.evil.test:443 HTTP/1.1\r\n\r\n", "");
+    assert!(told.answer.starts_with("HTTP/1.1 400 "), "{}", told.answer);
+    assert_eq!((told.lines[0].host.as_str(), told.lines[0].allowed), (UNREADABLE, false));
+    let long =
+        format!("CONNECT pkg.example:443 HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(HEAD_BYTES_MAX));
+    let told = visit(None, &long, "");
+    assert!(told.answer.is_empty() || told.answer.starts_with("HTTP/1.1 400 "), "{}", told.answer);
+    assert_eq!(told.lines[0].reason, "the head is too long");
+}
+
+#[test]
+fn where_a_secret_is_asked_for_nobody_passes_without_it() {
+    let ask = |header: &str| format!("CONNECT pkg.example:443 HTTP/1.1\r\n{header}\r\n");
+    for header in
+        ["", "Proxy-Authorization: Basic d3Jvbmc=\r\n", "Authorization: Basic cmlnaHQ=\r\n"]
+    {
+        let told = visit(Some("cmlnaHQ="), &ask(header), "");
+        assert!(told.answer.starts_with("HTTP/1.1 407 "), "{}", told.answer);
+        assert!(told.lines.is_empty());
+    }
+    let told = visit(Some("cmlnaHQ="), &ask("Proxy-Authorization: basic cmlnaHQ=\r\n"), "");
+    assert!(told.answer.starts_with("HTTP/1.1 200 "), "{}", told.answer);
+}
