@@ -1,9 +1,10 @@
 //! The processes of this crate as a program of their own, for the tests.
 
 use pitcrew_process::{
-    BridgeSpec, bridge_main, egress_main, proxy_environment, shim_main, start_bridge,
+    BridgeSpec, bridge_main, confine_main, egress_main, proxy_environment, shim_main, start_bridge,
 };
 use std::{
+    ffi::OsString,
     io::{Read, Write},
     net::TcpStream,
     os::unix::process::CommandExt,
@@ -19,6 +20,9 @@ fn main() -> ExitCode {
         ["egress", spec] => egress_main(Path::new(spec)),
         ["bridge", spec] => bridge_main(spec, None),
         ["bridge", spec, more] => bridge_main(spec, Some(more)),
+        ["confine", spec, "--", argv @ ..] => {
+            confine_main(spec, &argv.iter().map(OsString::from).collect::<Vec<_>>())
+        }
         ["bridged", spec, program, rest @ ..] => bridged(spec, program, rest),
         ["say", port, text] => say(port, text),
         _ => ExitCode::from(2),

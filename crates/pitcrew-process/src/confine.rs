@@ -5,12 +5,17 @@
 
 mod mounts;
 mod bubblewrap;
+mod unboxed;
 mod roots;
 
 pub use roots::{Roots, program_roots, roots};
 
-use crate::{Policy, Tier, command};
-use std::{ffi::OsString, io, path::Path};
+use crate::{ConfineSpec, Policy, Tier, command};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 /// What is started in the place of a program.
 #[derive(Debug)]
@@ -32,13 +37,30 @@ pub(crate) fn wrap(
 ) -> io::Result<Wrapped> {
     match policy.tier {
         Tier::T1 => Ok(Wrapped { argv: argv.to_vec(), env }),
-        Tier::T2 => Err(io::Error::other("this build cannot confine by tier T2")),
+        Tier::T2 => {
+            let (program, rest) = found(argv, &env)?;
+            unboxed::wrap(policy, &program, rest, cwd, env)
+        }
         Tier::T3 => {
-            let Some((name, rest)) = argv.split_first() else {
-                return Err(io::Error::other("no program is given"));
-            };
-            let program = command::find_in(name, &env)?;
+            let (program, rest) = found(argv, &env)?;
             Ok(bubblewrap::wrap(policy, &program, rest, cwd, env))
         }
     }
+}
+
+/// Where the program is, and its arguments.
+fn found<'a>(
+    argv: &'a [OsString],
+    env: &[(OsString, OsString)],
+) -> io::Result<(PathBuf, &'a [OsString])> {
+    let Some((name, rest)) = argv.split_first() else {
+        return Err(io::Error::other("no program is given"));
+    };
+    Ok((command::find_in(name, env)?, rest))
+}
+
+/// The words before a program with which our own executable takes rights from itself first.
+fn launcher(launcher: &Path, spec: &ConfineSpec) -> [OsString; 4] {
+    let spec = serde_json::to_string(spec).expect("a specification is plain data");
+    [launcher.into(), "confine".into(), spec.into(), "--".into()]
 }

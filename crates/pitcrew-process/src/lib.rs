@@ -25,6 +25,7 @@ mod bridge;
 mod shim;
 mod client;
 mod detached;
+mod launch;
 mod attached;
 #[cfg(test)]
 mod foreign;
@@ -41,6 +42,9 @@ pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, egress_main, ledger_path};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
+pub use launch::{
+    CONFINE_FAILED, Calls, ConfineSpec, Files, Unix, Zone, confine_main, landlock_abi,
+};
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
 pub use pitcrew_model::Tier;

@@ -58,6 +58,10 @@ pub fn dispatch(command: Commands) -> ExitCode {
     if let Commands::Bridge { spec, more } = &command {
         return pitcrew_process::bridge_main(spec, more.as_deref());
     }
+    // The launcher must have no other thread: what it takes from itself it takes from this one.
+    if let Commands::Confine { spec, argv } = &command {
+        return pitcrew_process::confine_main(spec, argv);
+    }
     let output = Output::of_this_process();
     match carry_out(command, output) {
         Ok(exit) => exit.into(),
@@ -108,9 +112,10 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
         Commands::Mcp(args) => wait_for(mcp::run(args, output)),
         Commands::Tool(args) => wait_for(tool::run(args, output)),
-        Commands::Shim { .. } | Commands::Egress { .. } | Commands::Bridge { .. } => {
-            unreachable!("it was started before")
-        }
+        Commands::Shim { .. }
+        | Commands::Egress { .. }
+        | Commands::Bridge { .. }
+        | Commands::Confine { .. } => unreachable!("it was started before"),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Wrapped,
     mounts::{Mount, Mounts},
 };
-use crate::{Net, Policy};
+use crate::{ConfineSpec, Net, Policy};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -56,6 +56,9 @@ pub(super) fn wrap(
     let mounts = mounts(policy, program, home.as_deref()).in_order();
     arguments(&mounts, &mut argv);
     argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
+    if let Some(launcher) = &policy.launcher {
+        argv.extend(super::launcher(launcher, &ConfineSpec::boxed(policy, cwd)));
+    }
     argv.push(program.as_os_str().to_owned());
     argv.extend(rest.iter().cloned());
     // A folder for temporary files that is not in the box is as good as none.

@@ -3,7 +3,7 @@
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pitcrew_config::parse_dollars;
 use pitcrew_model::{GrantScope, MessageId, MessageStatus, WorkerId, limits};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Runs a crew of coding agents on one git repository.
 ///
@@ -186,6 +186,13 @@ pub enum Commands {
     /// The other end of it, in the box
     #[command(hide = true)]
     Bridge { spec: String, more: Option<String> },
+    /// Takes rights away and becomes the program that shall not have them
+    #[command(hide = true)]
+    Confine {
+        spec: String,
+        #[arg(last = true, required = true)]
+        argv: Vec<OsString>,
+    },
     /// The built-in agent
     #[command(hide = true)]
     Agent {

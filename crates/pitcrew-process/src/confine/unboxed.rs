@@ -1,0 +1,49 @@
+//! Tier T2: the launcher alone, in the machine's own tree.
+
+use super::{Wrapped, launcher};
+use crate::{ConfineSpec, Policy};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// A home that is not there. One that is there and may not be read is fatal to some programs.
+const NO_HOME: &str = "/nonexistent";
+
+/// Of the private home: for temporary files, because those of all others are in `/tmp`.
+const TEMPORARY: &str = ".tmp";
+
+pub(super) fn wrap(
+    policy: &Policy,
+    program: &Path,
+    rest: &[OsString],
+    cwd: &Path,
+    mut env: Vec<(OsString, OsString)>,
+) -> io::Result<Wrapped> {
+    let Some(ours) = &policy.launcher else {
+        return Err(io::Error::other(
+            "tier T2 needs our own executable, and the policy names none",
+        ));
+    };
+    let mut spec = ConfineSpec::unboxed(policy, program, cwd, &[]);
+    let temporary = policy.home.as_ref().map(|it| it.join(TEMPORARY));
+    let is_shared = |path: &OsStr| {
+        let above = |it: &&PathBuf| Path::new(path).starts_with(it);
+        policy.write.iter().chain(&policy.home).any(|it| above(&it))
+    };
+    env.retain(|(name, value)| !(name == "TMPDIR" || name == "HOME") || is_shared(value));
+    let has = |env: &[(OsString, OsString)], wanted: &str| env.iter().any(|it| it.0 == wanted);
+    if !has(&env, "HOME") {
+        let home = policy.home.clone().unwrap_or_else(|| NO_HOME.into());
+        env.push(("HOME".into(), home.into()));
+    }
+    if let (false, Some(temporary)) = (has(&env, "TMPDIR"), temporary) {
+        env.push(("TMPDIR".into(), temporary.clone().into()));
+        spec.folders.push(temporary);
+    }
+    let mut argv = launcher(ours, &spec).to_vec();
+    argv.push(program.into());
+    argv.extend(rest.iter().cloned());
+    Ok(Wrapped { argv, env })
+}

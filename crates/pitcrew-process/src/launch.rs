@@ -1,0 +1,96 @@
+//! `pitcrew confine`: takes rights from itself and becomes the program that shall not have them.
+//!
+//! Everything is applied by this small process to itself, and is inherited by all that it becomes
+//! and starts. It is all or nothing: where one layer cannot be applied, it says so in one line and
+//! ends, and the program never runs. It never gives a right that it did not have.
+//!
+//! ```text
+//! limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
+//! ```
+
+mod spec;
+mod limits;
+mod capabilities;
+mod places;
+mod landlock;
+mod calls;
+
+pub use self::landlock::landlock_abi;
+pub use spec::{Calls, ConfineSpec, Files, Unix, Zone};
+
+use crate::command;
+use std::{ffi::OsString, fmt::Display, io, os::unix::process::CommandExt, process::ExitCode};
+
+/// A layer could not be applied, and the program was not run.
+pub const CONFINE_FAILED: u8 = 125;
+/// As shells have it: the program may not be executed.
+const NOT_EXECUTABLE: u8 = 126;
+/// As shells have it: there is no such program.
+const NOT_FOUND: u8 = 127;
+
+/// Why the program was not run.
+struct Refusal {
+    code: u8,
+    line: String,
+}
+
+impl Refusal {
+    fn layer(name: &str, error: impl Display) -> Self {
+        Self { code: CONFINE_FAILED, line: format!("cannot apply {name}: {error}") }
+    }
+}
+
+/// The body of `pitcrew confine SPEC -- ARGV`. Returns only when the program was not run.
+pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
+    let refusal = launch(spec, argv);
+    eprintln!("pitcrew confine: {}", refusal.line);
+    ExitCode::from(refusal.code)
+}
+
+fn launch(spec: &str, argv: &[OsString]) -> Refusal {
+    let spec = serde_json::from_str(spec);
+    let spec = spec.map_err(|error| Refusal::layer("a specification", error));
+    match spec.and_then(|it| become_confined(&it)) {
+        Ok(()) => refused(argv, &execute(argv)),
+        Err(refusal) => refusal,
+    }
+}
+
+fn become_confined(spec: &ConfineSpec) -> Result<(), Refusal> {
+    for folder in &spec.folders {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| Refusal::layer(&format!("`{}`", folder.display()), error))?;
+    }
+    limits::apply(&spec.limits).map_err(|error| Refusal::layer("the limits", error))?;
+    capabilities::drop_all().map_err(|error| Refusal::layer("the capabilities", error))?;
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|error| Refusal::layer("no_new_privs", error))?;
+    landlock::apply(spec).map_err(|error| Refusal::layer("Landlock", error))?;
+    calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))
+}
+
+/// Becomes the program. Returns why it did not.
+fn execute(argv: &[OsString]) -> io::Error {
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => return error,
+    };
+    match command::command(argv, &cwd, &env) {
+        Ok(mut command) => command.exec(),
+        Err(error) => error,
+    }
+}
+
+fn refused(argv: &[OsString], error: &io::Error) -> Refusal {
+    let program = argv.first().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let kind = error.kind();
+    let (code, reason) = if kind == io::ErrorKind::NotFound {
+        (NOT_FOUND, "it was not found in the box".to_owned())
+    } else if kind == io::ErrorKind::PermissionDenied {
+        (NOT_EXECUTABLE, "it may not be executed in the box".to_owned())
+    } else {
+        (NOT_EXECUTABLE, error.to_string())
+    };
+    Refusal { code, line: format!("cannot execute `{program}`: {reason}") }
+}

@@ -1,0 +1,120 @@
+//! Landlock: which files, TCP ports and processes can be reached. Exact or not at all: nothing is
+//! left out because a kernel does not know it.
+
+use super::{
+    places::{Place, Right, places},
+    spec::{ConfineSpec, Files, Unix},
+};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
+    PathBeneath, PathFd, RestrictSelf, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, make_bitflags,
+};
+use std::io;
+
+/// What is needed to hold a program alone: the first version that keeps signals in.
+const ALONE: ABI = ABI::V6;
+
+/// What is needed within a box: the first version that keeps a file from being emptied.
+const INNER: ABI = ABI::V3;
+
+/// The first version that tells sockets with a path apart.
+const SOCKETS: ABI = ABI::V9;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LandlockError {
+    #[error("{0}")]
+    Ruleset(#[from] RulesetError),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("the kernel has version {found} of it, and version {needed} is needed")]
+    TooOld { found: i32, needed: i32 },
+    #[error("the kernel took only a part of it")]
+    Partly,
+}
+
+/// The version of Landlock that the kernel has. 0: none, or it is switched off.
+pub fn landlock_abi() -> u32 {
+    u32::try_from(abi() as i32).unwrap_or(0)
+}
+
+fn abi() -> ABI {
+    // Asks for nothing and takes nothing away: it tells what the kernel has.
+    let status = RestrictSelf::default().no_new_privs(false).apply();
+    status.map_or(ABI::Unsupported, |it| match it.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => ABI::Unsupported,
+    })
+}
+
+/// Whether the kernel can let a program connect to some sockets with a path and not to others.
+pub(super) fn tells_sockets_apart() -> bool {
+    abi() >= SOCKETS
+}
+
+pub(super) fn apply(spec: &ConfineSpec) -> Result<(), LandlockError> {
+    let Some(files) = &spec.files else { return Ok(()) };
+    let found = abi();
+    let needed = if files.read.is_some() { ALONE } else { INNER };
+    if found < needed {
+        return Err(LandlockError::TooOld { found: found as i32, needed: needed as i32 });
+    }
+    let handled = handled(files, found);
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(handled)?;
+    if files.read.is_some() {
+        ruleset = ruleset.scope(Scope::from_all(ALONE))?;
+    }
+    if spec.ports.is_some() {
+        ruleset = ruleset.handle_access(AccessNet::from_all(ALONE))?;
+    }
+    let mut rules = ruleset.create()?;
+    for place in places(files)? {
+        rules = add(rules, place, handled)?;
+    }
+    for port in spec.ports.iter().flatten() {
+        rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+    }
+    if let (Unix::Only(sockets), true) = (&spec.unix, handled.contains(AccessFs::ResolveUnix)) {
+        for socket in sockets.iter().filter_map(|it| PathFd::new(it).ok()) {
+            rules = rules.add_rule(PathBeneath::new(socket, AccessFs::ResolveUnix))?;
+        }
+    }
+    match rules.restrict_self()?.ruleset {
+        RulesetStatus::FullyEnforced => Ok(()),
+        RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => Err(LandlockError::Partly),
+    }
+}
+
+/// What is refused where no rule allows it.
+fn handled(files: &Files, found: ABI) -> BitFlags<AccessFs> {
+    if files.read.is_none() {
+        return AccessFs::from_write(INNER);
+    }
+    AccessFs::from_all(if found >= SOCKETS { SOCKETS } else { ALONE })
+}
+
+fn add(
+    rules: RulesetCreated,
+    place: Place,
+    handled: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, LandlockError> {
+    let read = AccessFs::from_read(ALONE);
+    // Nobody makes devices, and nothing that can be written is one.
+    let devices = make_bitflags!(AccessFs::{MakeChar | MakeBlock | IoctlDev});
+    let access = match place.right {
+        Right::Read => read,
+        Right::Write => read | (AccessFs::from_write(SOCKETS) & !devices),
+        Right::Change => AccessFs::WriteFile | AccessFs::Truncate,
+        Right::Device => {
+            make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev})
+        }
+    };
+    let fitting = if place.is_folder()? { access } else { access & AccessFs::from_file(SOCKETS) };
+    let fitting = fitting & handled;
+    if fitting.is_empty() {
+        return Ok(rules);
+    }
+    Ok(rules.add_rule(PathBeneath::new(place.file, fitting))?)
+}

@@ -1,0 +1,43 @@
+//! How much one program may use: limits of the operating system, which all it starts inherit.
+
+use crate::Limits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::{fs, io, os::unix::fs::MetadataExt};
+
+pub(super) fn apply(limits: &Limits) -> io::Result<()> {
+    // What was in memory of a program that had secrets is nobody's to find.
+    limit(Resource::Core, 0)?;
+    // Of what is really used: many programs set aside far more addresses than they ever touch.
+    limits.memory_bytes.map_or(Ok(()), |it| limit(Resource::Data, it))?;
+    limits.file_bytes.map_or(Ok(()), |it| limit(Resource::Fsize, it))?;
+    limits.open_files.map_or(Ok(()), |it| limit(Resource::Nofile, it))?;
+    limits.processes.map_or(Ok(()), |it| limit(Resource::Nproc, it.saturating_add(running())))
+}
+
+/// Lowers a limit. One that is lower already stays.
+fn limit(resource: Resource, value: u64) -> io::Result<()> {
+    let before = getrlimit(resource);
+    let hard = before.maximum.map_or(value, |it| it.min(value));
+    let soft = before.current.map_or(hard, |it| it.min(hard));
+    Ok(setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?)
+}
+
+/// Processes and threads of this user that are seen here. The kernel counts them all: only what is
+/// beyond those that were there before is the program's. In a box only the box's are seen.
+fn running() -> u64 {
+    let user = rustix::process::getuid().as_raw();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ours = entries.filter(|it| it.metadata().is_ok_and(|it| it.uid() == user));
+    let threads = ours.map(|it| fs::read_dir(it.path().join("task")).map_or(0, Iterator::count));
+    threads.map(|it| u64::try_from(it).unwrap_or(u64::MAX)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_counted_ourselves() {
+        assert!(running() >= 1);
+    }
+}

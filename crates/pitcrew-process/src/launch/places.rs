@@ -1,0 +1,215 @@
+//! Which files and folders a rule stands on. Opened here, once: a rule holds for what was opened,
+//! whatever is at its path later.
+//!
+//! Links in what an agent may have written are never followed: whoever planted one would choose
+//! what the next program may write. Makes nothing but missing folders of a zone.
+
+use super::spec::{Files, Zone};
+use rustix::{
+    fd::{AsFd, OwnedFd},
+    fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    io::Errno,
+};
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// What every program reads about the machine and itself. Of other processes it shows what anybody
+/// may see; what is in their memory, and their environment, is refused all the same.
+const READ_ALWAYS: &[&str] =
+    &["/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"];
+
+/// Devices without which hardly anything runs. No terminals: the user's are among them.
+const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// What a box has of its own, besides what its policy names.
+const BOXED: &[&str] = &["/dev", "/proc"];
+
+/// What may be done with a place and all that is below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    Read,
+    /// Also read.
+    Write,
+    /// The file may be filled anew, and not be replaced by another.
+    Change,
+    Device,
+}
+
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) file: OwnedFd,
+    pub(super) right: Right,
+}
+
+impl Place {
+    pub(super) fn is_folder(&self) -> io::Result<bool> {
+        is_folder(&self.file)
+    }
+}
+
+/// The places of all rules.
+pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
+    let mut places = Places { deny: files.deny.iter().map(|it| real(it)).collect(), found: vec![] };
+    if let Some(read) = &files.read {
+        let always = READ_ALWAYS.iter().map(Path::new);
+        for path in read.iter().map(PathBuf::as_path).chain(always) {
+            places.share(path, Right::Read)?;
+        }
+        for path in DEVICES {
+            places.share(path.as_ref(), Right::Device)?;
+        }
+    } else {
+        for path in BOXED {
+            places.share(path.as_ref(), Right::Write)?;
+        }
+    }
+    for path in &files.write {
+        // What is above the checkout would give the whole of it.
+        let is_held =
+            files.zone.as_ref().is_some_and(|it| real(&it.checkout).starts_with(real(path)));
+        if !is_held {
+            places.share(path, Right::Write)?;
+        }
+    }
+    if let Some(zone) = &files.zone {
+        places.share(&zone.checkout, Right::Read)?;
+        places.share_zone(zone)?;
+    }
+    Ok(places.found)
+}
+
+struct Places {
+    /// Real paths.
+    deny: Vec<PathBuf>,
+    found: Vec<Place>,
+}
+
+impl Places {
+    fn share(&mut self, path: &Path, right: Right) -> io::Result<()> {
+        let Some(file) = reached(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?
+        else {
+            return Ok(());
+        };
+        let path = real(path);
+        if self.deny.contains(&path) {
+            return Ok(());
+        }
+        self.share_open(&path, file, right)
+    }
+
+    /// A rule holds for all that is below it. Where something below is denied, each of the others
+    /// there has a rule of its own, and the folder itself none.
+    fn share_open(&mut self, path: &Path, file: OwnedFd, right: Right) -> io::Result<()> {
+        if !self.deny.iter().any(|it| it.starts_with(path)) {
+            self.found.push(Place { file, right });
+            return Ok(());
+        }
+        if !is_folder(&file)? {
+            return Ok(());
+        }
+        let folder = openat(&file, ".", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let Some(folder) = reached(folder)? else { return Ok(()) };
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let below = path.join(OsStr::from_bytes(name.to_bytes()));
+            if matches!(name.to_bytes(), b"." | b"..") || self.deny.contains(&below) {
+                continue;
+            }
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let Some(file) = reached(openat(&folder, name, flags, Mode::empty()))? else {
+                continue;
+            };
+            // What a link leads to has a place of its own, or is not shared.
+            if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Symlink {
+                self.share_open(&below, file, right)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn share_zone(&mut self, zone: &Zone) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let checkout = openat(CWD, &zone.checkout, flags, Mode::empty())?;
+        self.found.extend(
+            beneath(&checkout, ".git".as_ref())?.map(|file| Place { file, right: Right::Write }),
+        );
+        for path in &zone.paths {
+            let within = path.strip_prefix(&zone.checkout).unwrap_or(path);
+            if path.as_os_str().as_bytes().ends_with(b"/") {
+                make_folders(&checkout, within)?;
+            }
+            self.found.extend(zone_place(&checkout, within)?);
+        }
+        Ok(())
+    }
+}
+
+/// A folder of the zone can be written. A file that is there can be filled anew; one that is not
+/// there yet can only be made by whoever can write the folder that will hold it.
+fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
+    for place in path.ancestors() {
+        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        match openat2(checkout, place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH) {
+            Ok(file) => {
+                let right = if is_folder(&file)? { Right::Write } else { Right::Change };
+                return Ok(Some(Place { file, right }));
+            }
+            Err(Errno::NOENT) => {}
+            Err(error) => return reached(Err(error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the folders on the way to a path, and never through a link.
+fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
+    let mut above = checkout.try_clone()?;
+    for part in path.components() {
+        let part: &Path = part.as_ref();
+        match mkdirat(&above, part, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let Some(next) = beneath(&above, part)? else { return Ok(()) };
+        if !is_folder(&next)? {
+            return Ok(());
+        }
+        above = next;
+    }
+    Ok(())
+}
+
+const BENEATH: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+fn beneath(folder: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
+    reached(openat2(folder, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH))
+}
+
+/// What is not there, or not for us to reach, needs no rule: it is refused anyway.
+fn reached<T>(opened: rustix::io::Result<T>) -> io::Result<Option<T>> {
+    match opened {
+        Ok(file) => Ok(Some(file)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::XDEV) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_folder(file: impl AsFd) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Directory)
+}
+
+/// The path without links, as far as there is anything at it.
+fn real(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
+    let Some((above, real)) = found else { return path.to_owned() };
+    let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+    // Joined with nothing it would end with a slash.
+    if rest.as_os_str().is_empty() { real } else { real.join(rest) }
+}

@@ -1,0 +1,112 @@
+//! What the launcher shall take away, as it stands on its command line.
+
+use crate::{Limits, Net, Policy};
+use serde::{Deserialize, Serialize};
+use std::{
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+
+/// What `pitcrew confine` applies before it becomes the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfineSpec {
+    pub limits: Limits,
+    /// Folders of ours for the program alone, made where they are missing.
+    pub folders: Vec<PathBuf>,
+    /// Absent: whoever started us has seen to the files.
+    pub files: Option<Files>,
+    /// The TCP ports that may be connected to. Absent: sockets are not limited here.
+    pub ports: Option<Vec<u16>>,
+    pub unix: Unix,
+    pub calls: Calls,
+}
+
+/// Which files can be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// Absent: reading is not limited here.
+    pub read: Option<Vec<PathBuf>>,
+    pub write: Vec<PathBuf>,
+    pub deny: Vec<PathBuf>,
+    /// Absent: all of what `write` names.
+    pub zone: Option<Zone>,
+}
+
+/// The part of a checkout that alone can be written, but for its `.git`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zone {
+    pub checkout: PathBuf,
+    /// Within the checkout. One that ends with a slash is a folder and is made where it is missing.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Which sockets with a path can be connected to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unix {
+    /// All that can be seen.
+    Any,
+    /// These, and those in what can be written. Where the kernel cannot tell sockets apart, none
+    /// when none is named, else all.
+    Only(Vec<PathBuf>),
+}
+
+/// Which calls of the kernel are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Calls {
+    /// There is no box around the program: also what looks into other processes.
+    Unboxed,
+    /// In a box: what an ordinary program never needs.
+    Boxed,
+    /// In a box, around a program that makes boxes of its own.
+    Nesting,
+}
+
+impl ConfineSpec {
+    /// Tier T2: nothing but this holds the program. `ports` are those of the machine's own loopback
+    /// over which the policy's network is reached.
+    pub fn unboxed(policy: &Policy, program: &Path, cwd: &Path, ports: &[u16]) -> Self {
+        let ours = policy.launcher.iter().map(PathBuf::as_path).chain([program]);
+        let read = policy.read.iter().map(PathBuf::as_path).chain(ours).map(Path::to_owned);
+        let files = Files { read: Some(read.collect()), ..files(policy, cwd) };
+        let ports = match &policy.net {
+            Net::Open => None,
+            Net::None => Some(Vec::new()),
+            Net::Proxy(egress) => Some([ports, egress.forward.as_slice()].concat()),
+        };
+        let sockets = policy.read.iter().chain(&policy.write).filter(|it| is_socket(it));
+        let sockets = Unix::Only(sockets.cloned().collect());
+        Self { files: Some(files), ports, unix: sockets, calls: Calls::Unboxed, ..plain(policy) }
+    }
+
+    /// Within a box of tier T3, which has seen to the rest.
+    pub fn boxed(policy: &Policy, cwd: &Path) -> Self {
+        match policy.inner {
+            Some(_) => Self { files: Some(files(policy, cwd)), ..plain(policy) },
+            None => Self { calls: Calls::Nesting, ..plain(policy) },
+        }
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.file_type().is_socket())
+}
+
+fn plain(policy: &Policy) -> ConfineSpec {
+    ConfineSpec {
+        limits: policy.limits,
+        folders: Vec::new(),
+        files: None,
+        ports: None,
+        unix: Unix::Any,
+        calls: Calls::Boxed,
+    }
+}
+
+fn files(policy: &Policy, cwd: &Path) -> Files {
+    let write: Vec<PathBuf> = policy.write.iter().chain(&policy.home).cloned().collect();
+    let above = write.iter().filter(|it| cwd.starts_with(it));
+    let checkout = above.max_by_key(|it| it.components().count()).map_or(cwd, PathBuf::as_path);
+    let zone = policy.inner.as_ref();
+    let zone = zone.map(|it| Zone { checkout: checkout.to_owned(), paths: it.clone() });
+    Files { read: None, write, deny: policy.deny.clone(), zone }
+}

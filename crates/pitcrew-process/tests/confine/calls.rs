@@ -1,0 +1,86 @@
+//! Calls of the kernel that are refused by their number or their arguments.
+
+use crate::scene::{Bystander, Scene, told, users};
+use pitcrew_process::{Calls, ConfineSpec};
+
+/// Perl that makes a call and ends with the number of its error, or 0.
+fn call(number: i64, arguments: &str) -> String {
+    let prepare = "my ($zeros, $name, $none) = (\"\\0\" x 120, \"none\", \"/none\");";
+    format!("perl -e '{prepare} syscall({number}, {arguments}) == -1 and exit $! + 0'")
+}
+
+/// A call whose free end is anything but "operation not permitted", and whose end under `spec` is
+/// `error`.
+fn refused(scene: &Scene, spec: &ConfineSpec, name: &str, script: &str, error: i32) {
+    let freely = scene.free(script);
+    assert_ne!(freely.code, Some(error), "{name} proves nothing: {}", told(&freely));
+    let held = scene.confined(spec, script);
+    assert_eq!(held.code, Some(error), "{name}: {}", told(&held));
+}
+
+/// Calls that make boxes, with arguments that the kernel finds wrong where it looks at them.
+fn name_spaces() -> Vec<(&'static str, String)> {
+    vec![
+        ("setns", call(libc::SYS_setns, "-1, 0")),
+        ("open_tree", call(libc::SYS_open_tree, "-100, $none, 0")),
+        ("a user's name space", call(libc::SYS_unshare, "0x10000000")),
+        ("a clone in one", call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0")),
+    ]
+}
+
+#[test]
+fn what_reaches_around_the_rules_is_refused() {
+    for user in users() {
+        let scene = Scene::new(user);
+        let spec = scene.spec();
+        let bystander = Bystander::new(&scene);
+        let pid = bystander.pid();
+        for (name, script) in [
+            ("io_uring", call(libc::SYS_io_uring_setup, "8, $zeros")),
+            ("io_uring_enter", call(libc::SYS_io_uring_enter, "-1, 0, 0, 0, 0, 0")),
+            ("ptrace", call(libc::SYS_ptrace, "0, 0, 0, 0")),
+            (
+                "process_vm_readv",
+                call(libc::SYS_process_vm_readv, &format!("{pid}, 0, 0, 0, 0, 0")),
+            ),
+            ("keyctl", call(libc::SYS_keyctl, "0, -3, 0")),
+            ("userfaultfd", call(libc::SYS_userfaultfd, "1")),
+            ("typing into a terminal", call(libc::SYS_ioctl, "0, 0x5412, $name")),
+            ("copying from a terminal", call(libc::SYS_ioctl, "0, 0x541c, $name")),
+            ("with the other half set", call(libc::SYS_ioctl, "0, 0x7700005412, $name")),
+        ] {
+            refused(&scene, &spec, name, &script, libc::EPERM);
+        }
+        for (name, script) in name_spaces() {
+            refused(&scene, &spec, name, &script, libc::EPERM);
+        }
+        let clone3 = call(libc::SYS_clone3, "$zeros, 1");
+        refused(&scene, &spec, "clone3", &clone3, libc::ENOSYS);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_other_numbers_of_a_call_are_no_way_around() {
+    let scene = Scene::new(crate::scene::User::Current);
+    // `ptrace` and `getpid` of the x32 ABI.
+    for number in [0x4000_0000 + 521, 0x4000_0000 + 39] {
+        let finished = scene.confined(&scene.spec(), &call(number, "0, 0, 0, 0"));
+        assert_eq!(finished.code, Some(libc::ENOSYS), "{}", told(&finished));
+    }
+}
+
+#[test]
+fn within_a_box_a_program_may_look_into_its_own_and_make_boxes_where_it_needs_to() {
+    let scene = Scene::new(crate::scene::User::Current);
+    let boxed = ConfineSpec { calls: Calls::Boxed, files: None, ports: None, ..scene.spec() };
+    let nesting = ConfineSpec { calls: Calls::Nesting, ..boxed.clone() };
+    let ptrace = call(libc::SYS_ptrace, "0, 0, 0, 0");
+    assert!(scene.confined(&boxed, &ptrace).success());
+    for (name, script) in name_spaces() {
+        refused(&scene, &boxed, name, &script, libc::EPERM);
+        assert_eq!(scene.confined(&nesting, &script).code, scene.free(&script).code, "{name}");
+    }
+    let uring = call(libc::SYS_io_uring_setup, "8, $zeros");
+    refused(&scene, &nesting, "io_uring", &uring, libc::EPERM);
+}

@@ -1,0 +1,107 @@
+//! One policy in both tiers that hold programs: the same can be done, and the same cannot.
+
+use crate::scene::{Scene, User, launcher_program, told};
+use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+struct Lab {
+    scene: Scene,
+    policy: Policy,
+}
+
+impl Lab {
+    fn new(tier: Tier) -> Self {
+        let scene = Scene::new(User::Current);
+        for folder in ["home", "user/.ssh"] {
+            fs::create_dir_all(scene.path(folder)).unwrap();
+        }
+        fs::write(scene.path("user/.ssh/id"), "the key").unwrap();
+        let user = ("HOME".to_owned(), scene.path("user").display().to_string());
+        let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
+        let roots = roots(&BTreeMap::from([user.clone(), path]));
+        let policy = Policy {
+            tier,
+            env: vec![user],
+            read: roots.read,
+            write: vec![scene.path("checkout")],
+            deny: roots.deny,
+            home: Some(scene.path("home")),
+            net: Net::None,
+            launcher: Some(launcher_program()),
+            ..Policy::unconfined()
+        };
+        Self { scene, policy }
+    }
+
+    fn run(&self, script: &str) -> Finished {
+        let run = Run::shell(script, self.scene.path("checkout"));
+        run_confined(&self.policy, run, &Cancel::default()).unwrap()
+    }
+
+    fn path(&self, within: &str) -> PathBuf {
+        self.scene.path(within)
+    }
+}
+
+const TIERS: [Tier; 2] = [Tier::T2, Tier::T3];
+
+/// S0-120, S0-127
+#[test]
+fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
+    for tier in TIERS {
+        let lab = Lab::new(tier);
+        let work = "
+            set -e; git init -q .; git config user.name a; git config user.email a@b; echo 1 > f
+            git add .; git commit -qm one; t=$(mktemp); echo 2 > $t; cat f $t; rm $t
+            grep Seccomp: /proc/self/status | tr -d '\\t'";
+        let finished = lab.run(work);
+        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert_eq!(String::from_utf8_lossy(&finished.stdout), "1\n2\nSeccomp:2\n", "{tier:?}");
+        for script in [
+            format!("cat {}", lab.path("user/.ssh/id").display()),
+            format!("cat {}", lab.path("outside/secret").display()),
+            format!("echo x > {}", lab.path("outside/secret").display()),
+            "cat /etc/shadow".to_owned(),
+            "echo x > /usr/new".to_owned(),
+            "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0) or exit 1;
+             connect(S, pack_sockaddr_in(53, inet_aton(\"127.0.0.1\"))) or exit 1'"
+                .to_owned(),
+        ] {
+            let finished = lab.run(&script);
+            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+        }
+        assert_eq!(fs::read(lab.path("outside/secret")).unwrap(), b"the secret\n");
+    }
+}
+
+/// S0-032
+#[test]
+fn the_zone_holds_in_either_tier() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        assert!(lab.run("git init -q . && mkdir ui core && echo c > core/c").success());
+        lab.policy.inner = Some(vec![lab.path("checkout/ui/")]);
+        let finished = lab.run("echo x > ui/x && cat core/c && git add ui");
+        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        for script in ["echo x > core/c", "echo x > top", "mv core ui/core"] {
+            let finished = lab.run(script);
+            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+        }
+    }
+}
+
+#[test]
+fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
+    let lab = Lab::new(Tier::T3);
+    let finished = lab.run("bwrap --ro-bind / / --dev /dev --unshare-all echo within");
+    assert_eq!(String::from_utf8_lossy(&finished.stdout), "within\n", "{}", told(&finished));
+}
+
+#[test]
+fn a_policy_of_tier_two_without_our_executable_runs_nothing() {
+    let mut lab = Lab::new(Tier::T2);
+    lab.policy.launcher = None;
+    let run = Run::shell("touch ran", lab.path("checkout"));
+    assert!(run_confined(&lab.policy, run, &Cancel::default()).is_err());
+    assert!(!lab.path("checkout/ran").exists());
+}

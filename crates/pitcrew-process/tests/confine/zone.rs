@@ -1,0 +1,87 @@
+//! The inner layer: of a checkout only the zone can be written.
+
+use crate::scene::{Scene, told, users};
+use pitcrew_process::{Calls, ConfineSpec, Files, Unix, Zone};
+use std::fs;
+
+/// A committed checkout with two folders and a file that tasks share.
+fn scene(user: crate::scene::User) -> Scene {
+    let scene = Scene::new(user);
+    let script = "
+        set -e; mkdir ui core home; echo a > ui/a; echo c > core/c; echo 1 > Cargo.lock
+        git init -q .; git config user.name a; git config user.email a@b; echo home > .gitignore
+        git add .; git commit -qm start";
+    let finished = scene.free(script);
+    assert!(finished.success(), "{}", told(&finished));
+    fs::create_dir(scene.path("tmp")).unwrap();
+    scene.give();
+    scene
+}
+
+/// As within a box: everything can be read.
+fn spec(scene: &Scene, zone: &[&str]) -> ConfineSpec {
+    let paths = zone.iter().map(|it| scene.path(&format!("checkout/{it}"))).collect();
+    let files = Files {
+        read: None,
+        write: vec![scene.path("checkout"), scene.path("tmp")],
+        deny: Vec::new(),
+        zone: Some(Zone { checkout: scene.path("checkout"), paths }),
+    };
+    let boxed = ConfineSpec { ports: None, unix: Unix::Any, calls: Calls::Boxed, ..scene.spec() };
+    ConfineSpec { files: Some(files), ..boxed }
+}
+
+/// S0-032
+#[test]
+fn in_the_zone_everything_works_and_beside_it_nothing_is_written() {
+    for user in users() {
+        let scene = scene(user);
+        let spec = spec(&scene, &["ui/", "Cargo.lock", "new/deep/"]);
+        let works = "
+            set -e; echo b > ui/b; mkdir -p ui/x; mv ui/b ui/x/b; rm ui/a; ln -s x/b ui/l
+            echo 2 > Cargo.lock; echo n > new/deep/n; mv ui/x/b new/deep/b; echo t > ../tmp/t
+            : > /dev/null; cat core/c; git add -A; git commit -qm work; git status --short | wc -l";
+        let finished = scene.confined(&spec, works);
+        assert!(finished.success(), "{}", told(&finished));
+        assert_eq!(String::from_utf8_lossy(&finished.stdout), "c\n0\n");
+        for (name, script) in [
+            ("write beside", "echo x > core/c"),
+            ("create beside", "echo x > core/new"),
+            ("create at the top", "echo x > top"),
+            ("remove beside", "rm core/c; touch core/c 2> /dev/null; ls core/c && rm core/c"),
+            ("move out", "echo x > ui/o; mv ui/o core/o"),
+            ("link in", "echo x > core/c 2> /dev/null; ln core/c ui/c && echo x > ui/c"),
+            ("the folder away", "mv core gone && mv gone core"),
+            ("replace the shared file", "echo 3 > Cargo.tmp && mv Cargo.tmp Cargo.lock"),
+        ] {
+            scene.only_free(&spec, name, script);
+        }
+    }
+}
+
+/// What is not there yet has no place of its own: then the folder that will hold it is open, and
+/// the gate sees to the rest.
+#[test]
+fn a_shared_file_that_is_not_there_yet_can_be_made() {
+    for user in users() {
+        let scene = scene(user);
+        let spec = spec(&scene, &["ui/", "core/later.lock"]);
+        let finished = scene.confined(&spec, "echo 1 > core/tmp && mv core/tmp core/later.lock");
+        assert!(finished.success(), "{}", told(&finished));
+        scene.only_free(&spec, "beside both", "echo x > top");
+    }
+}
+
+#[test]
+fn a_zone_holds_also_where_nothing_else_does() {
+    for user in users() {
+        let scene = scene(user);
+        let inner = spec(&scene, &["ui/"]);
+        let mut alone = scene.spec();
+        alone.files.as_mut().unwrap().zone = inner.files.unwrap().zone;
+        scene.only_free(&alone, "write beside", "echo x > core/c");
+        scene.only_free(&alone, "read outside", "cat ../outside/secret");
+        let finished = scene.confined(&alone, "cat core/c && echo b > ui/b");
+        assert!(finished.success(), "{}", told(&finished));
+    }
+}
