@@ -5,7 +5,7 @@
 //! ends, and the program never runs. It never gives a right that it did not have.
 //!
 //! ```text
-//! limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
+//! bridge starts ─► limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
 //! ```
 
 mod spec;
@@ -18,7 +18,7 @@ mod calls;
 pub use self::landlock::landlock_abi;
 pub use spec::{Calls, ConfineSpec, Files, Unix, Zone};
 
-use crate::command;
+use crate::{BridgeSpec, command, proxy_environment, start_bridge};
 use std::{ffi::OsString, fmt::Display, io, os::unix::process::CommandExt, process::ExitCode};
 
 /// A layer could not be applied, and the program was not run.
@@ -51,27 +51,38 @@ fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
     match spec.and_then(|it| become_confined(&it)) {
-        Ok(()) => refused(argv, &execute(argv)),
+        Ok(more) => refused(argv, &execute(argv, more)),
         Err(refusal) => refusal,
     }
 }
 
-fn become_confined(spec: &ConfineSpec) -> Result<(), Refusal> {
+/// Returns the variables that the program gets besides ours.
+fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal> {
     for folder in &spec.folders {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| Refusal::layer(&format!("`{}`", folder.display()), error))?;
     }
+    // Before anything is taken away: it is ours, and no child of the program.
+    let more = spec.bridge.as_ref().map_or(Ok(Vec::new()), bridged);
+    let more = more.map_err(|error| Refusal::layer("the network", error))?;
     limits::apply(&spec.limits).map_err(|error| Refusal::layer("the limits", error))?;
     capabilities::drop_all().map_err(|error| Refusal::layer("the capabilities", error))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| Refusal::layer("no_new_privs", error))?;
     landlock::apply(spec).map_err(|error| Refusal::layer("Landlock", error))?;
-    calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))
+    calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
+    Ok(more)
+}
+
+fn bridged(spec: &BridgeSpec) -> io::Result<Vec<(String, String)>> {
+    let port = start_bridge(&std::env::current_exe()?, spec)?;
+    Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
 }
 
 /// Becomes the program. Returns why it did not.
-fn execute(argv: &[OsString]) -> io::Error {
-    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+fn execute(argv: &[OsString], more: Vec<(String, String)>) -> io::Error {
+    let more = more.into_iter().map(|(name, value)| (name.into(), value.into()));
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().chain(more).collect();
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => return error,

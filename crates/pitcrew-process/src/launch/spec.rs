@@ -1,6 +1,6 @@
 //! What the launcher shall take away, as it stands on its command line.
 
-use crate::{Limits, Net, Policy};
+use crate::{BridgeSpec, Limits, Net, Policy};
 use serde::{Deserialize, Serialize};
 use std::{
     os::unix::fs::FileTypeExt,
@@ -13,6 +13,8 @@ pub struct ConfineSpec {
     pub limits: Limits,
     /// Folders of ours for the program alone, made where they are missing.
     pub folders: Vec<PathBuf>,
+    /// What leads to the network from within a box.
+    pub bridge: Option<BridgeSpec>,
     /// Absent: whoever started us has seen to the files.
     pub files: Option<Files>,
     /// The TCP ports that may be connected to. Absent: sockets are not limited here.
@@ -95,6 +97,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
     ConfineSpec {
         limits: policy.limits,
         folders: Vec::new(),
+        bridge: None,
         files: None,
         ports: None,
         unix: Unix::Any,

@@ -79,6 +79,7 @@ impl Scene {
         ConfineSpec {
             limits: Limits::default(),
             folders: Vec::new(),
+            bridge: None,
             files: Some(Files {
                 read: Some(read.collect()),
                 write: vec![self.path("checkout")],
