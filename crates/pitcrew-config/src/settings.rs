@@ -8,6 +8,7 @@ mod value;
 mod draft;
 mod backends;
 mod model;
+mod network;
 mod scalars;
 mod load;
 mod origins;

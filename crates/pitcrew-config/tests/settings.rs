@@ -425,3 +425,57 @@ fn a_file_that_cannot_be_read_is_named() {
     assert_eq!(error.source.to_string(), "it is not a file");
     assert!(error.to_string().starts_with("failed to read the settings at `"));
 }
+
+#[test]
+fn hosts_and_ports_are_read_and_shown_where_they_are_set() {
+    let text = "egress_allow = [\"API.example.com\", \"*.example.org\", \"db.example.com:5432\"]\nforward = [5432]\n";
+    let (settings, _) = load(&user(text));
+    let hosts: Vec<String> = settings.egress_allow.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["api.example.com", "*.example.org", "db.example.com:5432"]);
+    assert_eq!(settings.forward, [5432]);
+    let shown = shown(&user(text));
+    assert!(shown.contains("forward = [5432]  # user.toml:2"), "{shown}");
+    assert!(!self::shown(&Sources::default()).contains("egress_allow"));
+}
+
+#[test]
+fn a_repository_only_takes_hosts_and_ports_away() {
+    let mut sources =
+        user("egress_allow = [\"*.example.org\", \"a.example\"]\nforward = [5432, 6379]\n");
+    sources.repository = Some(repository(
+        "egress_allow = [\"x.example.org\", \"evil.example\"]\nforward = [6379, 22]\n",
+    ));
+    let (settings, origins) = load(&sources);
+    assert_eq!(settings.egress_allow, ["x.example.org".parse().expect("a host")]);
+    assert_eq!(settings.forward, [6379]);
+    let ignored: Vec<&str> = origins.ignored.iter().map(|it| it.value.as_str()).collect();
+    assert_eq!(ignored, ["evil.example", "22"]);
+    sources.user = None;
+    let (settings, _) = load(&sources);
+    assert!(settings.egress_allow.is_empty() && settings.forward.is_empty());
+}
+
+#[test]
+fn what_is_no_host_or_port_is_told_with_its_place() {
+    let text = "egress_allow = [\n  \"a.example\",\n  \"https://b.example\",\n  \"0x7f.1\",\n]\nforward = [0, \"x\"]\n";
+    check_error(&user(text), &expect![[r#"
+        user.toml:3:3: error: `https://b.example` in `egress_allow` is no host: its port is no number from 1 to 65535
+         3 |   "https://b.example",
+           |   ^^^^^^^^^^^^^^^^^^^
+        help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
+
+        user.toml:4:3: error: `0x7f.1` in `egress_allow` is no host: it is a number that is read differently by different programs
+         4 |   "0x7f.1",
+           |   ^^^^^^^^
+        help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
+
+        user.toml:6:12: error: an element of `forward` is no port
+         6 | forward = [0, "x"]
+           |            ^
+        help: write whole numbers from 1 to 65535: forward = [5432]
+
+        user.toml:6:15: error: an element of `forward` is no port
+         6 | forward = [0, "x"]
+           |               ^^^
+        help: write whole numbers from 1 to 65535: forward = [5432]"#]]);
+}

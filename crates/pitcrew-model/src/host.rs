@@ -181,6 +181,23 @@ impl HostPattern {
         }
     }
 
+    /// Whether everything that `other` stands for is in this one.
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_port = match (self.port, other.port) {
+            (Some(port), other) => other == Some(port),
+            (None, None) => true,
+            (None, Some(port)) => PORTS_USUAL.contains(&port),
+        };
+        let is_host = match (&self.hosts, &other.hosts) {
+            (_, Hosts::One(host)) => self.fits_host(host),
+            (Hosts::Below(suffix), Hosts::Below(other)) => {
+                suffix == other || self.fits_host(&Host::Name(other.clone()))
+            }
+            (Hosts::One(_), Hosts::Below(_)) => false,
+        };
+        is_port && is_host
+    }
+
     pub fn fits(&self, place: &Place) -> bool {
         let is_port = match self.port {
             Some(port) => port == place.port,
@@ -292,6 +309,22 @@ mod tests {
         assert!(pattern.fits(&"db.example:5432".parse().unwrap()));
         assert!(!pattern.fits(&"db.example:443".parse().unwrap()));
         assert_eq!(pattern.to_string(), "db.example:5432");
+    }
+
+    #[test]
+    fn a_pattern_covers_what_is_narrower() {
+        let covers = |a: &str, b: &str| {
+            a.parse::<HostPattern>().unwrap().covers(&b.parse::<HostPattern>().unwrap())
+        };
+        assert!(
+            covers("*.example.com", "*.example.com") && covers("*.example.com", "a.example.com")
+        );
+        assert!(covers("*.example.com", "*.a.example.com") && covers("a.example", "a.example:443"));
+        assert!(
+            !covers("a.example.com", "*.example.com")
+                && !covers("*.a.example.com", "*.example.com")
+        );
+        assert!(!covers("a.example:443", "a.example") && !covers("a.example", "a.example:22"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What single values of a backend may be.
 
+use pitcrew_model::HostPattern;
+
 /// Why a value cannot be used, continuing a sentence that began with it; and what to write.
 pub(super) struct Refused {
     pub reason: String,
@@ -49,8 +51,7 @@ pub(super) fn moved(name: &str, path: &str) -> Result<(), Refused> {
 }
 
 pub(super) fn host(name: &str) -> Result<(), Refused> {
-    let plain = |it: char| it.is_ascii_alphanumeric() || ".-*".contains(it);
-    if name.is_empty() || !name.chars().all(plain) {
+    if name.parse::<HostPattern>().is_err() || name.contains(':') {
         let help =
             "write a name such as `api.example.com` or `*.example.com`, without scheme and port";
         return refused("is no name of a host", help);

@@ -3,6 +3,7 @@
 use super::{
     Layer, LayerText, Origin, SETTING_KEYS, Trust, backends,
     model::{self, ModelDraft},
+    network::{self, NetworkDraft},
     scalars::{self, AGENTS_RANGE},
 };
 use crate::{
@@ -38,10 +39,17 @@ pub(super) struct Draft {
     pub backends: BTreeMap<String, BackendDraft>,
     pub model: ModelDraft,
     pub permissions: PermissionEntries,
+    pub network: NetworkDraft,
 }
 
-const ALIASES: &[(&str, &str)] =
-    &[("timeout", "task_timeout"), ("backend", "backends"), ("default_agent", "agent")];
+const ALIASES: &[(&str, &str)] = &[
+    ("timeout", "task_timeout"),
+    ("backend", "backends"),
+    ("default_agent", "agent"),
+    ("egress_hosts", "egress_allow"),
+    ("allow", "egress_allow"),
+    ("forwards", "forward"),
+];
 
 /// Reads a settings file. `known` are the backends that are there without it.
 pub(super) fn read(
@@ -90,6 +98,7 @@ fn read_text(
         max_cost_micros: reader.found(max_cost, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
+        network: network::in_settings(&root, &reader, problems),
         permissions: permissions::in_settings(
             &root,
             layer,

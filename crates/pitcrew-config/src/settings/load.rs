@@ -4,6 +4,7 @@ use super::{
     Ignored, Layer, LayerText, Origin, Origins, SETTING_KEYS, Settings, Sources, Trust, backends,
     draft::{self, Draft, Found},
     model::{self, ModelDraft, ModelSettings},
+    network,
     origins::{show_count, show_dollars},
     scalars,
 };
@@ -148,6 +149,7 @@ impl Merge {
     fn add(&mut self, trust: Trust, draft: Draft) {
         let Self { settings, model, origins } = self;
         model::merge(model, draft.model);
+        network::merge(trust, draft.network, settings, origins);
         let mut limit =
             |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
                 let Some(found) = found else { return };

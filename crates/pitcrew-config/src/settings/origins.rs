@@ -1,6 +1,6 @@
 //! Where each value of the settings came from.
 
-use super::{Origin, Settings};
+use super::{Origin, Settings, network};
 use crate::duration::format_duration;
 use pitcrew_model::Dollars;
 use std::collections::BTreeMap;
@@ -42,6 +42,10 @@ impl Origins {
         let rows = rows(settings).into_iter();
         let mut rows: Vec<_> =
             rows.map(|(key, value)| (key.clone(), value, origin(&key))).collect();
+        rows.extend(network::rows(settings).into_iter().map(|(key, value)| {
+            let origin = origin(&key);
+            (key, value, origin)
+        }));
         rows.extend(replaced(settings, &self.values));
         if let Some(model) = &settings.model {
             rows.push(("model".to_owned(), format!("\"{}\"", model.title()), origin("model")));

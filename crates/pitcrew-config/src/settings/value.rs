@@ -6,7 +6,7 @@ use crate::{
     permissions::PermissionEntries,
     plan::PlanDefaults,
 };
-use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, limits};
+use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, HostPattern, limits};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
@@ -22,6 +22,8 @@ pub const SETTING_KEYS: &[&str] = &[
     "backends",
     "model",
     "permissions",
+    "egress_allow",
+    "forward",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,10 @@ pub struct Settings {
     pub model: Option<ModelSettings>,
     /// What the user wants to be asked, or not; merged with the files by `Permissions`.
     pub permissions: PermissionEntries,
+    /// What may be reached from a box, beyond what a worker needs anyway.
+    pub egress_allow: Vec<HostPattern>,
+    /// Ports of this machine's loopback that are reached from a box under the same number.
+    pub forward: Vec<u16>,
 }
 
 impl Default for Settings {
@@ -59,6 +65,8 @@ impl Default for Settings {
             backends: backend::known(),
             model: None,
             permissions: PermissionEntries::default(),
+            egress_allow: Vec::new(),
+            forward: Vec::new(),
         }
     }
 }
