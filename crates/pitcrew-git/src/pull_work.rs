@@ -2,7 +2,8 @@
 //!
 //! Merged with everything that is in the tree, committed or not; neither the agent's index nor its
 //! HEAD is touched. Where the two do not go together, the tree stays as it was. What is about to be
-//! changed is noted first, so that a crash in the middle is not the end of it.
+//! changed is noted first, so that a crash in the middle is not the end of it, and what fails in the
+//! middle is taken back.
 
 use crate::{
     Vault,
@@ -29,10 +30,8 @@ pub struct PullWork {
     pub path: PathBuf,
     /// What the sub-task started from.
     pub base: CommitId,
-    /// What it made of it.
+    /// What it made of it. Two orders with the same work are one.
     pub work: CommitId,
-    /// Two orders with the same key are one.
-    pub key: u64,
 }
 
 /// What one order does to the tree.
@@ -56,7 +55,7 @@ enum PullState {
 impl Vault {
     /// Merges the work into the tree; what it changed there, with the commit of the work.
     ///
-    /// Asked again with the same key, it finishes what it began, or says what it did.
+    /// Asked again, it finishes what it began, or says what it did.
     pub fn pull(
         &self,
         order: &PullWork,
@@ -68,10 +67,11 @@ impl Vault {
             return Err(Failure::Checkout { message });
         }
         require_free_space(&self.layout.vault)?;
+        require_free_space(&order.path)?;
         let record = self.records().checkout(order.attempt)?;
         let start = record.map_or_else(|| order.base.clone(), |it| it.start);
         let pulling = Pulling { vault: self, order, start, policy, cancel };
-        let note = self.records().pull(order.attempt, order.key);
+        let note = self.records().pull(order.attempt, &order.work);
         match records::read::<PullRecord>(&note)? {
             Some(record) if record.state == PullState::Done => Ok(record.pulled),
             Some(record) => pulling.finish(record),
@@ -120,7 +120,7 @@ impl Pulling<'_> {
         let mut snapshot = self.look()?;
         let head = snapshot.agents_head()?;
         snapshot.commit_after(head)?;
-        let name = format!("{}{}", names::pull_refs(order.attempt), order.key);
+        let name = format!("{}{}", names::pull_refs(order.attempt), order.work);
         snapshot.import_anyhow(&name)?;
         let pulled = self.merge_into(&snapshot);
         // The state before is needed only to finish what was cut off.
@@ -146,11 +146,14 @@ impl Pulling<'_> {
         let pulled = counted.into_work(order.work.clone());
         let mut record = PullRecord { state: PullState::Applying, before, after, pulled };
         self.note(&record)?;
-        let applied = self.apply(snapshot, &record.before, &record.after);
-        if let Err(Tried::Moved(_)) = applied {
-            files::remove_if_there(&self.note_file())?;
+        match self.apply(snapshot, &record.before, &record.after) {
+            Err(Tried::Moved(error)) => {
+                files::remove_if_there(&self.note_file())?;
+                return Err(Tried::Moved(error));
+            }
+            Err(Tried::Failed(failure)) => return Err(self.take_back(&record, failure).into()),
+            Ok(()) => {}
         }
-        applied?;
         record.state = PullState::Done;
         self.note(&record)?;
         Ok(record.pulled)
@@ -159,25 +162,52 @@ impl Pulling<'_> {
     /// Some of the files may be as before, some as after, one may be torn. The state that is there is
     /// kept in the vault, and each of them becomes what it was to become.
     fn finish(&self, mut record: PullRecord) -> Result<Work, Failure> {
-        let Self { vault, order, cancel, .. } = self;
+        let order = self.order;
         let mut snapshot = self.look()?;
         let head = snapshot.agents_head()?;
         snapshot.commit_after(head)?;
-        let torn = format!("{}{}-torn", names::pull_refs(order.attempt), order.key);
+        let torn = format!("{}{}-torn", names::pull_refs(order.attempt), order.work);
         snapshot.import_anyhow(&torn)?;
-        let changes = vault
-            .call("diff-tree")
-            .args(PLAIN_DIFF)
-            .args(["--raw", &record.before, &record.after])
-            .changes(cancel)?;
-        let after = self.with_changes(&snapshot, &changes)?;
-        self.apply(&snapshot, &snapshot.tree, &after).map_err(|it| match it {
-            Tried::Moved(error) => VaultError::Git(error).into(),
-            Tried::Failed(failure) => failure,
-        })?;
+        self.go(&snapshot, &record.before, &record.after)?;
         record.state = PullState::Done;
         self.note(&record)?;
         Ok(record.pulled)
+    }
+
+    /// It failed in the middle: what was changed becomes again what it was. Where that fails too the
+    /// note stays, and whoever asks again finishes it.
+    fn take_back(&self, record: &PullRecord, failure: Failure) -> Failure {
+        let back = || -> Result<(), Failure> {
+            let mut snapshot = self.look()?;
+            let head = snapshot.agents_head()?;
+            snapshot.commit_after(head)?;
+            self.go(&snapshot, &record.after, &record.before)?;
+            Ok(files::remove_if_there(&self.note_file())?)
+        };
+        match back() {
+            Ok(()) => failure,
+            Err(again) => Failure::Checkout {
+                message: format!(
+                    "{failure}; a part of it is in the checkout, and that could not be taken back \
+                     ({again}): pull again when what failed is mended"
+                ),
+            },
+        }
+    }
+
+    /// What differs between two trees becomes as in the second one, whatever is there now.
+    fn go(&self, now: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Failure> {
+        let changes = self
+            .vault
+            .call("diff-tree")
+            .args(PLAIN_DIFF)
+            .args(["--raw", from, to])
+            .changes(self.cancel)?;
+        let wanted = self.with_changes(now, &changes)?;
+        self.apply(now, &now.tree, &wanted).map_err(|it| match it {
+            Tried::Moved(error) => VaultError::Git(error).into(),
+            Tried::Failed(failure) => failure,
+        })
     }
 
     /// Everything that is in the tree now, in an index of ours.
@@ -251,7 +281,7 @@ impl Pulling<'_> {
     }
 
     fn note_file(&self) -> PathBuf {
-        self.vault.records().pull(self.order.attempt, self.order.key)
+        self.vault.records().pull(self.order.attempt, &self.order.work)
     }
 }
 

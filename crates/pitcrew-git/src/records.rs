@@ -85,8 +85,8 @@ impl Records {
     }
 
     /// The notes of what was pulled into an attempt's checkout.
-    pub(crate) fn pull(&self, attempt: AttemptId, key: u64) -> PathBuf {
-        self.attempt(attempt).join("pulls").join(format!("{key}.json"))
+    pub(crate) fn pull(&self, attempt: AttemptId, work: &CommitId) -> PathBuf {
+        self.attempt(attempt).join("pulls").join(format!("{work}.json"))
     }
 
     /// The folder with the notes of changes of the user's repository that are under way.

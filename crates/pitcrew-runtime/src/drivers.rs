@@ -166,7 +166,7 @@ async fn work(
             vault.lend(LendCheckout { attempt, parent, start, present }, cancel).await
         }
         Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
-            let order = PullWork { attempt, path: path.into(), base, work, key: id.0 };
+            let order = PullWork { attempt, path: path.into(), base, work };
             vault.pull(task, order, cancel).await
         }
         effect @ (Effect::PreparePlan { .. }

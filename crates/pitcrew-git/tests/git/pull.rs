@@ -42,13 +42,12 @@ impl Scene {
         self.lab.collect(&self.vault, &attempt(number), &path, &self.shared, &[]).unwrap().commit
     }
 
-    fn pull(&self, key: u64, work: &CommitId) -> Result<Work, Failure> {
+    fn pull(&self, work: &CommitId) -> Result<Work, Failure> {
         let order = PullWork {
             attempt: AttemptId(1),
             path: self.path.clone(),
             base: self.shared.clone(),
             work: work.clone(),
-            key,
         };
         self.vault.pull(&order, &self.lab.policy, &self.lab.cancel)
     }
@@ -73,7 +72,7 @@ fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
     write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
     write(&scene.path.join("core/parent.rs"), "uncommitted, and more\n");
     let (head, index) = (scene.git(&["rev-parse", "HEAD"]), scene.git(&["ls-files", "-s"]));
-    let pulled = scene.pull(1, &work).unwrap();
+    let pulled = scene.pull(&work).unwrap();
     assert_eq!((pulled.files_count, &pulled.commit), (4, &work));
     assert_eq!(read(&scene.path.join("core/child.rs")), "child\n");
     let merged = LINES.replace("one", "ONE").replace("nine", "NINE");
@@ -84,7 +83,7 @@ fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
     assert_eq!(scene.git(&["ls-files", "-s"]), index);
     let status = scene.git(&["status", "--porcelain"]);
     assert!(status.contains("A  staged.txt") && status.contains("?? core/child.rs"), "{status}");
-    assert_eq!(scene.pull(1, &work).unwrap(), pulled, "asked again nothing happens");
+    assert_eq!(scene.pull(&work).unwrap(), pulled, "asked again nothing happens");
     let refs = scene.lab.vault_git(&scene.vault, &["for-each-ref", "refs/pitcrew/pulls"]);
     assert_eq!(refs, "");
 }
@@ -98,12 +97,12 @@ fn a_conflict_is_named_and_the_tree_stays_as_it_was() {
     });
     write(&scene.path.join("core/lines.txt"), LINES.replace("five", "parent"));
     let before = tree_of(&scene.path);
-    let failure = scene.pull(1, &work).expect_err("a conflict");
+    let failure = scene.pull(&work).expect_err("a conflict");
     assert_eq!(failure, Failure::Conflict { paths: vec!["core/lines.txt".into()], with: vec![] });
     assert_eq!(tree_of(&scene.path), before);
     // The parent makes room and tries again.
     write(&scene.path.join("core/lines.txt"), LINES);
-    scene.pull(2, &work).unwrap();
+    scene.pull(&work).unwrap();
     assert_eq!(read(&scene.path.join("core/fine.rs")), "fine\n");
 }
 
@@ -114,7 +113,7 @@ fn an_ignored_file_in_the_way_is_not_overwritten() {
     write(&scene.path.join(".gitignore"), "*.cfg\n");
     write(&scene.path.join("local.cfg"), "precious\n");
     let before = tree_of(&scene.path);
-    let failure = scene.pull(1, &work).expect_err("a conflict");
+    let failure = scene.pull(&work).expect_err("a conflict");
     assert_eq!(failure, Failure::Conflict { paths: vec!["local.cfg".into()], with: vec![] });
     assert_eq!(tree_of(&scene.path), before);
 }
@@ -125,10 +124,9 @@ fn several_children_are_pulled_one_after_another() {
     let works = [2, 3, 4].map(|number| {
         scene.child(number, |path| write(&path.join(format!("core/{number}.rs")), "new\n"))
     });
-    for (key, work) in (1..).zip(&works) {
-        assert_eq!(scene.pull(key, work).unwrap().files_count, 1);
+    for work in &works {
+        assert_eq!(scene.pull(work).unwrap().files_count, 1);
     }
-    assert_eq!(scene.pull(9, &works[0]).unwrap().files_count, 0, "it is there already");
     for number in [2, 3, 4] {
         assert_eq!(read(&scene.path.join(format!("core/{number}.rs"))), "new\n");
     }
@@ -153,25 +151,52 @@ fn a_pull_that_was_cut_off_is_finished() {
         fs::remove_file(path.join("README.md")).unwrap();
     });
     write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
-    let pulled = scene.pull(1, &work).unwrap();
+    let pulled = scene.pull(&work).unwrap();
     let wanted = tree_of(&scene.path);
-    let record = scene.vault.layout().vault.join("pitcrew/attempts/attempt-1/pulls/1.json");
+    let record =
+        scene.vault.layout().vault.join(format!("pitcrew/attempts/attempt-1/pulls/{work}.json"));
     fs::write(&record, read(&record).replace("\"done\"", "\"applying\"")).unwrap();
     fs::remove_file(scene.path.join("core/a.rs")).unwrap();
     write(&scene.path.join("core/b.rs"), "b of");
     write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
     write(&scene.path.join("README.md"), "# shop\n");
     write(&scene.path.join("core/parent.rs"), "it went on meanwhile\n");
-    assert_eq!(scene.pull(1, &work).unwrap(), pulled);
+    assert_eq!(scene.pull(&work).unwrap(), pulled);
     let now = tree_of(&scene.path);
     let parents = scene.path.join("core/parent.rs");
     assert_eq!(read(&parents), "it went on meanwhile\n");
     assert_eq!(wanted.len(), now.len());
     assert!(wanted.iter().all(|(path, file)| path == &parents || now.get(path) == Some(file)));
-    let torn = scene
-        .lab
-        .vault_git(&scene.vault, &["show", "refs/pitcrew/pulls/attempt-1/1-torn:core/b.rs"]);
+    let torn = format!("refs/pitcrew/pulls/attempt-1/{work}-torn:core/b.rs");
+    let torn = scene.lab.vault_git(&scene.vault, &["show", &torn]);
     assert_eq!(torn, "b of", "what was found there is kept");
+}
+
+/// A file that cannot be written, in the middle of the others: as on a disk that is full.
+#[test]
+fn a_pull_that_fails_in_the_middle_is_taken_back() {
+    let scene = scene();
+    let work = scene.child(2, |path| {
+        write(&path.join("core/a.rs"), "a of the child\n");
+        write(&path.join("core/lines.txt"), LINES.replace("one", "ONE"));
+        fs::remove_file(path.join("README.md")).unwrap();
+    });
+    let git = |args: &[&str]| scene.lab.vault_git(&scene.vault, args).trim().to_owned();
+    // No file system has names of this length.
+    let blob = git(&["rev-parse", &format!("{work}:core/a.rs")]);
+    let list = git(&["ls-tree", &work.0]) + &format!("\n100644 blob {blob}\t{}\n", "x".repeat(300));
+    let made = scene.lab.try_git(&scene.vault.layout().vault, &["mktree"], list);
+    let tree = String::from_utf8(made.stdout).unwrap();
+    let long = git(&["commit-tree", "-p", &scene.shared.0, "-m", "long", tree.trim()]);
+    write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
+    let before = tree_of(&scene.path);
+    for _ in 0..2 {
+        let failure = scene.pull(&CommitId(long.clone())).expect_err("no such name");
+        assert!(failure.to_string().contains("too long"), "{failure}");
+        assert_eq!(tree_of(&scene.path), before);
+    }
+    scene.pull(&work).unwrap();
+    assert_eq!(read(&scene.path.join("core/a.rs")), "a of the child\n");
 }
 
 #[test]
@@ -179,6 +204,6 @@ fn a_checkout_that_is_gone_is_told() {
     let scene = scene();
     let work = scene.child(2, |path| write(&path.join("core/child.rs"), "child\n"));
     fs::remove_dir_all(&scene.path).unwrap();
-    let failure = scene.pull(1, &work).expect_err("no checkout");
+    let failure = scene.pull(&work).expect_err("no checkout");
     assert!(matches!(failure, Failure::Checkout { .. }), "{failure:?}");
 }

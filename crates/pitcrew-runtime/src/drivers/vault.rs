@@ -125,7 +125,7 @@ impl VaultDriver {
             | Effect::AnswerPermission { .. }
             | Effect::InterruptTurn { .. }
             | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
-            Effect::PullWork { .. } => unreachable!("it is pulled under the id of its effect"),
+            Effect::PullWork { .. } => unreachable!("it is pulled under the id of its task"),
         })
     }
 
