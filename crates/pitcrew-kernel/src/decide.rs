@@ -74,7 +74,7 @@ fn decide_command(
         Command::DeployTask { task } => deploy_task::decide(state, input.actor, *task),
         Command::AddTask { plan, task } => add_task::decide(state, input.actor, *plan, task),
         Command::RetryTasks { tasks, freshness } => {
-            retry_tasks::decide(state, input.actor, tasks, *freshness)
+            retry_tasks::decide(state, input, tasks, *freshness)
         }
         Command::AcceptTask { task } => accept_task::decide(state, input.actor, *task),
         Command::CancelTask { task } => cancel::task(state, input, *task),

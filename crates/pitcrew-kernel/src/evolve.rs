@@ -13,7 +13,7 @@ mod result;
 
 pub(crate) use worker::{Allow, choose};
 
-use crate::{State, state::Pull};
+use crate::State;
 use alloc::sync::Arc;
 use pitcrew_model::{AttemptId, EffectId, Entry, Event};
 
@@ -51,12 +51,14 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AwaitBegun { worker, tasks, until, call } => {
             subtask::await_begun(state, *worker, tasks, *until, call.as_deref());
         }
-        Event::AwaitEnded { worker, .. } => subtask::await_ended(state, *worker),
+        Event::AwaitEnded { worker, end, .. } => subtask::await_ended(state, *worker, *end),
         Event::ResultsHanded { worker, tasks } => subtask::results_handed(state, *worker, tasks),
         Event::OutputHanded { attempt, output } => {
             state.attempts.row(*attempt).output = Some(output.clone());
         }
-        Event::PullAsked { task, .. } => state.tasks.row(*task).pull = Pull::UnderWay(effect),
+        Event::PullAsked { attempt, task } => {
+            subtask::pull_asked(state, *attempt, *task, effect);
+        }
         Event::PlanMoved { plan, from, to, .. } => plan::moved(state, *plan, *from, *to),
         Event::PlanOpened { plan } => state.plans.row(*plan).preparing = true,
         Event::TaskMoved { task, from, to, reason, .. } => {
@@ -64,8 +66,9 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::TaskDeployed { task, .. } => task::deployed(state, *task),
         Event::TaskHeld { task, .. } => task::held(state, *task),
-        Event::RetryGranted { task, freshness, .. } => {
+        Event::RetryGranted { task, freshness, actor } => {
             task::retry_granted(state, *task, *freshness);
+            subtask::tried_again(state, *task, *actor, at);
         }
         Event::AttemptOpened { attempt, task, worker, number, start, base } => {
             let opened = attempt::Opened { attempt: *attempt, task: *task, worker: *worker };
@@ -129,9 +132,10 @@ fn fold(state: &mut State, entry: &Entry) {
             state.matrix = Arc::new(matrix.clone());
             // What may begin depends on how many may.
             state.refresh_backend();
+            permission::matrix_applied(state);
         }
         Event::GrantGiven { grant, .. } => permission::granted(state, grant),
-        Event::GrantRevoked { grant, .. } => drop(state.grants.remove(grant)),
+        Event::GrantRevoked { grant, .. } => permission::revoked(state, *grant),
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
         Event::InterruptAsked { .. }

@@ -28,6 +28,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| subtask::drop_wait(state))
         .or_else(|| end_overdue(state, now))
         .or_else(|| expire::expire(state, now))
+        .or_else(|| expire::grant(state))
         .or_else(|| snapshot(state, now))
         .or_else(|| release(state, now))
         .or_else(|| budget::warn(state))

@@ -22,9 +22,9 @@ use alloc::{
 };
 use pitcrew_model::{
     AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
-    LandingStatus, Matrix, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection, RequestId,
-    RequestKind, RequestStatus, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
-    TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection,
+    RequestId, RequestKind, RequestStatus, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus,
+    Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,12 +211,16 @@ pub struct Worker {
     pub requests_count: u32,
     /// When it last told something.
     pub noted_at: Timestamp,
+    /// When it last told of errors and of what it has completed, oldest first.
+    pub told_at: VecDeque<Timestamp>,
     /// Since when and how often it has waited for a limit without an answer of its model.
     pub limited: Option<(Timestamp, u32)>,
     /// What it gets when it has a slot again.
     pub comebacks: VecDeque<Comeback>,
     /// The call that stays open until sub-tasks have ended.
     pub wait: Option<Wait>,
+    /// The requests and questions that the answer to its last such call has named.
+    pub shown: (Vec<RequestId>, Vec<MessageId>),
     /// The sub-tasks whose results came with the turn that is going on.
     pub handed: Vec<TaskId>,
     /// The calls whose answers are on their way to the agent.
@@ -262,6 +266,8 @@ pub struct Request {
     pub worker: Option<WorkerId>,
     pub kind: RequestKind,
     pub status: RequestStatus,
+    /// Since when it stands where it is.
+    pub since: Timestamp,
     /// When it is decided although nobody has.
     pub due: Option<Timestamp>,
 }

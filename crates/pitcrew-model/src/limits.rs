@@ -118,6 +118,10 @@ pub const AGENT_BYTES_PER_S_MAX: u64 = 16 * 1_024 * 1_024;
 pub const AGENT_BYTES_AT_ONCE_MAX: u64 = 8 * 1_024 * 1_024;
 /// Lines of an agent that are no protocol before it is given up.
 pub const GARBAGE_LINES_MAX: u32 = 100;
+/// Errors and completions that one worker may tell in a minute: every one costs a write to the disk.
+pub const NOTES_PER_MINUTE_MAX: usize = 30;
+/// Messages that have ended and are still known, so that a conversation can be taken up again.
+pub const MESSAGES_REMEMBERED_MAX: usize = 1_000;
 /// Two notes of activity of the same worker are at least this far apart.
 pub const ACTIVITY_MS_MIN: u64 = 250;
 /// What an agent does is stored at most this often; in between it is only shown.

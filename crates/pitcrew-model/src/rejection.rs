@@ -157,14 +157,16 @@ pub enum Rejection {
     AgentsLiveMax { max: u32 },
     #[error("{backend} is at a limit of its provider for another {}: use another agent, or do it yourself", seconds(*wait_ms))]
     BackendAtLimit { backend: String, wait_ms: u64 },
+    #[error(
+        "{backend} is at a limit of its provider: only a person has it tried before that is over"
+    )]
+    HeldForAll { backend: String },
     #[error("{backend} cannot be used: {reason}; use another agent, or do it yourself")]
     BackendBroken { backend: String, reason: String },
     #[error("{attempt} has said already how its task went")]
     AlreadyClaimed { attempt: AttemptId },
     #[error("{worker} is not in the middle of a turn: the results come with the next one")]
     NotInTurn { worker: WorkerId },
-    #[error("{worker} waits for sub-tasks already; wait for all of them in one call")]
-    AlreadyAwaiting { worker: WorkerId },
     #[error("{} is no sub-task of yours", SubtaskName(*task))]
     NotYourSubtask { task: TaskId },
     #[error("you have handed out no sub-tasks")]
@@ -180,6 +182,11 @@ pub enum Rejection {
     NothingOfItsOwn { task: TaskId, workspace: Workspace },
     #[error("{} has changed nothing", SubtaskName(*task))]
     NothingToPull { task: TaskId },
+    #[error(
+        "the changes of {} are being brought into your checkout: wait until the pull has ended",
+        SubtaskName(*task)
+    )]
+    PullUnderWay { task: TaskId },
     #[error("{} cannot go on: whoever asked for it has ended", SubtaskName(*task))]
     ParentOver { task: TaskId },
     #[error("{} is a sub-task: it is its parent who takes what it did", SubtaskName(*task))]
@@ -195,6 +202,11 @@ pub enum Rejection {
         max = limits::MESSAGES_UNREAD_MAX
     )]
     MailboxFull { to: Party },
+    #[error(
+        "{worker} has told {max} things within a minute; go on with your task, and tell the rest with your summary",
+        max = limits::NOTES_PER_MINUTE_MAX
+    )]
+    NotesTooFast { worker: WorkerId },
     #[error("a message needs words")]
     EmptyMessage,
     #[error("{worker} works for no other worker: leave `to` out to reach the orchestrator")]

@@ -190,6 +190,8 @@ pub enum AwaitEnd {
     ChildAsks,
     /// Another worker asks it something, and waits for the answer.
     Questioned,
+    /// The worker has called again: nobody waits for this answer any more.
+    Replaced,
 }
 
 /// A sub-task as people and agents name it: `subtask-41`.

@@ -305,6 +305,7 @@ impl Ledger {
             budget,
             tool,
             action,
+            since: self.at,
             due,
             word: None,
             answered: false,

@@ -161,7 +161,9 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::BackendBroken { .. }
         | Rejection::AlreadyClaimed { .. }
         | Rejection::NotInTurn { .. }
-        | Rejection::AlreadyAwaiting { .. }
+        | Rejection::HeldForAll { .. }
+        | Rejection::NotesTooFast { .. }
+        | Rejection::PullUnderWay { .. }
         | Rejection::NotYourSubtask { .. }
         | Rejection::NothingToAwait
         | Rejection::SubtasksOpen { .. }

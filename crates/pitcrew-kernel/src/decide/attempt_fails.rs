@@ -38,10 +38,12 @@ pub fn decide(
     events
 }
 
-/// What is left of the attempt is saved, unless it worked in somebody else's checkout.
+/// What is left of the attempt is saved, unless it worked in somebody else's checkout. Where a pull
+/// is under way, that comes first: half of it is not to be kept.
 pub fn save(attempt: &Attempt) -> Option<Event> {
     let own = attempt.checkout != Checkout::Borrowed;
-    own.then_some(Event::SaveAsked { attempt: attempt.id })
+    let is_still = attempt.family.pulls.is_empty();
+    (own && is_still).then_some(Event::SaveAsked { attempt: attempt.id })
 }
 
 /// The worker's open requests go with it.
@@ -74,7 +76,7 @@ fn end_worker(state: &State, attempt: &Attempt, failure: &Failure) -> Vec<Event>
     match worker.process {
         Process::Alive => events.push(Event::StopAsked { worker: worker.id }),
         Process::Gone if attempt.checkout == Checkout::There && attempt.work.is_none() => {
-            events.push(Event::SaveAsked { attempt: attempt.id });
+            events.extend(save(attempt));
         }
         Process::None | Process::Stopping | Process::Gone => {}
     }

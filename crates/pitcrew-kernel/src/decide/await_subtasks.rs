@@ -1,9 +1,18 @@
 //! A worker waits for what it has handed out. Its call stays open meanwhile.
 
-use super::spawn_safety;
-use crate::{State, settle::subtask, state::Attempt};
+use super::{bubble, spawn_safety};
+use crate::{
+    State,
+    message::{self, Draft},
+    settle::subtask,
+    state::Attempt,
+};
 use alloc::{collections::BTreeSet, vec::Vec};
-use pitcrew_model::{AttemptId, AwaitEnd, Event, Input, Rejection, TaskId, Timestamp, limits};
+use pitcrew_model::{
+    AttemptId, AwaitEnd, Event, Input, Rejection, RequestStatus, TaskId, Timestamp, limits,
+};
+
+const UNDECIDED: &str = "its parent has read it and decided nothing";
 
 pub fn decide(
     state: &State,
@@ -16,9 +25,15 @@ pub fn decide(
     let parent = spawn_safety::parent(state, attempt)?;
     let tasks = wanted(parent, tasks)?;
     let is_open = |it: &&TaskId| parent.family.open.contains(*it);
-    if tasks.iter().any(|it| is_open(&it)) {
+    // Where a call waits already, its place is taken even if nothing is left to wait for: whoever
+    // is parked is answered when it has a slot again.
+    let is_parked = state.workers[parent.worker].wait.is_some();
+    if is_parked || tasks.iter().any(|it| is_open(&it)) {
         may_wait(state, parent)?;
-        return Ok(alloc::vec![begin(input.at, parent, tasks, timeout_ms, call)]);
+        let mut events = pass_over(state, input.at, parent);
+        events.extend(replace(state, parent));
+        events.push(begin(input.at, parent, tasks, timeout_ms, call));
+        return Ok(events);
     }
     // There is nothing to wait for: the answer is there.
     let worker = &state.workers[parent.worker];
@@ -46,16 +61,36 @@ fn wanted(parent: &Attempt, tasks: &[TaskId]) -> Result<Vec<TaskId>, Rejection> 
     Ok(own.iter().filter(|it| asked.is_empty() || asked.contains(it)).copied().collect())
 }
 
-/// Only the call of a turn can stay open, and one at a time.
+/// Only the call of a turn can stay open.
 pub fn may_wait(state: &State, parent: &Attempt) -> Result<(), Rejection> {
     let worker = &state.workers[parent.worker];
-    if worker.turn.is_none() {
-        return Err(Rejection::NotInTurn { worker: worker.id });
-    }
-    if worker.wait.is_some() {
-        return Err(Rejection::AlreadyAwaiting { worker: worker.id });
-    }
-    Ok(())
+    if worker.turn.is_none() { Err(Rejection::NotInTurn { worker: worker.id }) } else { Ok(()) }
+}
+
+/// What it was told of when it last waited, and has left as it was: it will not decide. Whoever asked
+/// is not kept waiting by it, and it is not told again and again.
+fn pass_over(state: &State, at: Timestamp, parent: &Attempt) -> Vec<Event> {
+    let worker = &state.workers[parent.worker];
+    let (requests, questions) = &worker.shown;
+    let open = state.asked_of(parent.id).filter(|it| requests.contains(it));
+    let passed = |it| bubble::to_person(it, RequestStatus::AtParent, UNDECIDED.into());
+    let mut events: Vec<Event> = open.flat_map(passed).collect();
+    let unanswered = state.questions_to(worker.id).filter(|it| questions.contains(&it.id));
+    let words = alloc::format!(
+        "{} has read your question and waits on without an answer. Go on with what you know, say \
+         what you assumed, or ask a person: the same tool without `to`.",
+        worker.id
+    );
+    let answers = unanswered.map(|it| Draft::answer(state, it.id, &words));
+    events.extend(message::queue(state, at, answers));
+    events
+}
+
+/// One call at a time stays open: whoever calls again has given up the first, or its client has.
+pub fn replace(state: &State, parent: &Attempt) -> Vec<Event> {
+    let worker = &state.workers[parent.worker];
+    let ended = || subtask::wait_ended(worker, AwaitEnd::Replaced);
+    worker.wait.is_some().then(ended).into_iter().collect()
 }
 
 pub fn begin(

@@ -1,10 +1,14 @@
 //! A worker says that its task is done, or that it cannot be done.
 
 use super::attempt_fails;
-use crate::{State, state::Process};
+use crate::{
+    State,
+    state::{Attempt, Process, Pull, Task},
+};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Claim, Event, Failure, Input, Rejection, TaskOutput, TaskStatus, limits, text,
+    AttemptId, Claim, EffectId, Event, Failure, Input, Rejection, TaskId, TaskOutput, TaskStatus,
+    limits, text,
 };
 
 pub fn decide(
@@ -29,6 +33,11 @@ pub fn decide(
         let tasks = it.family.open.iter().copied().collect();
         return Err(Rejection::SubtasksOpen { tasks });
     }
+    if claim != Claim::Failed
+        && let Some(task) = being_pulled(state, it)
+    {
+        return Err(Rejection::PullUnderWay { task });
+    }
     let output = output.filter(|it| !it.is_empty());
     if output.is_some_and(|it| bytes(it) > limits::SUMMARY_BYTES_MAX) {
         return Err(Rejection::OutputTooLong);
@@ -45,6 +54,17 @@ pub fn decide(
         events.extend(after_turn(state, input, attempt, claim, summary));
     }
     Ok(events)
+}
+
+/// A sub-task whose changes are on their way into the checkout that is handed in.
+fn being_pulled(state: &State, attempt: &Attempt) -> Option<TaskId> {
+    let is_pulled = |it: &&TaskId| matches!(state.tasks[**it].pull, Pull::UnderWay(_));
+    let own = attempt.family.children.iter().find(is_pulled).copied();
+    let of_other = |effect: &EffectId| {
+        let pulled = |it: &&Task| it.pull == Pull::UnderWay(*effect);
+        state.tasks.iter().find(pulled).map(|it| it.id)
+    };
+    own.or_else(|| attempt.family.pulls.first().and_then(of_other))
 }
 
 fn bytes(output: &TaskOutput) -> usize {

@@ -68,6 +68,9 @@ pub fn decide(
             let (from, reason) = (LandingStatus::Merging, failure.to_string());
             events.push(Event::LandingMoved { plan: *plan, from, to, reason, actor: ACTOR });
         }
+        EffectResult::WorkPulled { attempt, .. } | EffectResult::WorkNotPulled { attempt, .. } => {
+            events.extend(pull_ended(state, effect, *attempt));
+        }
         EffectResult::AttemptFailed { attempt, failure } => {
             events.extend(attempt_failed(state, input, effect, *attempt, failure));
         }
@@ -81,8 +84,6 @@ pub fn decide(
         | EffectResult::SnapshotsNotDropped { .. }
         | EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. }
-        | EffectResult::WorkPulled { .. }
-        | EffectResult::WorkNotPulled { .. }
         | EffectResult::CheckoutRemoved { .. }
         | EffectResult::CheckoutKept { .. } => {}
     }
@@ -323,6 +324,18 @@ fn waits(state: &State, worker: &Worker) -> Event {
         None => "it asked a person".to_string(),
     };
     Event::WorkerMoved { worker: worker.id, from, to, reason }
+}
+
+/// The attempt whose checkout it went to has ended meanwhile: now what it left can be saved.
+fn pull_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option<Event> {
+    let owner = &state.attempts[state.checkout_owner(attempt)];
+    let is_last = owner.family.pulls.iter().all(|it| *it == effect);
+    let is_left = !owner.is_open()
+        && !owner.put_away
+        && owner.work.is_none()
+        && owner.checkout == Checkout::There
+        && state.workers[owner.worker].process == Process::Gone;
+    (is_last && is_left).then_some(Event::SaveAsked { attempt: owner.id })
 }
 
 /// What sub-tasks were to begin from could not be kept.

@@ -13,6 +13,7 @@ use pitcrew_model::{
 };
 
 const NOTE_BYTES_MAX: usize = 300;
+const MINUTE_MS: u64 = 60 * 1_000;
 
 pub struct Note<'a> {
     pub kind: NoteKind,
@@ -38,6 +39,9 @@ pub fn decide(
         NoteKind::Completion => MessageKind::Completion,
         NoteKind::Error => MessageKind::Error,
     };
+    if kind != MessageKind::StatusUpdate {
+        keeps_pace(state, at, it.worker)?;
+    }
     if let Some(to) = reader(state, it, note.to)? {
         return send_message::of_worker(state, at, it.worker, to, kind, note.words);
     }
@@ -48,6 +52,14 @@ pub fn decide(
     }
     let draft = Draft::new(Party::Worker(it.worker), Party::Orchestrator, kind, note.words);
     Ok(message::queue(state, at, [draft]))
+}
+
+/// What matters is not dropped without a word; who tells too much of it is told so.
+fn keeps_pace(state: &State, at: Timestamp, worker: WorkerId) -> Result<(), Rejection> {
+    let told = &state.workers[worker].told_at;
+    let oldest = told.front().filter(|_| told.len() >= limits::NOTES_PER_MINUTE_MAX);
+    let is_fast = oldest.is_some_and(|it| at.since(*it) < MINUTE_MS);
+    if is_fast { Err(Rejection::NotesTooFast { worker }) } else { Ok(()) }
 }
 
 /// The other worker that is written to; none for the orchestrator.

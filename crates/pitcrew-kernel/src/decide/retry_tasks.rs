@@ -1,23 +1,33 @@
-//! A person grants tasks that ended one more attempt each. One that a limit of its provider holds
-//! tries at once.
+//! Tasks that ended are granted one more attempt each. One that a limit of its provider holds tries
+//! at once, where a person says so. What a worker repeats counts as handed out once more.
 
 use super::{reopen, spawn_safety};
-use crate::{State, state::Deployer};
+use crate::{
+    State,
+    state::{Deployer, Pull},
+};
 use alloc::{collections::BTreeSet, vec::Vec};
-use pitcrew_model::{Actor, Event, Freshness, PlanId, Reason, Rejection, TaskId, TaskStatus};
+use pitcrew_model::{
+    Actor, Event, Freshness, Input, PlanId, Reason, Rejection, TaskId, TaskStatus,
+};
 
 pub fn decide(
     state: &State,
-    actor: Actor,
+    input: &Input,
     tasks: &[TaskId],
     freshness: Freshness,
 ) -> Result<Vec<Event>, Rejection> {
+    let actor = input.actor;
     let mut ended: BTreeSet<TaskId> = BTreeSet::new();
     let mut held: BTreeSet<&str> = BTreeSet::new();
     let mut plans: BTreeSet<PlanId> = BTreeSet::new();
     for task in tasks {
         let it = state.task(*task)?;
         if let Some(backend) = state.held_vendor(it).filter(|_| !it.status.has_ended()) {
+            // Everybody else of the backend would go on with it.
+            if actor != Actor::Person {
+                return Err(Rejection::HeldForAll { backend: backend.into() });
+            }
             held.insert(backend);
             continue;
         }
@@ -31,12 +41,20 @@ pub fn decide(
         if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
             return Err(Rejection::StillSaving { task: *task });
         }
+        // What is on its way to its parent is this attempt's.
+        if matches!(it.pull, Pull::UnderWay(_)) {
+            return Err(Rejection::PullUnderWay { task: *task });
+        }
         if it.deployer == Deployer::Person && actor != Actor::Person {
             return Err(Rejection::NeedsPerson { task: *task });
         }
         spawn_safety::keeps_off(state, it, &ended)?;
         plans.insert(it.plan);
         ended.insert(*task);
+    }
+    if let Actor::Worker(worker) = actor {
+        let parent = &state.attempts[state.worker(worker)?.attempt];
+        spawn_safety::numbers(state, input.at, parent, ended.len())?;
     }
     let release = |it: &str| Event::BackendReleased { backend: it.into(), actor };
     let mut events: Vec<Event> = held.into_iter().map(release).collect();

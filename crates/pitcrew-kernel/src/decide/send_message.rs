@@ -15,10 +15,11 @@ pub fn decide(state: &State, at: Timestamp, mut draft: Draft) -> Result<Vec<Even
         return Err(Rejection::EmptyMessage);
     }
     if let Some(thread) = draft.thread {
-        let first = state.mail.posted.get(thread);
-        let first = first.ok_or(Rejection::NoSuchMessage { message: thread })?;
-        // Whoever names any message of a conversation means the conversation.
-        draft.thread = Some(first.message.thread);
+        let first = state.mail.posted.get(thread).map(|it| it.message.thread);
+        // Whoever names any message of a conversation means the conversation; of an old one only
+        // its name is known.
+        draft.thread = first.or_else(|| state.mail.posted.is_gone(thread).then_some(thread));
+        draft.thread.ok_or(Rejection::NoSuchMessage { message: thread })?;
     }
     if draft.from == Party::from(Actor::Person) {
         draft.priority.get_or_insert(Priority::High);

@@ -45,7 +45,12 @@ pub fn check(
         return Err(Rejection::NoSubtasks);
     }
     rule(state)?;
-    numbers(state, at, parent, asked)?;
+    let depth = depth(state, parent);
+    let depth_max = state.spawn_limits().depth_max;
+    if depth > depth_max {
+        return Err(Rejection::SubtaskTooDeep { depth, max: depth_max });
+    }
+    numbers(state, at, parent, asked.len())?;
     for (index, spec) in asked.iter().enumerate() {
         cycle(state, parent, spec)?;
         backend(state, at, spec)?;
@@ -97,19 +102,18 @@ fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), R
     }
 }
 
-fn numbers(
+/// How many, and how fast. One that is tried again is one more.
+pub fn numbers(
     state: &State,
     at: Timestamp,
     parent: &Attempt,
-    asked: &[SubtaskSpec],
+    asked: usize,
 ) -> Result<(), Rejection> {
-    let may = state.spawn_limits();
-    let (depth, worker) = (depth(state, parent), parent.worker);
-    if depth > may.depth_max {
-        return Err(Rejection::SubtaskTooDeep { depth, max: may.depth_max });
-    }
+    let (may, worker) = (state.spawn_limits(), parent.worker);
     let count_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
-    let (count, asked) = (count_of(parent.family.children.len()), count_of(asked.len()));
+    let handed_out = count_of(parent.family.children.len());
+    let count = handed_out.saturating_add(parent.family.retries_count);
+    let asked = count_of(asked);
     if count.saturating_add(asked) > may.total_max {
         return Err(Rejection::TooManySubtasks { worker, count, asked, max: may.total_max });
     }

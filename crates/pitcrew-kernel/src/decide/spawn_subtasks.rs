@@ -39,6 +39,9 @@ pub fn decide(
         tasks.push(TaskId(number));
         events.push(Event::SubtaskAdded { plan, task: TaskId(number), spec, delegation });
     }
+    if wait_ms.is_some() {
+        events.extend(await_subtasks::replace(state, parent));
+    }
     events.extend(wait_ms.map(|it| await_subtasks::begin(input.at, parent, tasks, it, names.call)));
     Ok(events)
 }

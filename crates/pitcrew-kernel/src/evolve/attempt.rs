@@ -59,11 +59,13 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         requests: Vec::new(),
         requests_count: 0,
         noted_at: Timestamp(0),
+        told_at: VecDeque::new(),
         answering: alloc::collections::BTreeMap::new(),
         calls: VecDeque::new(),
         limited: None,
         comebacks: VecDeque::new(),
         wait: None,
+        shown: (Vec::new(), Vec::new()),
         handed: Vec::new(),
     };
     state.workers.push(opened.worker, row);

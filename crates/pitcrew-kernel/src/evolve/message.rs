@@ -3,7 +3,7 @@
 use super::{subtask, worker};
 use crate::{
     State,
-    state::{Mailbox, Posted},
+    state::{Mail, Mailbox, Posted},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -13,7 +13,14 @@ use pitcrew_model::{
 pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     let id = message.id;
     if let Party::Worker(sender) = message.from {
-        state.workers.row(sender).noted_at = at;
+        let row = state.workers.row(sender);
+        row.noted_at = at;
+        if matches!(message.kind, MessageKind::Error | MessageKind::Completion) {
+            row.told_at.push_back(at);
+            if row.told_at.len() > limits::NOTES_PER_MINUTE_MAX {
+                row.told_at.pop_front();
+            }
+        }
     }
     if let (MessageKind::Question, Party::Worker(from), Party::Worker(to)) =
         (message.kind, message.from, message.to)
@@ -22,13 +29,13 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     }
     let presses_at = at.plus(message.priority.patience_ms());
     let status = MessageStatus::Queued;
-    let (message, tries_count, reader) = (message.clone(), 0, None);
-    let posted = Posted { message, status, presses_at, tries_count, reader };
+    let (message, tries_count, reader, answered) = (message.clone(), 0, None, false);
+    let posted = Posted { message, status, presses_at, tries_count, reader, answered };
     state.mail.posted.push(id, posted);
-    if let (MessageKind::Answer, Party::Worker(asker)) =
-        (state.mail.posted[id].message.kind, state.mail.posted[id].message.to)
-        && let Some(question) = state.mail.posted[id].message.reply_to
-    {
+    let Message { kind, from, to, reply_to, .. } = state.mail.posted[id].message;
+    if let (MessageKind::Answer, Party::Worker(asker), Some(question)) = (kind, to, reply_to) {
+        let asked = state.mail.posted.row(question);
+        asked.answered = asked.message.to == from;
         no_longer_asks(state, asker, question);
     }
     wait(state, id);
@@ -81,6 +88,7 @@ pub fn moved(
     }
     refresh(state, message);
     look_at_wait(state, message);
+    forget(state);
 }
 
 fn wait(state: &mut State, message: MessageId) {
@@ -111,6 +119,18 @@ fn ended(state: &mut State, message: MessageId, how: MessageStatus) {
     {
         state.mail.unanswered.insert(message);
     }
+}
+
+/// What nobody waits for is known for a while, so that its conversation can be taken up again.
+fn forget(state: &mut State) {
+    let Mail { posted, asking, .. } = &mut state.mail;
+    let is_waited_for = |it: &Message| {
+        let Party::Worker(asker) = it.from else { return false };
+        asking.get(&asker).is_some_and(|asked| asked.contains_key(&it.id))
+    };
+    posted.forget(limits::MESSAGES_REMEMBERED_MAX, |it| {
+        it.status.has_ended() && !is_waited_for(&it.message)
+    });
 }
 
 fn say(state: &mut State, task: TaskId, content: String) {

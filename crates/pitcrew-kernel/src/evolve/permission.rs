@@ -2,19 +2,45 @@
 
 use super::subtask;
 use crate::State;
-use pitcrew_model::{Grant, RequestId, RequestKind, RequestStatus, Timestamp, limits};
+use alloc::vec::Vec;
+use pitcrew_model::{
+    Grant, GrantId, Reach, RequestId, RequestKind, RequestStatus, Timestamp, limits,
+};
 
 pub fn granted(state: &mut State, grant: &Grant) {
     let before = state.grants.insert(grant.id, grant.clone());
     assert!(before.is_none(), "{} is given twice", grant.id);
     state.grants_count += 1;
+    refresh_grants(state, |it| it == grant.reach);
+}
+
+pub fn revoked(state: &mut State, grant: GrantId) {
+    state.grants.remove(&grant);
+    state.agenda.spent_grants.remove(&grant);
+}
+
+/// What was allowed for a task or a plan is allowed for as long as that lasts.
+pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(Reach) -> bool) {
+    for grant in state.grants.values().filter(|it| is_wanted(it.reach)) {
+        let is_spent = match grant.reach {
+            Reach::Task(task) => state.tasks[task].status.has_ended(),
+            Reach::Plan(plan) => state.plans[plan].status.has_ended(),
+            Reach::Always => false,
+        };
+        if is_spent {
+            state.agenda.spent_grants.insert(grant.id);
+        } else {
+            state.agenda.spent_grants.remove(&grant.id);
+        }
+    }
 }
 
 /// It has come to where somebody decides it, for as long as that one may take.
 ///
 /// Only what an agent waits for in the middle of a turn goes on by itself: a plan waits for its person.
 pub fn stands(state: &mut State, request: RequestId, at: Timestamp) {
-    let row = &state.requests[request];
+    let row = state.requests.row(request);
+    row.since = at;
     let RequestKind::ToolUse { .. } = row.kind else { return };
     let after = match row.status {
         RequestStatus::AtUser => state.matrix.limits.permission_timeout_ms,
@@ -30,6 +56,16 @@ pub fn stands(state: &mut State, request: RequestId, at: Timestamp) {
     if let Some(after) = after {
         state.requests.row(request).due = Some(at.plus(after));
         state.agenda.expiries.insert((at.plus(after), request));
+    }
+}
+
+/// The time that somebody may take is that of the matrix, for what waits already too.
+pub fn matrix_applied(state: &mut State) {
+    let waiting: Vec<(RequestId, Timestamp)> =
+        state.open_tool_uses().map(|it| (it.0.id, it.0.since)).collect();
+    for (request, since) in waiting {
+        leaves(state, request);
+        stands(state, request, since);
     }
 }
 

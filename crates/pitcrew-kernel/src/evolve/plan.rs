@@ -1,5 +1,6 @@
 //! Plans, their merge queue and their landing.
 
+use super::permission;
 use crate::{
     State,
     state::{Budget, Comeback, Plan},
@@ -10,7 +11,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, Timestamp,
+    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, Reach, Timestamp,
     TurnCause, WorkerStatus,
 };
 
@@ -66,6 +67,7 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
         wake_paused(state, plan);
     }
     state.refresh_plan_wholly(plan);
+    permission::refresh_grants(state, |it| it == Reach::Plan(plan));
 }
 
 /// Workers that were parked by the pause have something to go on with.

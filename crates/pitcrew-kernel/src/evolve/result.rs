@@ -1,6 +1,6 @@
 //! What drivers found out.
 
-use super::{attempt, budget, quota, worker};
+use super::{attempt, budget, quota, subtask, worker};
 use crate::{
     State,
     state::{Checkout, Process, Pull},
@@ -73,8 +73,12 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::VaultTidied { .. } | EffectResult::VaultNotTidied { .. } => {
             state.tidying = None;
         }
-        EffectResult::WorkPulled { task, .. } => state.tasks.row(*task).pull = Pull::Done,
-        EffectResult::WorkNotPulled { task, .. } => state.tasks.row(*task).pull = Pull::None,
+        EffectResult::WorkPulled { attempt, task, .. } => {
+            subtask::pull_ended(state, *attempt, *task, effect, Pull::Done);
+        }
+        EffectResult::WorkNotPulled { attempt, task, .. } => {
+            subtask::pull_ended(state, *attempt, *task, effect, Pull::None);
+        }
         EffectResult::Restored { .. }
         | EffectResult::NotRestored { .. }
         | EffectResult::AgentReady { .. }

@@ -3,12 +3,12 @@
 use super::{task, worker};
 use crate::{
     State,
-    state::{Comeback, Wait, Worker},
+    state::{Comeback, Family, Pull, Wait, Worker},
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause, WorkerId,
-    WorkerStatus, Workspace,
+    Actor, AttemptId, AwaitEnd, Delegation, EffectId, PlanId, TaskId, TaskSpec, TaskStatus,
+    Timestamp, TurnCause, WorkerId, WorkerStatus, Workspace,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -35,8 +35,7 @@ pub fn added(
     let family = &mut state.attempts.row(parent).family;
     family.children.push(task);
     family.open.insert(task);
-    family.spawned_at.retain(|it| at.since(*it) < MINUTE_MS);
-    family.spawned_at.push_back(at);
+    spawned(family, at);
     if waits {
         let row = state.attempts.row(owner);
         row.family.waiters.push(task);
@@ -46,6 +45,20 @@ pub fn added(
         worker::change(state, worker, |_| {});
     }
     state.refresh_task(task);
+}
+
+fn spawned(family: &mut Family, at: Timestamp) {
+    family.spawned_at.retain(|it| at.since(*it) < MINUTE_MS);
+    family.spawned_at.push_back(at);
+}
+
+/// What a parent repeats costs what it costs to hand it out.
+pub fn tried_again(state: &mut State, task: TaskId, actor: Actor, at: Timestamp) {
+    let Actor::Worker(_) = actor else { return };
+    let Some(parent) = state.tasks[task].delegation.as_ref().map(|it| it.parent) else { return };
+    let family = &mut state.attempts.row(parent).family;
+    family.retries_count += 1;
+    spawned(family, at);
 }
 
 /// The checkout is kept as it was after they were handed out, or it could not be.
@@ -162,9 +175,18 @@ pub fn await_begun(
     refresh_wait(state, worker);
 }
 
-pub fn await_ended(state: &mut State, worker: WorkerId) {
+pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {
+    let shown = match end {
+        AwaitEnd::AllEnded | AwaitEnd::TimedOut | AwaitEnd::ChildAsks | AwaitEnd::Questioned => {
+            let requests = state.asked_of(state.workers[worker].attempt).collect();
+            (requests, state.questions_to(worker).map(|it| it.id).collect())
+        }
+        // Nobody has read the answer.
+        AwaitEnd::TurnOver | AwaitEnd::Replaced => (Vec::new(), Vec::new()),
+    };
     worker::change(state, worker, |it| {
         it.wait = None;
+        it.shown = shown;
         it.comebacks.retain(|it| *it != Comeback::Await);
     });
 }
@@ -176,4 +198,27 @@ pub fn results_handed(state: &mut State, worker: WorkerId, tasks: &[TaskId]) {
         assert!(family.unseen.remove(task), "{task} is told twice: the journal is corrupt");
     }
     state.workers.row(worker).handed.extend(tasks);
+}
+
+pub fn pull_asked(state: &mut State, attempt: AttemptId, task: TaskId, effect: EffectId) {
+    state.tasks.row(task).pull = Pull::UnderWay(effect);
+    change_pulls(state, attempt, |it| it.extend([effect]));
+}
+
+pub fn pull_ended(state: &mut State, attempt: AttemptId, task: TaskId, effect: EffectId, to: Pull) {
+    state.tasks.row(task).pull = to;
+    change_pulls(state, attempt, |it| it.retain(|it| *it != effect));
+}
+
+/// A checkout that is being changed is not kept meanwhile.
+fn change_pulls(
+    state: &mut State,
+    attempt: AttemptId,
+    change: impl FnOnce(&mut BTreeSet<EffectId>),
+) {
+    let owner = state.checkout_owner(attempt);
+    let row = state.attempts.row(owner);
+    change(&mut row.family.pulls);
+    let worker = row.worker;
+    worker::change(state, worker, |_| {});
 }

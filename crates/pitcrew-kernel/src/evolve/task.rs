@@ -1,14 +1,14 @@
 //! Tasks and what they wait for.
 
-use super::subtask;
+use super::{permission, subtask};
 use crate::{
     State,
     state::{Budget, Deployer, Pull, Task},
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
-    Deploy, Failure, Freshness, KeptStates, PlanId, Reason, RepoPath, TaskId, TaskSpec, TaskStatus,
-    Timestamp, exclusive,
+    Deploy, Failure, Freshness, KeptStates, PlanId, Reach, Reason, RepoPath, TaskId, TaskSpec,
+    TaskStatus, Timestamp, exclusive,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
@@ -92,6 +92,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     state.refresh_task(task);
     if to.has_ended() {
         super::message::refresh_box(state, task);
+        permission::refresh_grants(state, |it| it == Reach::Task(task));
     }
 }
 

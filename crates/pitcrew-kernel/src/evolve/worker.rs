@@ -20,10 +20,12 @@ pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Work
     let row = state.workers.row(worker);
     let before = Worker {
         comebacks: VecDeque::new(),
+        told_at: VecDeque::new(),
         requests: Vec::new(),
         answering: BTreeMap::new(),
         calls: VecDeque::new(),
         wait: None,
+        shown: (Vec::new(), Vec::new()),
         handed: Vec::new(),
         ..*row
     };
@@ -195,7 +197,8 @@ pub fn request_opened(
     kind: &RequestKind,
 ) {
     let status = begins(state, worker, kind);
-    let row = Request { id: request, plan, worker, kind: kind.clone(), status, due: None };
+    let (since, due) = (Timestamp(0), None);
+    let row = Request { id: request, plan, worker, kind: kind.clone(), status, since, due };
     state.requests.push(request, row);
     if let RequestKind::Budget(spending) = kind {
         return budget::asked(state, request, spending.scope);

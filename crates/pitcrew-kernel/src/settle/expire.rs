@@ -1,4 +1,5 @@
 //! Nobody has decided in time: a parent is passed over, and for a person the limits say what holds.
+//! And what was allowed for as long as something lasts ends with that.
 
 use crate::{State, decide::bubble};
 use alloc::{format, vec, vec::Vec};
@@ -19,4 +20,10 @@ pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     };
     let text = Some(format!("nobody answered in time, so it is {becomes}"));
     Some(vec![Event::RequestMoved { request, from, to, text, actor: Actor::Orchestrator }])
+}
+
+/// What the grant was given for has ended. Whoever has it tried again is asked again.
+pub fn grant(state: &State) -> Option<Vec<Event>> {
+    let grant = *state.agenda.spent_grants.first()?;
+    Some(vec![Event::GrantRevoked { grant, actor: Actor::Orchestrator }])
 }

@@ -83,7 +83,7 @@ pub fn end_wait(state: &State, worker: &Worker, end: AwaitEnd) -> Vec<Event> {
     events
 }
 
-fn wait_ended(worker: &Worker, end: AwaitEnd) -> Event {
+pub fn wait_ended(worker: &Worker, end: AwaitEnd) -> Event {
     let wait = worker.wait.as_ref().expect("a wait that ends has begun");
     Event::AwaitEnded {
         worker: worker.id,

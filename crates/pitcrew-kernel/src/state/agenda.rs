@@ -12,8 +12,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, BudgetScope, Overlap, PlanId, PlanStatus, RequestId, TaskId, TaskStatus, Timestamp,
-    WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, GrantId, Overlap, PlanId, PlanStatus, RequestId, TaskId, TaskStatus,
+    Timestamp, WorkerId, WorkerStatus,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct Agenda {
     pub expiries: BTreeSet<(Timestamp, RequestId)>,
     /// Attempts whose checkouts are to be snapshotted, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
+    /// Grants for a task or a plan that has ended.
+    pub spent_grants: BTreeSet<GrantId>,
     snapshots_due: BTreeMap<AttemptId, Timestamp>,
     pub to_verify: BTreeSet<PlanId>,
     pub to_end: BTreeSet<PlanId>,
@@ -286,8 +288,10 @@ impl State {
     fn refresh_snapshot(&mut self, worker: WorkerId) {
         let worker = &self.workers[worker];
         let attempt = &self.attempts[worker.attempt];
-        let wanted =
-            attempt.is_open() && worker.process == Process::Alive && attempt.snapshot.is_none();
+        let wanted = attempt.is_open()
+            && worker.process == Process::Alive
+            && attempt.snapshot.is_none()
+            && attempt.family.pulls.is_empty();
         let due = attempt.snapshot_due.filter(|_| wanted);
         let (id, agenda) = (attempt.id, &mut self.agenda);
         let before = match due {

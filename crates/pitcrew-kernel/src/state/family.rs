@@ -21,10 +21,14 @@ pub struct Family {
     pub unseen: BTreeSet<TaskId>,
     /// How many of them are in an attempt.
     pub active_count: u32,
-    /// When the last of them were handed out, oldest first.
+    /// How often their parent had one of them tried again.
+    pub retries_count: u32,
+    /// When the last of them were handed out or tried again, oldest first.
     pub spawned_at: VecDeque<Timestamp>,
     /// Sub-tasks that begin where the checkout of this attempt stands, once that is kept.
     pub waiters: Vec<TaskId>,
+    /// What is being brought into the checkout of this attempt.
+    pub pulls: BTreeSet<EffectId>,
 }
 
 /// A call of a worker's that stays open until others have ended.

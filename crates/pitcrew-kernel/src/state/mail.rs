@@ -14,7 +14,7 @@ use pitcrew_model::{
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// All that were ever sent. What has ended has no words any more.
+    /// The last that were sent, and all that have not ended. What has ended has no words any more.
     pub posted: Table<MessageId, Posted>,
     pub boxes: BTreeMap<TaskId, Mailbox>,
     /// Who waits for answers of which other workers.
@@ -37,6 +37,8 @@ pub struct Posted {
     pub tries_count: u32,
     /// Whose prompt it is in.
     pub reader: Option<WorkerId>,
+    /// A question that whoever was asked has answered.
+    pub answered: bool,
 }
 
 /// What waits for whoever works on a task.
@@ -171,7 +173,11 @@ impl State {
         if let (MessageKind::Question, Party::Worker(asker)) = (it.message.kind, it.message.from)
             && !self.is_asking(asker, message)
         {
-            return Some((MessageStatus::Dead, "nobody waits for the answer".to_string()));
+            return Some(if it.answered {
+                (MessageStatus::Processed, "it was answered".to_string())
+            } else {
+                (MessageStatus::Dead, "nobody waits for the answer".to_string())
+            });
         }
         None
     }

@@ -1,6 +1,6 @@
-//! A map whose keys are counters: dense, ordered and looked up by position.
+//! A map whose keys are counters: dense, ordered and looked up by position. The oldest rows may go.
 
-use alloc::vec::Vec;
+use alloc::collections::VecDeque;
 use core::{marker::PhantomData, ops::Index};
 use pitcrew_model::{AttemptId, MessageId, PlanId, RequestId, TaskId, WorkerId};
 
@@ -22,33 +22,53 @@ counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId, MessageId);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, V> {
-    rows: Vec<V>,
+    rows: VecDeque<V>,
+    /// The oldest rows that are gone.
+    gone_count: u64,
     key: PhantomData<K>,
 }
 
 impl<K, V> Default for Table<K, V> {
     fn default() -> Self {
-        Self { rows: Vec::new(), key: PhantomData }
+        Self { rows: VecDeque::new(), gone_count: 0, key: PhantomData }
     }
 }
 
 impl<K: Counter, V> Table<K, V> {
     /// The id that the next row will have.
     pub fn next_id(&self) -> K {
-        K::from_number(self.rows.len() as u64 + 1)
+        K::from_number(self.gone_count + self.rows.len() as u64 + 1)
     }
 
     pub fn push(&mut self, key: K, value: V) {
-        assert_eq!(key.number(), self.rows.len() as u64 + 1, "ids are given without gaps");
-        self.rows.push(value);
+        assert_eq!(key.number(), self.next_id().number(), "ids are given without gaps");
+        self.rows.push_back(value);
     }
 
     pub fn get(&self, key: K) -> Option<&V> {
-        self.rows.get(position(key)?)
+        self.rows.get(self.position(key)?)
     }
 
     pub fn row(&mut self, key: K) -> &mut V {
-        position(key).and_then(|it| self.rows.get_mut(it)).expect("a stored id has its row")
+        let position = self.position(key);
+        position.and_then(|it| self.rows.get_mut(it)).expect("a stored id has its row")
+    }
+
+    /// Whether there was such a row, and it is gone.
+    pub fn is_gone(&self, key: K) -> bool {
+        (1..=self.gone_count).contains(&key.number())
+    }
+
+    /// Forgets the oldest rows as long as that is wanted, and keeps so many.
+    pub fn forget(&mut self, keep_count: usize, is_over: impl Fn(&V) -> bool) {
+        while self.rows.len() > keep_count && self.rows.front().is_some_and(&is_over) {
+            self.rows.pop_front();
+            self.gone_count += 1;
+        }
+    }
+
+    fn position(&self, key: K) -> Option<usize> {
+        usize::try_from(key.number().checked_sub(self.gone_count + 1)?).ok()
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &V> {
@@ -69,8 +89,4 @@ impl<K: Counter, V> Index<K> for Table<K, V> {
     fn index(&self, key: K) -> &V {
         self.get(key).expect("a stored id has its row")
     }
-}
-
-fn position<K: Counter>(key: K) -> Option<usize> {
-    usize::try_from(key.number()).ok()?.checked_sub(1)
 }

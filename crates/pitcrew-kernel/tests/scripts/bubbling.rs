@@ -193,7 +193,6 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
             ~ spawn attempt-1 wait=600s | look isolated
             ~ start subtask-2
             permit worker-2 execute make
-            await attempt-1 600s
             tick +60s
             approve request-2
         ",
@@ -203,9 +202,6 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
               request-2 requested -> at_parent (task-1 holds it)
               worker-2 running -> waiting_permission (it asks for permission)
               worker-1 waiting_subtasks -> running (a slot is free)
-              worker-1 is answered: one of them asks it; subtask-2 go on
-            > await attempt-1 600s
-              worker-1 waits for subtask-2 until 600000 ms
               worker-1 is answered: one of them asks it; subtask-2 go on
             > tick +60s
               request-2 at_parent -> at_orchestrator (its parent has not answered)

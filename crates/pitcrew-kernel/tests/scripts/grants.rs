@@ -214,3 +214,45 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
         "#]],
     );
 }
+
+/// What is allowed for as long as something lasts ends with that.
+#[test]
+fn a_grant_ends_with_what_it_was_given_for() {
+    check(
+        "
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ permit worker-1 execute make
+            ~ approve request-1 scope=task
+            ~ answered worker-1
+            ~ permit worker-2 execute make all
+            ~ approve request-2 scope=plan
+            ~ answered worker-2
+            ~ permit worker-2 execute make clean
+            ~ approve request-3 scope=always
+            ~ answered worker-2
+            cancel task-1
+            cancel task-2
+            revoke grant-3
+        ",
+        &expect![[r#"
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 running -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              grant-1 revoked
+            > cancel task-2
+              attempt-2 ended: cancelled (cancelled by person)
+              worker-2 running -> killed (cancelled by person)
+              => stop worker-2
+              task-2 running -> cancelled (cancelled by person)
+              plan-1 active -> failed (0 of 2 tasks are completed)
+              grant-2 revoked
+            > revoke grant-3
+              grant-3 revoked
+        "#]],
+    );
+}

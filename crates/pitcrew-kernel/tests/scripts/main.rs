@@ -20,6 +20,8 @@ mod permissions;
 mod subtasks;
 mod subtask_ends;
 mod subtask_limits;
+mod pulls;
+mod waiting;
 mod matrix;
 mod grants;
 mod bubbling;

@@ -316,3 +316,39 @@ fn a_call_whose_answer_did_not_arrive_is_decided_again() {
         "#]],
     );
 }
+
+/// The time that a person may take is that of the files, for what waits already too.
+#[test]
+fn a_changed_time_counts_for_what_waits_already() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ permit worker-1 execute make
+            tick +60s
+            matrix timeout=90000
+            tick +29s
+            matrix timeout=200000
+            tick +60s
+            matrix timeout=100000
+        ",
+        &expect![[r#"
+            > tick +60s
+              nothing
+            > matrix timeout=90000
+              matrix: 6 approved, 11 asked, 3 denied
+            > tick +29s
+              nothing
+            > matrix timeout=200000
+              matrix: 6 approved, 11 asked, 3 denied
+            > tick +60s
+              nothing
+            > matrix timeout=100000
+              matrix: 6 approved, 11 asked, 3 denied
+              request-1 at_user -> expired (nobody answered in time, so it is refused)
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call execute make: no
+        "#]],
+    );
+}

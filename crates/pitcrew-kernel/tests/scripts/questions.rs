@@ -304,7 +304,6 @@ fn a_parent_that_waits_is_asked_by_its_sub_task() {
             tell attempt-2 @parent half of it
             ask attempt-2 @parent which port?
             turn worker-2 end_turn
-            await attempt-1 600s
             reply attempt-1 #message-2 8080
             await attempt-1 600s
         ",
@@ -317,12 +316,9 @@ fn a_parent_that_waits_is_asked_by_its_sub_task() {
               worker-1 is answered: somebody asks it something; subtask-2 go on
             > turn worker-2 end_turn
               worker-2 running -> waiting_input (it asked worker-1)
-            > await attempt-1 600s
-              worker-1 waits for subtask-2 until 600000 ms
-              worker-1 is answered: somebody asks it something; subtask-2 go on
             > reply attempt-1 #message-2 8080
               message-3: worker-1 -> worker-2, answer, high, to message-2, in message-2: 8080
-              message-2 queued -> dead (nobody waits for the answer)
+              message-2 queued -> processed (it was answered)
               worker-2 waiting_input -> running (it has a message)
               message-3 queued -> delivered by worker-2
               => prompt worker-2 (messages)
@@ -357,4 +353,60 @@ fn a_circle_over_a_wait_is_broken() {
               worker-1 is answered: somebody asks it something; subtask-3 go on
         "#]],
     );
+}
+
+/// Errors and completions are all heard, and whoever floods is told so.
+#[test]
+fn whoever_tells_too_much_is_told_so() {
+    let lines = (1..=30).map(|it| format!("~ fails attempt-1 error {it}\n"));
+    let lines: String = lines.collect();
+    check(
+        &format!(
+            "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            {lines}
+            fails attempt-1 error 31
+            done attempt-1 a part
+            ~ tick +60s
+            fails attempt-1 error 32
+        "
+        ),
+        &expect![[r#"
+            > fails attempt-1 error 31
+              rejected: worker-1 has told 30 things within a minute; go on with your task, and tell the rest with your summary
+            > done attempt-1 a part
+              rejected: worker-1 has told 30 things within a minute; go on with your task, and tell the rest with your summary
+            > fails attempt-1 error 32
+              message-31: worker-1 -> orchestrator, error, high: error 32
+              message-31 queued -> processed
+        "#]],
+    );
+}
+
+/// What has ended is forgotten after a while; its conversation can still be taken up.
+#[test]
+fn old_messages_are_forgotten() {
+    let mut script = crate::script::Script::default();
+    script.run(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ message task-1 hello
+        ",
+    );
+    for _ in 0..1_100 {
+        script.run("~ tick +1s\n~ tell attempt-1 still here");
+    }
+    assert_eq!(script.state.mail.posted.len(), 1_101, "the first waits to be read");
+    script.run("~ turn worker-1 end_turn\n~ turn worker-1 end_turn");
+    assert_eq!(script.state.mail.posted.len(), 1_000);
+    assert_eq!(script.state.mail.posted.next_id().0, 1_102);
+    expect![[r#"
+        > message task-1 thread=message-1 again
+          message-1102: person -> task-1, update, high, in message-1: again
+    "#]]
+    .assert_eq(&script.run("message task-1 thread=message-1 again"));
 }

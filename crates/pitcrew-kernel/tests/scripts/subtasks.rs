@@ -255,7 +255,8 @@ fn a_call_that_is_made_again_waits_for_the_same() {
             > repeat
               nothing
             > await attempt-1 5s
-              rejected: worker-1 waits for sub-tasks already; wait for all of them in one call
+              worker-1 is answered: it has called again; subtask-2 go on
+              worker-1 waits for subtask-2 until 5000 ms
             > work subtask-2
               task-2 verifying -> completed
               worker-1 waiting_subtasks -> running (a slot is free)

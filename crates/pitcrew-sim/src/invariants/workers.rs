@@ -19,7 +19,8 @@ pub fn check(world: &World, worker: &Worker) {
     let rests = worker.turn.is_none() && attempt.snapshot.is_none() && !held;
     let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
     let borrows = state.tasks[attempt.task].borrows();
-    if worker.turn.is_some() && attempt.snapshot.is_none() && !borrows {
+    let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
+    if worker.turn.is_some() && is_still && !borrows {
         let due = attempt.snapshot_due;
         let known = due.is_some() && next_due(state) <= due;
         hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);

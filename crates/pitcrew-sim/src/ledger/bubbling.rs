@@ -27,6 +27,10 @@ impl Ledger {
 
     /// When a tool use that has come there is not waited for any longer.
     pub(super) fn due_at(&self, status: RequestStatus) -> Option<Timestamp> {
+        self.due_since(status, self.at)
+    }
+
+    pub(super) fn due_since(&self, status: RequestStatus, since: Timestamp) -> Option<Timestamp> {
         let after = match status {
             RequestStatus::AtUser => self.matrix.limits.permission_timeout_ms,
             RequestStatus::AtParent => Some(limits::PARENT_DECIDES_MS),
@@ -38,7 +42,7 @@ impl Ledger {
             | RequestStatus::Withdrawn
             | RequestStatus::Expired => None,
         };
-        after.map(|it| self.at.plus(it))
+        after.map(|it| since.plus(it))
     }
 
     fn parent_of(&self, worker: WorkerId) -> Option<AttemptId> {
@@ -80,7 +84,9 @@ impl Ledger {
         }
         if from == RequestStatus::AtParent && to == RequestStatus::AtOrchestrator {
             let late = due.is_some_and(|it| it <= at);
-            hold!(late, "a parent has its time to decide", "{request}");
+            let worker = parent.map(|it| self.attempts[place(it.0)].worker);
+            let read = worker.is_some_and(|it| self.worker(it).shown.contains(&request));
+            hold!(late || read, "a parent has its time to decide", "{request}");
             self.bubbling.passed_over += 1;
         }
     }

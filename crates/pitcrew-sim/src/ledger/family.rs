@@ -152,11 +152,15 @@ impl Ledger {
                 self.bubbling.cut_short += 1;
             }
             AwaitEnd::Questioned => {}
-            AwaitEnd::TurnOver => {
+            AwaitEnd::TurnOver | AwaitEnd::Replaced => {
+                self.worker(worker).shown.clear();
                 self.family.lost += 1;
                 return;
             }
         }
+        let attempt = self.worker(worker).attempt;
+        let shown = self.asked_of(attempt).collect();
+        self.worker(worker).shown = shown;
         self.check_heard(tasks);
     }
 

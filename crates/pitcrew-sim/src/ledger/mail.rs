@@ -35,6 +35,8 @@ pub struct Letter {
     pub tries_count: u32,
     /// A question that has its answer.
     pub answered: bool,
+    /// From whoever was asked, that is.
+    pub answered_by_reader: bool,
 }
 
 impl Letter {
@@ -67,6 +69,7 @@ impl Ledger {
                 hold!(!asked.answered, "a question is answered once", "{question} by {id}");
                 hold!(asked.from == message.to, "an answer goes to who asked", "{id}");
                 asked.answered = true;
+                asked.answered_by_reader = asked.to == message.from;
             }
             self.mail.cycles_count += u64::from(message.content.contains("in turn waits for you"));
         }
@@ -87,6 +90,7 @@ impl Ledger {
             reader: None,
             tries_count: 0,
             answered: false,
+            answered_by_reader: false,
         });
         hold!(self.mail.letters.len() as u64 == id.0, "ids have no gap", "{id}");
     }
@@ -147,7 +151,7 @@ impl Ledger {
     fn check_processed(&self, id: MessageId, from: MessageStatus) {
         let row = &self.mail.letters[place(id.0)];
         if from == MessageStatus::Queued {
-            let at_once = row.task.is_none();
+            let at_once = row.task.is_none() || row.answered_by_reader;
             return hold!(at_once, "a worker has read what it was given", "{id}");
         }
         let reader = row.reader.expect("somebody reads it");

@@ -124,7 +124,9 @@ impl Ledger {
         row.status = to;
         let (is_tool, budget) = (row.tool.is_some(), row.budget);
         let due = self.due_at(to).filter(|_| is_tool);
-        self.requests[place(request.0)].due = due;
+        let at = self.at;
+        let row = &mut self.requests[place(request.0)];
+        (row.since, row.due) = (at, due);
         if let Some(spending) = budget {
             self.budget_decided(&spending, to);
         }

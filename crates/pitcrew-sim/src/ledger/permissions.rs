@@ -11,6 +11,11 @@ impl Ledger {
     pub(super) fn matrix_applied(&mut self, matrix: &Matrix) {
         hold!(self.matrix != *matrix, "a matrix is stored when it changes", "{matrix:?}");
         self.matrix = matrix.clone();
+        let waits = self.requests.iter().map(|it| self.due_since(it.status, it.since));
+        let waits: Vec<_> = waits.collect();
+        for (request, due) in self.requests.iter_mut().zip(waits) {
+            request.due = due.filter(|_| request.tool.is_some());
+        }
     }
 
     fn rule(&self, action: Option<&Action>) -> Rule {
@@ -43,8 +48,15 @@ impl Ledger {
     }
 
     pub(super) fn revoked(&mut self, grant: GrantId, actor: Actor) {
-        hold!(actor == Actor::Person, "only a person revokes grants", "{grant} by {actor}");
-        hold!(self.grants.remove(&grant).is_some(), "a grant is revoked once", "{grant}");
+        let held = self.grants.remove(&grant);
+        let is_over = match held.as_ref().map(|it| it.reach) {
+            Some(Reach::Task(task)) => self.tasks[place(task.0)].status.has_ended(),
+            Some(Reach::Plan(plan)) => self.plans[place(plan.0)].status.has_ended(),
+            Some(Reach::Always) | None => false,
+        };
+        let by_person = actor == Actor::Person;
+        hold!(by_person || is_over, "only a person revokes grants", "{grant} by {actor}");
+        hold!(held.is_some(), "a grant is revoked once", "{grant}");
     }
 
     /// What was decided without a person follows from the matrix or from what a person has allowed.

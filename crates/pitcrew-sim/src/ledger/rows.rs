@@ -2,8 +2,8 @@
 
 use pitcrew_model::{
     Action, AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap,
-    PlanId, PlanStatus, RepoPath, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus, Timestamp,
-    ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
+    PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus,
+    Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
 };
 
 #[derive(Debug)]
@@ -105,6 +105,8 @@ pub struct Worker {
     pub waits: (u32, Timestamp),
     /// What a call of it waits for, and until when.
     pub wait: Option<(Vec<TaskId>, Timestamp)>,
+    /// The requests that the answer to its last such call has named.
+    pub shown: Vec<RequestId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +127,8 @@ pub struct Request {
     pub budget: Option<Spending>,
     pub tool: Option<ToolUse>,
     pub action: Option<Action>,
+    /// Since when it stands where it is.
+    pub since: Timestamp,
     /// When it is decided although nobody has.
     pub due: Option<Timestamp>,
     /// What the agent must be told, once that is decided.
@@ -243,6 +247,7 @@ impl Worker {
             told,
             waits: (0, Timestamp(0)),
             wait: None,
+            shown: Vec::new(),
         }
     }
 

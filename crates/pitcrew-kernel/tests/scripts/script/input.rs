@@ -154,6 +154,10 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "reply" => note(NoteKind::Answer),
         // What no worker may do.
         "self-cancel" => Command::CancelTask { task: id(subject) },
+        "self-retry" => {
+            let (tasks, freshness) = (vec![id(subject)], Freshness::Continue);
+            Command::RetryTasks { tasks, freshness }
+        }
         "self-land" => Command::LandPlan { plan: id(subject), approval: Approval::Given },
         "self-approve" => {
             let (request, verdict, scope) = (id(subject), Verdict::Approve, GrantScope::Always);

@@ -143,6 +143,7 @@ pub fn event(event: &Event) -> String {
                 AwaitEnd::TurnOver => "nobody waits for the answer",
                 AwaitEnd::ChildAsks => "one of them asks it",
                 AwaitEnd::Questioned => "somebody asks it something",
+                AwaitEnd::Replaced => "it has called again",
             };
             let open = if open.is_empty() {
                 String::new()

@@ -1,0 +1,174 @@
+//! The changes of a sub-task on their way into its parent's checkout: nothing is kept of half of them.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S1-035: whoever is being given something does not hand in what it has.
+#[test]
+fn nobody_is_done_while_changes_are_pulled() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | write isolated on=src/a
+            ~ start subtask-2
+            ~ complete attempt-2 partial half of it
+            ~ turn worker-2 end_turn
+            ~ stopped worker-2
+            ~ collected attempt-2 src/a
+            ~ pull attempt-1 subtask-2
+            complete attempt-1 all done
+            retry subtask-2
+            ~ pulled attempt-1
+            complete attempt-1 all done
+        ",
+        &expect![[r#"
+            > complete attempt-1 all done
+              rejected: the changes of subtask-2 are being brought into your checkout: wait until the pull has ended
+            > retry subtask-2
+              rejected: the changes of subtask-2 are being brought into your checkout: wait until the pull has ended
+            > complete attempt-1 all done
+              attempt-1 claims success: all done
+        "#]],
+    );
+}
+
+/// S1-035: a parent that ends meanwhile is saved when the pull has ended, and not before.
+#[test]
+fn what_a_parent_leaves_is_saved_after_the_pull() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | write isolated on=src/a
+            ~ work subtask-2
+            ~ pull attempt-1 subtask-2
+            cancel task-1
+            stopped worker-1
+            retry task-1
+            not-pulled attempt-1 git no room
+            saved attempt-1
+            retry task-1
+        ",
+        &expect![[r#"
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 running -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              plan-1 active -> failed (0 of 1 tasks are completed)
+            > stopped worker-1
+              nothing
+            > retry task-1
+              rejected: task-1 is still being put away after its last attempt; try again in a moment
+            > not-pulled attempt-1 git no room
+              => save work of attempt-1
+            > saved attempt-1
+              nothing
+            > retry task-1
+              plan-1 failed -> active (retry)
+              task-1 is granted one more attempt
+              task-1 cancelled -> pending (a person asked for a retry)
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-3 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-3
+        "#]],
+    );
+}
+
+/// Whichever way the agent goes.
+#[test]
+fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | write isolated on=src/a
+            ~ work subtask-2
+            ~ pull attempt-1 subtask-2
+            exited worker-1 killed
+            tick +10s
+            pulled attempt-1
+            saved attempt-1
+        ",
+        &expect![[r#"
+            > exited worker-1 killed
+              worker-1 exited: signal 9
+              attempt-1 ended: failed (the agent ended before its turn: signal 9)
+              worker-1 running -> failed (the agent ended before its turn: signal 9)
+              task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+            > tick +10s
+              nothing
+            > pulled attempt-1
+              => save work of attempt-1
+            > saved attempt-1
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-3 opened: task-1 #2 from saved-1, judged against base
+              => prepare checkout attempt-3
+        "#]],
+    );
+}
+
+/// A sub-task in its parent's checkout pulls into that: the parent waits for it too, also where the
+/// sub-task itself is gone.
+#[test]
+fn a_pull_of_a_sharing_child_holds_its_parent() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | paint shared on=src
+            ~ start subtask-2
+            ~ spawn attempt-2 | write isolated on=src/a
+            ~ work subtask-3
+            ~ pull attempt-2 subtask-3
+            complete attempt-2 painted
+            ~ cancel subtask-2
+            ~ stopped worker-2
+            complete attempt-1 all done
+            ~ pulled attempt-2
+            complete attempt-1 all done
+        ",
+        &expect![[r#"
+            > complete attempt-2 painted
+              rejected: the changes of subtask-3 are being brought into your checkout: wait until the pull has ended
+            > complete attempt-1 all done
+              rejected: the changes of subtask-3 are being brought into your checkout: wait until the pull has ended
+            > complete attempt-1 all done
+              attempt-1 claims success: all done
+        "#]],
+    );
+}
+
+/// No snapshot is taken of half a pull.
+#[test]
+fn a_checkout_is_not_kept_while_it_is_changed() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | write isolated on=src/a
+            ~ work subtask-2
+            ~ snapshots
+            ~ pull attempt-1 subtask-2
+            tick +60s
+            spawn attempt-1 | more isolated on=src/b
+            pulled attempt-1
+        ",
+        &expect![[r#"
+            > tick +60s
+              nothing
+            > spawn attempt-1 | more isolated on=src/b
+              subtask-3 = Do more. for attempt-1, isolated, depth 1
+            > pulled attempt-1
+              => snapshot 1 of attempt-1
+        "#]],
+    );
+}
