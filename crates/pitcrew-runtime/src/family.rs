@@ -4,13 +4,15 @@
 use crate::handle::{self, Handle};
 use pitcrew_kernel::{Pull, State};
 use pitcrew_model::{
-    Action, AttemptId, Message, Rejection, RequestId, RequestKind, SubtaskResult, TaskId, ToolUse,
+    Action, AttemptId, Message, PlanId, Rejection, RequestId, RequestKind, SubtaskResult, TaskId,
+    ToolUse,
 };
 use tokio::sync::oneshot;
 
 /// Where an attempt stands in its family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
+    pub plan: PlanId,
     pub is_subtask: bool,
     /// Whether there is depth left below it.
     pub may_spawn: bool,
@@ -40,7 +42,8 @@ impl Handle {
             let task = &state.tasks[state.attempts.get(attempt)?.task];
             let depth = task.delegation.as_ref().map_or(0, |it| it.depth);
             let may_spawn = depth < state.spawn_limits().depth_max;
-            Some(Standing { is_subtask: task.delegation.is_some(), may_spawn })
+            let (plan, is_subtask) = (task.plan, task.delegation.is_some());
+            Some(Standing { plan, is_subtask, may_spawn })
         };
         self.look(look).await.flatten()
     }

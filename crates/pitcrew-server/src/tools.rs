@@ -7,6 +7,7 @@ mod desk;
 mod order;
 mod subtask;
 mod asked;
+mod quoted;
 mod look;
 
 pub use caller::Caller;
@@ -56,7 +57,7 @@ impl Calling<'_> {
         let call = ToolCall::parse(name, arguments).map_err(|it| Refused::Told(it.to_string()))?;
         self.check_visible(name).await?;
         match &call {
-            ToolCall::ListWorkers { plan, all } => Ok(look::workers(self.doors, *plan, *all)),
+            ToolCall::ListWorkers { plan, all } => look::workers(self, *plan, *all).await,
             ToolCall::ListAgents => Ok(look::agents(self.doors).await),
             ToolCall::SavePlan { text } => order::save_plan(self, text).await,
             ToolCall::AddPlanTask { plan, task } => order::add_task(self, *plan, task).await,

@@ -81,7 +81,7 @@ fn subtask_schema() -> Value {
             "agent": text("Who does it, by a name of a2a_list_agents."),
             "prompt": text("What to do, complete in itself: the agent sees nothing of your conversation."),
             "expected_output": { "type": "string", "description": "What the result has to hold, so that you can go on with it.", "examples": ["a list of files with one line on each"] },
-            "workspace": choice(&["read_only", "isolated", "shared"], None, "read_only: it reads a copy of your checkout as it is now (usual for advice, research and review). isolated: it changes a copy of its own; you fetch its work with a2a_pull_subtask_changes. shared: it works in your checkout, on target_files only. Absent: isolated where target_files are named, else read_only."),
+            "workspace": choice(&["read_only", "isolated", "shared"], None, "read_only: it reads a copy of your checkout as it is now (usual for advice, research and review). isolated: it changes a copy of its own; you fetch its work with a2a_pull_subtask_changes. shared: it works in your checkout, on target_files only. Absent: isolated where target_files are named or a script or command is given, else read_only."),
             "target_files": texts("Files or folders that it may change.", json!(["src/parser.rs"])),
             "model": { "type": "string", "description": "A model of the agent; its usual one where absent." },
             "timeout": { "type": "string", "description": "At most so long, then what there is counts.", "examples": ["10m"] },

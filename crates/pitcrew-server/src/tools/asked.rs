@@ -1,6 +1,6 @@
 //! What a worker is wanted for while it waits: requests that it decides, questions that it answers.
 
-use super::Calling;
+use super::{Calling, quoted::Tag};
 use pitcrew_model::{AttemptId, Message, SubtaskName};
 use pitcrew_runtime::Asked;
 use serde_json::{Value, json};
@@ -13,31 +13,31 @@ pub struct Wanted {
     pub questions: Value,
 }
 
-pub async fn look(calling: &Calling<'_>, attempt: AttemptId) -> Wanted {
+pub async fn look(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Wanted {
     let handle = calling.doors.orchestrator.handle();
     let (asked, questions) = (handle.asked_of(attempt).await, handle.questions_to(attempt).await);
     Wanted {
-        text: requests_text(&asked) + &questions_text(&questions),
+        text: requests_text(&asked, tag) + &questions_text(&questions, tag),
         requests: asked.iter().map(request_row).collect(),
         questions: questions.iter().map(question_row).collect(),
     }
 }
 
-fn requests_text(asked: &[Asked]) -> String {
+fn requests_text(asked: &[Asked], tag: &Tag) -> String {
     if asked.is_empty() {
         return String::new();
     }
     let mut text = String::from("\nYour sub-tasks ask you for permission:\n");
     for it in asked {
-        let (name, action) = (SubtaskName(it.task), &it.action);
-        let command = it.tool.command.as_ref().map(|it| format!(", command: {it}"));
-        let (request, title, command) = (it.request, &it.tool.title, command.unwrap_or_default());
-        let line = writeln!(text, "- {request} of {name}: {action}: {title}{command}");
-        line.expect("a string takes everything");
+        let (name, action, request) = (SubtaskName(it.task), &it.action, it.request);
+        writeln!(text, "- {request} of {name}: {action}").expect("a string takes everything");
+        let command = it.tool.command.as_ref().map(|it| format!("\n{it}")).unwrap_or_default();
+        let words = it.tool.title.clone() + &command;
+        text.push_str(&tag.block(&format!("request=\"{request}\""), &words));
     }
     text.push_str(
         "Call a2a_decide_permissions with these ids, then a2a_await_subtasks again. What you do \
-         not decide within a minute goes on to a person.\n",
+         not decide within a minute, or before you wait again, goes on to a person.\n",
     );
     text
 }
@@ -52,18 +52,19 @@ fn request_row(it: &Asked) -> Value {
     })
 }
 
-fn questions_text(questions: &[Message]) -> String {
+fn questions_text(questions: &[Message], tag: &Tag) -> String {
     if questions.is_empty() {
         return String::new();
     }
     let mut text = String::from("\nYou are asked, and waited for:\n");
     for it in questions {
-        let line = writeln!(text, "- {} of {}: {}", it.id, asker(it), it.content);
-        line.expect("a string takes everything");
+        let (id, asker) = (it.id, asker(it));
+        writeln!(text, "- {id} of {asker}").expect("a string takes everything");
+        text.push_str(&tag.block(&format!("message=\"{id}\""), &it.content));
     }
     text.push_str(
         "Answer with a2a_notify_orchestrator, kind answer and reply_to, then call \
-         a2a_await_subtasks again.\n",
+         a2a_await_subtasks again. Who waits again without an answer gives none.\n",
     );
     text
 }

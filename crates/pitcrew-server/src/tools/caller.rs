@@ -31,7 +31,7 @@ impl Caller {
         };
         match doors.orchestrator.handle().standing(attempt).await {
             None => Role::Worker { spawning: refused },
-            Some(Standing { is_subtask, may_spawn }) => {
+            Some(Standing { is_subtask, may_spawn, .. }) => {
                 let spawning = if may_spawn { Spawning::Allowed } else { refused };
                 if is_subtask { Role::Subtask { spawning } } else { Role::Worker { spawning } }
             }

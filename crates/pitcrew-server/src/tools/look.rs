@@ -1,20 +1,35 @@
 //! Calls that only look.
 
+use super::{Caller, Calling, Refused};
 use crate::serve::{Doors, now};
 use pitcrew_mcp::ToolAnswer;
-use pitcrew_model::{PlanId, SubtaskName};
+use pitcrew_model::{PlanId, Rejection, SubtaskName};
 use pitcrew_views::{BoardView, Scope};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
 
-pub fn workers(doors: &Doors, plan: Option<PlanId>, all: bool) -> ToolAnswer {
-    let scope = match plan {
-        Some(plan) => Scope::Only(plan),
-        None if all => Scope::All,
-        None => Scope::Current,
+/// A worker sees the plan that it works on; what else goes on here is not its business.
+pub async fn workers(
+    calling: &Calling<'_>,
+    plan: Option<PlanId>,
+    all: bool,
+) -> Result<ToolAnswer, Refused> {
+    let handle = calling.doors.orchestrator.handle();
+    let scope = match (calling.caller, plan) {
+        (Caller::Worker { attempt, .. }, plan) => {
+            let standing = handle.standing(attempt).await.ok_or(Rejection::ShuttingDown)?;
+            if let Some(other) = plan.filter(|it| *it != standing.plan) {
+                let own = standing.plan;
+                return Err(Refused::Told(format!("{other} is not yours: you work on {own}")));
+            }
+            Scope::Only(standing.plan)
+        }
+        (Caller::Client, Some(plan)) => Scope::Only(plan),
+        (Caller::Client, None) if all => Scope::All,
+        (Caller::Client, None) => Scope::Current,
     };
-    let board = doors.orchestrator.handle().views().board.view(now(), scope);
-    ToolAnswer::new(text(&board), structured(&board))
+    let board = handle.views().board.view(now(), scope);
+    Ok(ToolAnswer::new(text(&board), structured(&board)))
 }
 
 fn text(board: &BoardView) -> String {

@@ -1,7 +1,7 @@
 //! Calls of a parent about its sub-tasks. Those that wait are held until the kernel says that the
 //! wait is over.
 
-use super::{Caller, Calling, Refused, asked};
+use super::{Caller, Calling, Refused, asked, quoted::Tag};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
     AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
@@ -39,7 +39,8 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     }
     wait_over(calling, attempt).await?;
     let results = handle.results(attempt, tasks).await?;
-    let wanted = asked::look(calling, attempt).await;
+    let tag = Tag::new()?;
+    let wanted = asked::look(calling, attempt, &tag).await;
     let more = json!({
         "id": names.first(),
         "subtasks": names,
@@ -47,7 +48,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         "requests": wanted.requests,
         "questions": wanted.questions,
     });
-    Ok(ToolAnswer::accepted(text(&results) + &wanted.text, more))
+    Ok(ToolAnswer::accepted(tag.notice() + &text(&tag, &results) + &wanted.text, more))
 }
 
 pub async fn await_all(
@@ -60,12 +61,15 @@ pub async fn await_all(
     let tasks = tasks.to_vec();
     calling.order(Command::AwaitSubtasks { attempt, tasks: tasks.clone(), timeout_ms }).await?;
     wait_over(calling, attempt).await?;
-    let ToolAnswer { mut text, mut structured } = results(calling, &tasks).await?;
-    let wanted = asked::look(calling, attempt).await;
-    text.push_str(&wanted.text);
-    structured.insert("requests".to_owned(), wanted.requests);
-    structured.insert("questions".to_owned(), wanted.questions);
-    Ok(ToolAnswer::new(text, structured))
+    let tag = Tag::new()?;
+    let results = calling.doors.orchestrator.handle().results(attempt, tasks).await?;
+    let wanted = asked::look(calling, attempt, &tag).await;
+    let structured = Map::from_iter([
+        ("results".to_owned(), rows(&results)),
+        ("requests".to_owned(), wanted.requests),
+        ("questions".to_owned(), wanted.questions),
+    ]);
+    Ok(ToolAnswer::new(tag.notice() + &text(&tag, &results) + &wanted.text, structured))
 }
 
 pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnswer, Refused> {
@@ -73,7 +77,8 @@ pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnsw
     let handle = calling.doors.orchestrator.handle();
     let results = handle.results(attempt, tasks.to_vec()).await?;
     let structured = Map::from_iter([("results".to_owned(), rows(&results))]);
-    Ok(ToolAnswer::new(text(&results), structured))
+    let tag = Tag::new()?;
+    Ok(ToolAnswer::new(tag.notice() + &text(&tag, &results), structured))
 }
 
 pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Refused> {
@@ -96,9 +101,7 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
             let text = format!("Your checkout has the changes of {name}: {}.", files.join(", "));
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
-        Some(Err(failure)) => Err(Refused::Told(format!(
-            "{name} could not be pulled; nothing was changed: {failure}"
-        ))),
+        Some(Err(failure)) => Err(Refused::Told(format!("{name} could not be pulled: {failure}"))),
         // It failed before this call was made again.
         None if !is_done => {
             Err(Refused::Told(format!("{name} was not pulled; `pitcrew logs` says why. Try again")))
@@ -221,7 +224,10 @@ fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
     let workspace = match asked.workspace {
         Some(WorkspaceAsked::ReadOnly) => Workspace::ReadOnly,
         Some(WorkspaceAsked::Shared) => Workspace::Shared,
-        None if asked.target_files.is_empty() => Workspace::ReadOnly,
+        // Words may be a question; a program is there to change something.
+        None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
+            Workspace::ReadOnly
+        }
         Some(WorkspaceAsked::Isolated) | None => Workspace::Isolated,
     };
     SubtaskSpec {
@@ -240,18 +246,20 @@ fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
 type Results = [(TaskId, Option<SubtaskResult>)];
 
 /// Every one that was asked for, ended or not.
-fn text(results: &Results) -> String {
+fn text(tag: &Tag, results: &Results) -> String {
     let mut text = String::new();
     for (task, result) in results {
         let name = SubtaskName(*task);
-        let line = match result {
-            None => writeln!(text, "{name}: pending"),
-            Some(it) => {
-                let error = it.error.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
-                writeln!(text, "{name}: {}{error}\n{}\n", it.status, it.output)
-            }
+        let Some(it) = result else {
+            writeln!(text, "{name}: pending").expect("a string takes everything");
+            continue;
         };
-        line.expect("a string takes everything");
+        writeln!(text, "{name}: {}", it.status).expect("a string takes everything");
+        let error = it.error.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
+        let words = error + &it.output;
+        if !words.is_empty() {
+            text.push_str(&tag.block(&format!("subtask=\"{name}\""), &words));
+        }
     }
     text
 }
