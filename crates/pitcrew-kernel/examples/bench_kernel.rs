@@ -142,7 +142,8 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         effect @ (Effect::Restore { .. }
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
-        | Effect::PullWork { .. }) => {
+        | Effect::PullWork { .. }
+        | Effect::ConsultOracle { .. }) => {
             panic!("nobody asked for {effect:?}")
         }
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },

@@ -27,7 +27,8 @@ mod spawn_subtasks;
 mod await_subtasks;
 mod pull_subtask;
 mod ask;
-mod send_message;
+mod ask_query;
+pub(crate) mod send_message;
 mod once;
 mod apply_settings;
 mod apply_matrix;
@@ -114,6 +115,11 @@ fn decide_command(
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
         Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
+        Command::AskQuery { attempt, nonce, symbol, context, via } => {
+            let ask = ask_query::Ask { nonce, symbol, context, via: *via };
+            ask_query::decide(state, input.at, *attempt, &ask)
+        }
+        Command::ApplyQueryLimits { limits } => Ok(ask_query::limits(state, *limits)),
         Command::DecideForChild { attempt, requests, verdict, reason } => {
             let reason = reason.as_deref();
             decide_for_child::decide(state, input.actor, *attempt, requests, *verdict, reason)

@@ -5,12 +5,14 @@ mod task;
 mod attempt;
 mod worker;
 mod message;
+mod query;
 mod quota;
 mod budget;
 mod subtask;
 mod permission;
 mod result;
 
+pub(crate) use query::spent_on_last;
 pub(crate) use worker::{Allow, choose};
 
 use crate::State;
@@ -138,6 +140,21 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::GrantRevoked { grant, .. } => permission::revoked(state, *grant),
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
+        Event::QueryLimitsApplied { limits } => state.queries.limits = *limits,
+        Event::QueryAsked { query, worker, symbol, context, via, until, nonce } => {
+            let (query, worker, via, until) = (*query, *worker, *via, *until);
+            let asked = query::Asked { query, worker, symbol, context, via, until, nonce };
+            query::asked(state, &asked);
+        }
+        Event::QueryRouted { query, owner, message, .. } => {
+            query::routed(state, *query, *owner, *message);
+        }
+        Event::QueryEnded { query, outcome, text, tokens_spent, .. } => {
+            query::ended(state, *query, *outcome, text, *tokens_spent);
+        }
+        Event::QueryAnsweredLate { query, owner, text, tokens_spent, .. } => {
+            query::answered_late(state, *query, *owner, text, *tokens_spent);
+        }
         Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
@@ -201,6 +218,11 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. }
+        | Event::QueryAsked { .. }
+        | Event::QueryRouted { .. }
+        | Event::QueryEnded { .. }
+        | Event::QueryAnsweredLate { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -226,6 +248,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::DropAsked { .. }
         | Event::TidyAsked
         | Event::PullAsked { .. }
+        | Event::QueryAsked { .. }
         | Event::RemovalAsked { .. } => true,
         Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
         Event::SettingsApplied { .. }
@@ -261,6 +284,10 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. }
+        | Event::QueryRouted { .. }
+        | Event::QueryEnded { .. }
+        | Event::QueryAnsweredLate { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

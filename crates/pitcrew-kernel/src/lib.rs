@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod state;
 mod message;
+mod query;
 mod permit;
 mod decide;
 mod settle;
@@ -23,7 +24,8 @@ pub use permit::Judged;
 pub use react::react;
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
-    Attempt, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted, Process, Pull, Quota,
-    Request, SpawnLimits, State, Task, Wait, Worker,
+    Asker, Attempt, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted, Process, Pull,
+    Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits, State, Task, Wait,
+    Worker,
 };
 pub use step::{Step, step};

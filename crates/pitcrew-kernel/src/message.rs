@@ -1,7 +1,7 @@
 //! Sending and delivering messages: which events that takes. Whoever sends one comes here.
 
 use crate::{
-    State,
+    State, query,
     settle::subtask,
     state::{Mailbox, Posted},
 };
@@ -189,11 +189,19 @@ pub fn read(state: &State, now: Timestamp, worker: WorkerId, last_words: &str) -
         it.kind == MessageKind::Question
             && matches!(it.from, Party::Worker(asker) if state.is_asking(asker, it.id))
     };
+    let mut drafts = Vec::new();
+    for query in messages.iter().filter_map(|it| state.queries.routed.get(&it.id)) {
+        let query = &state.queries.asked[*query];
+        if let Some((event, draft)) = query::overheard(state, query, worker, last_words) {
+            events.push(event);
+            drafts.extend(draft);
+        }
+    }
     let words = match text::tail(last_words.trim(), limits::OUTPUT_TAIL_BYTES) {
         "" => alloc::format!("{worker} has read your question and said nothing to it."),
         words => alloc::format!("{worker} gave no answer; its turn ended with: {words}"),
     };
     let answers = messages.iter().filter(waits).map(|it| Draft::answer(state, it.id, &words));
-    events.extend(queue(state, now, answers));
+    events.extend(queue(state, now, drafts.into_iter().chain(answers)));
     events
 }

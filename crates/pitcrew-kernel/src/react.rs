@@ -7,8 +7,8 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use pitcrew_model::{
     AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CheckoutPlace, CommitId, Delegation,
-    Effect, Event, LandingStatus, PlanId, SubtaskName, TaskId, TaskStatus, TaskWork, WorkerId,
-    Zone, text,
+    Effect, Event, LandingStatus, PlanId, QueryId, SubtaskName, TaskId, TaskStatus, TaskWork,
+    WorkerId, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -37,6 +37,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::DropAsked { attempt } => Effect::DropSnapshots { attempt: *attempt },
         Event::TidyAsked => Effect::TidyVault,
         Event::PullAsked { attempt, task } => pull_work(state, *attempt, *task),
+        Event::QueryAsked { query, .. } => consult_oracle(state, *query),
         Event::RemovalAsked { attempt } => {
             let path = state.attempts[*attempt].path.clone();
             let path = path.expect("a checkout that is there has a path");
@@ -76,6 +77,10 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. }
+        | Event::QueryRouted { .. }
+        | Event::QueryEnded { .. }
+        | Event::QueryAnsweredLate { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }
@@ -137,6 +142,19 @@ fn pull_work(state: &State, attempt: AttemptId, task: TaskId) -> Effect {
         commit: last.work.as_ref().expect("what is pulled was collected").commit.clone(),
         base: last.base.clone(),
         title: format!("{}: {}", SubtaskName(task), it.spec.key),
+    }
+}
+
+fn consult_oracle(state: &State, query: QueryId) -> Effect {
+    let it = &state.queries.asked[query];
+    let (attempt, task, _) = rows(state, state.workers[it.worker].attempt);
+    Effect::ConsultOracle {
+        query,
+        attempt: attempt.id,
+        path: attempt.path.clone().expect("whoever asks works in a checkout"),
+        symbol: it.symbol.clone(),
+        context: it.context.clone(),
+        region: task.spec.region.clone(),
     }
 }
 

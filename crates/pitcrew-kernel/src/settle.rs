@@ -5,6 +5,7 @@
 
 mod budget;
 mod mail;
+mod query;
 pub(crate) mod subtask;
 mod expire;
 
@@ -35,6 +36,8 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| budget::stop(state))
         .or_else(|| budget::withdraw(state))
         .or_else(|| mail::put_right(state))
+        .or_else(|| query::go_on(state, now))
+        .or_else(|| query::time_out(state, now))
         .or_else(|| mail::expire(state, now))
         .or_else(|| mail::give_up(state, now))
         .or_else(|| subtask::go_on(state, now))
@@ -68,7 +71,8 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     // Nobody is kept up for a message that can be dropped tomorrow as well.
     let lives = !state.agenda.live.is_empty();
     let stale = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
-    let all = [queue, deadline, snapshot, expiry, quota, wait, wake, stale];
+    let query = state.queries.deadlines.first().map(|it| it.0);
+    let all = [queue, deadline, snapshot, expiry, quota, wait, wake, stale, query];
     all.into_iter().flatten().min()
 }
 

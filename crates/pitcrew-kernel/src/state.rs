@@ -6,11 +6,13 @@ mod budget;
 mod family;
 mod agenda;
 mod mail;
+mod queries;
 
 pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
 pub use mail::{Mail, Mailbox, Posted};
+pub use queries::{Asker, Queries, Query, QueryStage, Said, Saying};
 pub use regions::Regions;
 pub use table::Table;
 
@@ -42,6 +44,8 @@ pub struct State {
     pub requests: Table<RequestId, Request>,
     /// What people, workers and the orchestrator say to each other.
     pub mail: Mail,
+    /// What workers want to know of the code of others.
+    pub queries: Queries,
     /// What may be done without asking.
     pub matrix: Arc<Matrix>,
     /// What people have allowed for more than once, and not revoked.
@@ -285,6 +289,7 @@ impl Default for State {
             workers: Table::default(),
             requests: Table::default(),
             mail: Mail::default(),
+            queries: Queries::default(),
             matrix: Arc::default(),
             grants: BTreeMap::new(),
             grants_count: 0,
@@ -328,6 +333,7 @@ impl State {
         let kinds = worker.requests.iter().map(|it| &self.requests[*it].kind);
         kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
             || self.mail.asking.contains_key(&worker.id)
+            || self.has_need(worker.id)
     }
 
     /// Whether the worker may be given a turn: none begins before the end of the last one is kept.

@@ -2,7 +2,7 @@
 
 use crate::{
     Addressee, AttemptId, GrantId, GrantScope, Matrix, MessageId, Party, PlanId, PlanSpec,
-    Priority, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
+    Priority, QueryLimits, QueryVia, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,20 @@ pub enum Command {
         requests: Vec<RequestId>,
         verdict: Verdict,
         reason: Option<String>,
+    },
+    /// A worker needs to know something of code that is not its own.
+    AskQuery {
+        attempt: AttemptId,
+        /// The worker's own name for it: asked again it is asked once.
+        nonce: String,
+        symbol: String,
+        /// Where it is needed: an import line, a path, a few words.
+        context: String,
+        via: QueryVia,
+    },
+    /// What the settings say of queries, at every start of the orchestrator.
+    ApplyQueryLimits {
+        limits: QueryLimits,
     },
 }
 

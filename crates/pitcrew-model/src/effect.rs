@@ -1,6 +1,6 @@
 //! Orders to drivers. Stored in the outbox with the events that asked for them.
 
-use crate::{AttemptId, CommitId, PlanId, RepoPath, TaskId, WorkerId, Workspace, Zone};
+use crate::{AttemptId, CommitId, PlanId, QueryId, RepoPath, TaskId, WorkerId, Workspace, Zone};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +156,17 @@ pub enum Effect {
     RemoveCheckout {
         attempt: AttemptId,
         path: String,
+    },
+    /// Looks a name up in the index of a checkout. Changes nothing.
+    ConsultOracle {
+        query: QueryId,
+        /// The asker's, and where it works.
+        attempt: AttemptId,
+        path: String,
+        symbol: String,
+        context: String,
+        /// The asker's. Empty: the whole repository.
+        region: Vec<RepoPath>,
     },
 }
 

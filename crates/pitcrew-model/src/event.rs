@@ -3,8 +3,9 @@
 use crate::{
     Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit,
     Failure, Freshness, Grant, GrantId, LandingStatus, Matrix, Message, MessageId, MessageStatus,
-    Outcome, PlanHead, PlanId, PlanStatus, RequestId, RequestKind, RequestStatus, Seq, Spending,
-    TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
+    Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId,
+    RequestKind, RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
+    TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -295,6 +296,44 @@ pub enum Event {
     GrantRevoked {
         grant: GrantId,
         actor: Actor,
+    },
+    /// What the settings say of queries has changed since it was last applied.
+    QueryLimitsApplied {
+        limits: QueryLimits,
+    },
+    QueryAsked {
+        query: QueryId,
+        worker: WorkerId,
+        symbol: String,
+        context: String,
+        via: QueryVia,
+        until: Timestamp,
+        /// The worker's own name for it.
+        nonce: String,
+    },
+    /// The index does not know it: whoever works there is asked.
+    QueryRouted {
+        query: QueryId,
+        worker: WorkerId,
+        owner: WorkerId,
+        message: MessageId,
+    },
+    /// The one end of a question, with what it has cost and spared.
+    QueryEnded {
+        query: QueryId,
+        worker: WorkerId,
+        outcome: QueryOutcome,
+        text: String,
+        tokens_spent: u64,
+        tokens_saved: u64,
+    },
+    /// An owner has answered a question that had ended. It is kept for the next who asks.
+    QueryAnsweredLate {
+        query: QueryId,
+        worker: WorkerId,
+        owner: WorkerId,
+        text: String,
+        tokens_spent: u64,
     },
 }
 

@@ -93,6 +93,10 @@ id!(
     GrantId, "grant"
 );
 id!(
+    /// A small question about code of others.
+    QueryId, "query"
+);
+id!(
     /// An order to a driver. Numbered after the event that asked for it: an event asks for at most one.
     EffectId, "effect"
 );

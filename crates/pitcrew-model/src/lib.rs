@@ -28,6 +28,7 @@ mod budget;
 mod kept;
 mod subtask;
 mod message;
+mod query;
 mod command;
 mod signal;
 mod effect;
@@ -43,8 +44,8 @@ pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use grant::{Grant, GrantScope, Reach, is_grantable};
 pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{
-    AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, RequestId, Seq,
-    TaskId, WorkerId,
+    AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, QueryId, RequestId,
+    Seq, TaskId, WorkerId,
 };
 pub use kept::{Kept, KeptKind, KeptStates};
 pub use matrix::{Matrix, MatrixLimits, Rule};
@@ -59,6 +60,9 @@ pub use plan::{
     TaskSpec, TaskWork,
 };
 pub use provider::ModelProvider;
+pub use query::{
+    OracleAnswer, QueryBudget, QueryLimits, QueryOutcome, QueryOwner, QueryVia, about_tokens,
+};
 pub use rejection::Rejection;
 pub use sandbox::Tier;
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};

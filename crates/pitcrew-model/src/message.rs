@@ -64,6 +64,8 @@ pub enum MessageKind {
     Answer,
     /// Something that the reader should know: of a person, of a child.
     Update,
+    /// A worker needs to know a bit of the reader's code, and waits for that.
+    Query,
 }
 
 impl MessageKind {
@@ -72,7 +74,7 @@ impl MessageKind {
         match self {
             Self::PermissionRequest => Priority::Critical,
             // Somebody waits for an answer.
-            Self::Error | Self::Completion | Self::Answer => Priority::High,
+            Self::Error | Self::Completion | Self::Answer | Self::Query => Priority::High,
             Self::Question | Self::Update => Priority::Normal,
             Self::StatusUpdate => Priority::Low,
         }
@@ -84,9 +86,24 @@ impl MessageKind {
         match self {
             Self::PermissionRequest | Self::Answer => None,
             Self::Question => Some(limits::QUESTION_WAIT_MS_MAX),
+            // What it is asked for ends it much earlier.
+            Self::Query => Some(limits::QUERY_DEADLINE_MS_MAX),
             Self::StatusUpdate | Self::Completion | Self::Error | Self::Update => {
                 Some(limits::MESSAGE_WAIT_MS_MAX)
             }
+        }
+    }
+
+    /// Whether its sender waits for an answer of its reader.
+    pub fn is_asked(self) -> bool {
+        match self {
+            Self::Question | Self::Query => true,
+            Self::StatusUpdate
+            | Self::PermissionRequest
+            | Self::Completion
+            | Self::Error
+            | Self::Answer
+            | Self::Update => false,
         }
     }
 }
@@ -101,6 +118,7 @@ impl fmt::Display for MessageKind {
             Self::Error => "error",
             Self::Answer => "answer",
             Self::Update => "update",
+            Self::Query => "query",
         })
     }
 }
@@ -184,6 +202,7 @@ mod tests {
         MessageKind::Error,
         MessageKind::Answer,
         MessageKind::Update,
+        MessageKind::Query,
     ];
 
     /// S4-067, S4-068: every kind has its place in the order.

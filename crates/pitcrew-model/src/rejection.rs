@@ -220,6 +220,15 @@ pub enum Rejection {
     NoReplyTo,
     #[error("{message} is not for you, or nobody waits for its answer any more")]
     NothingToAnswer { message: MessageId },
+    #[error("say what you need to know: the name of a symbol, such as `AuthValidator`")]
+    EmptyQuery,
+    #[error(
+        "{worker} waits for {max} answers already; wait for some of them",
+        max = limits::QUERIES_OPEN_MAX
+    )]
+    TooManyQueries { worker: WorkerId },
+    #[error("{worker} has asked {max} times already; go on with what you know", max = limits::QUERIES_PER_WORKER_MAX)]
+    QueriesUsedUp { worker: WorkerId },
     #[error("max_agents must be between 1 and {max}", max = limits::AGENTS_MAX)]
     AgentsMaxRange { count: u32 },
     #[error("the journal could not be written: {message}. Nothing was changed")]

@@ -1,8 +1,9 @@
 //! What drivers report, and the one type that goes into the kernel.
 
 use crate::{
-    Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, PermissionOption,
-    PlanBase, PlanId, Snapshot, TaskId, Timestamp, ToolUse, Usage, Work, WorkerId,
+    Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, OracleAnswer,
+    PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId, Timestamp, ToolUse, Usage, Work,
+    WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -177,6 +178,10 @@ pub enum EffectResult {
     AttemptFailed {
         attempt: AttemptId,
         failure: Failure,
+    },
+    OracleAnswered {
+        query: QueryId,
+        answer: OracleAnswer,
     },
 }
 

@@ -184,6 +184,7 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         | Effect::TidyVault
         | Effect::Land { .. }
         | Effect::PullWork { .. }
+        | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. }) => panic!("nobody asked for {other:?}"),
     };
     let signal = InputBody::Signal(Signal::EffectEnded { effect, result });

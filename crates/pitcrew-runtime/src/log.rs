@@ -100,7 +100,11 @@ fn part(event: &Event) -> String {
         | Event::ToolAnswered { worker, .. }
         | Event::AwaitBegun { worker, .. }
         | Event::AwaitEnded { worker, .. }
-        | Event::ResultsHanded { worker, .. } => format!("WorkerSession:{worker}"),
+        | Event::ResultsHanded { worker, .. }
+        | Event::QueryAsked { worker, .. }
+        | Event::QueryRouted { worker, .. }
+        | Event::QueryEnded { worker, .. }
+        | Event::QueryAnsweredLate { worker, .. } => format!("WorkerSession:{worker}"),
         Event::MessageQueued(_) | Event::MessageMoved { .. } => "Orchestrator:messages".into(),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
         Event::SettingsApplied { .. }
@@ -126,6 +130,7 @@ fn part(event: &Event) -> String {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }

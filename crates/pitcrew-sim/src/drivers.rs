@@ -8,7 +8,7 @@ mod sessions;
 mod failures;
 
 use crate::{counters::Fault, dice::Dice, world::World};
-use pitcrew_model::{Effect, EffectId, EffectResult, Failure};
+use pitcrew_model::{Effect, EffectId, EffectResult, Failure, OracleAnswer};
 use pitcrew_runtime::Subject;
 
 /// Whether anything may go wrong.
@@ -100,6 +100,9 @@ impl World {
             }
             Effect::TidyVault if fails => EffectResult::VaultNotTidied { reason: "locked".into() },
             Effect::TidyVault => EffectResult::VaultTidied { packed_count: 1 },
+            Effect::ConsultOracle { query, .. } => {
+                EffectResult::OracleAnswered { query: *query, answer: OracleAnswer::default() }
+            }
             Effect::RemoveCheckout { attempt, .. } => self.remove_checkout(*attempt, fails),
         })
     }

@@ -242,7 +242,12 @@ impl Ledger {
             Event::MatrixApplied { matrix } => self.matrix_applied(matrix),
             Event::GrantGiven { grant, request, actor } => self.granted(grant, *request, *actor),
             Event::GrantRevoked { grant, actor } => self.revoked(*grant, *actor),
-            Event::RestoreAsked { .. }
+            Event::QueryLimitsApplied { .. }
+            | Event::QueryAsked { .. }
+            | Event::QueryRouted { .. }
+            | Event::QueryEnded { .. }
+            | Event::QueryAnsweredLate { .. }
+            | Event::RestoreAsked { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::CallTaken { .. }

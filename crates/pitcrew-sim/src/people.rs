@@ -179,6 +179,8 @@ impl World {
             | Command::ApplySettings { .. }
             | Command::ApplyMatrix { .. }
             | Command::DecideForChild { .. }
+            | Command::AskQuery { .. }
+            | Command::ApplyQueryLimits { .. }
             | Command::CompleteTask { .. }
             | Command::Notify { .. }
             | Command::SpawnSubtasks { .. }

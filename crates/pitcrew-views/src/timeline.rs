@@ -4,6 +4,7 @@
 mod line;
 mod events;
 mod messages;
+mod queries;
 mod results;
 mod audit;
 

@@ -116,6 +116,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NoSuchSnapshot { .. }
         | Rejection::NoSuchMessage { .. }
         | Rejection::EmptyMessage
+        | Rejection::EmptyQuery
         | Rejection::NoSuchGrant { .. }
         | Rejection::OnceOnly { .. }
         | Rejection::AgentsMaxRange { .. } => Exit::Usage,
@@ -179,6 +180,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::MailboxFull { .. }
         | Rejection::NoParent { .. }
         | Rejection::TooManyQuestions { .. }
+        | Rejection::TooManyQueries { .. }
+        | Rejection::QueriesUsedUp { .. }
         | Rejection::NoReplyTo
         | Rejection::NothingToAnswer { .. }
         | Rejection::NotAbandonable { .. } => Exit::Refused,

@@ -1,9 +1,13 @@
 //! A worker asks another one, and is answered.
 
-use super::send_message::{can_read, has_room, same_plan};
+use super::{
+    ask_query,
+    send_message::{can_read, has_room, same_plan},
+};
 use crate::{
     State,
     message::{self, Draft},
+    query,
 };
 use alloc::{collections::BTreeSet, format, vec, vec::Vec};
 use pitcrew_model::{
@@ -37,7 +41,16 @@ pub fn ask(
     let Some(cycle) = cycle(state, to, from) else {
         return Ok(message::queue(state, at, [question]));
     };
-    Ok(message::queue(state, at, told(state, &question, from, to, &cycle)))
+    let (mut drafts, mut events) = (told(state, &question, from, to, &cycle), Vec::new());
+    for (_, asked, waits_for) in &cycle {
+        let Some(query) = state.queries.routed.get(asked) else { continue };
+        let query = &state.queries.asked[*query];
+        let (event, draft) = query::in_a_circle(state, query, *waits_for);
+        events.push(event);
+        drafts.extend(draft);
+    }
+    events.extend(message::queue(state, at, drafts));
+    Ok(events)
 }
 
 /// The question, and an answer to each that waits in the cycle which it would close.
@@ -64,6 +77,9 @@ fn told(
     answer.reply_to = Some(own);
     let mut drafts = vec![question.clone(), answer];
     for (index, (_, asked, waits_for)) in cycle.iter().enumerate() {
+        if state.queries.routed.contains_key(asked) {
+            continue;
+        }
         let before = index.checked_sub(1).map(|it| theirs(cycle[it].1));
         let words = words(*waits_for, before.unwrap_or(&question.content));
         drafts.push(Draft::answer(state, *asked, &words));
@@ -107,6 +123,9 @@ pub fn answer(
     let asked = state.mail.posted.get(id).ok_or(Rejection::NoSuchMessage { message: id })?;
     let task = state.attempts[state.workers[from].attempt].task;
     let is_mine = state.mailbox_of(asked.message.to) == Some(task);
+    if is_mine && asked.message.kind == MessageKind::Query {
+        return ask_query::answer(state, at, from, id, words);
+    }
     let waits = match asked.message.from {
         Party::Worker(asker) => state.is_asking(asker, id),
         Party::Person | Party::Client => true,
@@ -126,7 +145,7 @@ pub fn answer(
 /// Whoever was asked one thing need not say which.
 fn only_question(state: &State, worker: WorkerId) -> Option<MessageId> {
     let is_open = |it: &&Message| {
-        it.kind == MessageKind::Question
+        it.kind.is_asked()
             && matches!(it.from, Party::Worker(asker) if state.is_asking(asker, it.id))
     };
     let mut questions = message::in_prompt(state, worker).into_iter().filter(is_open);

@@ -24,6 +24,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::AwaitSubtasks { .. }
         | Command::PullSubtask { .. }
         | Command::DecideForChild { .. }
+        | Command::AskQuery { .. }
         // Refused where they are decided: the words say which request it is.
         | Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. } => Ok(()),
@@ -44,6 +45,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
+        | Command::ApplyQueryLimits { .. }
         | Command::RevokeGrant { .. }
         | Command::SetAgentsMax { .. } => {
             Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
@@ -91,6 +93,8 @@ fn client(command: &Command) -> bool {
         | Command::SpawnSubtasks { .. }
         | Command::AwaitSubtasks { .. }
         | Command::PullSubtask { .. }
+        | Command::AskQuery { .. }
+        | Command::ApplyQueryLimits { .. }
         | Command::DecideForChild { .. } => false,
     }
 }

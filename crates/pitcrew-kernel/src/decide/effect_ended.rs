@@ -85,7 +85,8 @@ pub fn decide(
         | EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. }
         | EffectResult::CheckoutRemoved { .. }
-        | EffectResult::CheckoutKept { .. } => {}
+        | EffectResult::CheckoutKept { .. }
+        | EffectResult::OracleAnswered { .. } => {}
     }
     Ok(events)
 }
@@ -321,6 +322,7 @@ fn waits(state: &State, worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingInput);
     let reason = match state.waits_for(worker.id).next() {
         Some((_, asked)) => alloc::format!("it asked {asked}"),
+        None if state.has_need(worker.id) => "it needs to know something".to_string(),
         None => "it asked a person".to_string(),
     };
     Event::WorkerMoved { worker: worker.id, from, to, reason }

@@ -93,6 +93,7 @@ pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: O
     }
     super::worker::change(state, worker, |it| it.deadline = None);
     super::subtask::parent_ended(state, attempt);
+    super::query::asker_changed(state, worker);
 }
 
 /// Nothing of the attempt runs any more and nothing is left to save: its task may go on.

@@ -1,6 +1,6 @@
 //! Messages: where each stands, and who waits for an answer.
 
-use super::{subtask, worker};
+use super::{query, subtask, worker};
 use crate::{
     State,
     state::{Mail, Mailbox, Posted},
@@ -119,6 +119,7 @@ fn ended(state: &mut State, message: MessageId, how: MessageStatus) {
     {
         state.mail.unanswered.insert(message);
     }
+    query::message_ended(state, message);
 }
 
 /// What nobody waits for is known for a while, so that its conversation can be taken up again.
@@ -151,7 +152,8 @@ fn change_box(state: &mut State, message: MessageId, change: impl FnOnce(&mut Ma
     }
 }
 
-fn refresh(state: &mut State, message: MessageId) {
+/// Whether it can stay as it is.
+pub fn refresh(state: &mut State, message: MessageId) {
     if state.message_verdict(message).is_some() {
         state.mail.stale.insert(message);
     } else {

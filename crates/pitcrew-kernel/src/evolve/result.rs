@@ -79,6 +79,9 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::WorkNotPulled { attempt, task, .. } => {
             subtask::pull_ended(state, *attempt, *task, effect, Pull::None);
         }
+        EffectResult::OracleAnswered { query, answer } => {
+            super::query::consulted(state, *query, answer);
+        }
         EffectResult::Restored { .. }
         | EffectResult::NotRestored { .. }
         | EffectResult::AgentReady { .. }

@@ -1,6 +1,6 @@
 //! Workers and what they ask of people.
 
-use super::{attempt, budget, message};
+use super::{attempt, budget, message, query};
 use crate::{
     State,
     state::{Checkout, Comeback, Process, Request, Worker},
@@ -61,6 +61,7 @@ pub fn moved(
     });
     if to.has_ended() {
         message::worker_ended(state, worker);
+        query::worker_ended(state, worker);
     }
 }
 
@@ -162,6 +163,7 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
         }
     });
     message::turn_changed(state, worker);
+    query::asker_changed(state, worker);
 }
 
 /// What a worker that has ended its turn gets another one for. None while others work for it.

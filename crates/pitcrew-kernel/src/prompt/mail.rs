@@ -10,7 +10,7 @@ use alloc::{
     vec::Vec,
 };
 use core::fmt::Write;
-use pitcrew_model::{Message, MessageKind, Party, WorkerId, text};
+use pitcrew_model::{Message, Party, WorkerId, text};
 
 pub const HOW_TO_ANSWER: &str = "\
 Answer a question before you go on: call `a2a_notify_orchestrator` with kind `answer`, `reply_to` (the id of the message) \
@@ -31,7 +31,7 @@ pub fn blocks(state: &State, worker: WorkerId) -> String {
     for message in &messages {
         out.push_str(&block(&tag, message));
     }
-    if messages.iter().any(|it| it.kind == MessageKind::Question) {
+    if messages.iter().any(|it| it.kind.is_asked()) {
         let _ = writeln!(out, "\n{HOW_TO_ANSWER}");
     }
     out

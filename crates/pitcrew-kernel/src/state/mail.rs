@@ -122,12 +122,14 @@ impl State {
 
     /// Whether the worker waits for the answer to this message.
     pub fn is_asking(&self, worker: WorkerId, question: MessageId) -> bool {
-        self.mail.asking.get(&worker).is_some_and(|it| it.contains_key(&question))
+        let is_query = || self.queries.routed.contains_key(&question);
+        self.mail.asking.get(&worker).is_some_and(|it| it.contains_key(&question)) || is_query()
     }
 
     /// Whom the worker waits for.
     pub fn waits_for(&self, worker: WorkerId) -> impl Iterator<Item = (MessageId, WorkerId)> {
-        self.mail.asking.get(&worker).into_iter().flatten().map(|it| (*it.0, *it.1))
+        let asking = self.mail.asking.get(&worker).into_iter().flatten();
+        asking.map(|it| (*it.0, *it.1)).chain(self.owners_asked(worker))
     }
 
     /// What other workers ask this one, and wait for.
@@ -170,7 +172,8 @@ impl State {
                 }
             };
         }
-        if let (MessageKind::Question, Party::Worker(asker)) = (it.message.kind, it.message.from)
+        if let Party::Worker(asker) = it.message.from
+            && it.message.kind.is_asked()
             && !self.is_asking(asker, message)
         {
             return Some(if it.answered {

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 use core::{marker::PhantomData, ops::Index};
-use pitcrew_model::{AttemptId, MessageId, PlanId, RequestId, TaskId, WorkerId};
+use pitcrew_model::{AttemptId, MessageId, PlanId, QueryId, RequestId, TaskId, WorkerId};
 
 /// An id that counts from 1.
 pub trait Counter: Copy {
@@ -18,7 +18,7 @@ macro_rules! counter {
         })*
     };
 }
-counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId, MessageId);
+counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId, MessageId, QueryId);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, V> {

@@ -2,7 +2,7 @@
 
 use pitcrew_model::{
     CheckResult, CommitId, Effect, EffectId, EffectResult, Exit, FileChange, LandedAt, Landing,
-    PlanBase, Snapshot, StopReason, Usage, Work,
+    OracleAnswer, PlanBase, Snapshot, StopReason, Usage, Work,
 };
 
 fn commit(effect: EffectId) -> CommitId {
@@ -92,6 +92,9 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             let (commit, files) = (base.clone(), Vec::new());
             let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
             EffectResult::WorkPulled { attempt: *attempt, task: *task, work }
+        }
+        Effect::ConsultOracle { query, .. } => {
+            EffectResult::OracleAnswered { query: *query, answer: OracleAnswer::default() }
         }
         Effect::RemoveCheckout { attempt, .. } => {
             EffectResult::CheckoutRemoved { attempt: *attempt }

@@ -16,6 +16,7 @@ mod timeouts;
 mod workers;
 mod messages;
 mod questions;
+mod queries;
 mod permissions;
 mod subtasks;
 mod subtask_ends;

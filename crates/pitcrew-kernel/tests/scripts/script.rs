@@ -7,6 +7,7 @@
 mod family;
 mod input;
 mod plan;
+mod queries;
 mod show;
 
 use expect_test::Expect;

@@ -1,7 +1,7 @@
 //! Orders from outside. Not stored, but clients of other versions send them.
 
 use crate::{
-    golden,
+    golden, queries,
     subtasks::{output, subtask_spec},
     values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, matrix, plan_head, task_spec},
 };
@@ -119,7 +119,7 @@ golden!(
     commands_are_sent_as_ever,
     Command,
     "command.ndjson",
-    [commands(), permission_commands()].concat(),
+    [commands(), permission_commands(), queries::commands()].concat(),
     [
         CreatePlan,
         DecideRequest,
@@ -149,5 +149,7 @@ golden!(
         ApplyMatrix,
         RevokeGrant,
         DecideForChild,
+        AskQuery,
+        ApplyQueryLimits,
     ]
 );

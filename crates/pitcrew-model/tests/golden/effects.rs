@@ -1,13 +1,14 @@
 //! Orders to drivers.
 
 use crate::{
-    golden,
+    golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
 use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Workspace};
 
 fn effects() -> Vec<Effect> {
-    [plan_effects(), worker_effects(), attempt_effects(), with_a_model()].concat()
+    [plan_effects(), worker_effects(), attempt_effects(), with_a_model(), queries::effects()]
+        .concat()
 }
 
 fn plan_effects() -> Vec<Effect> {
@@ -176,5 +177,6 @@ golden!(
         TidyVault,
         RemoveCheckout,
         PullWork,
+        ConsultOracle,
     ]
 );

@@ -1,7 +1,7 @@
 //! Facts.
 
 use crate::{
-    golden,
+    golden, queries,
     subtasks::{delegation, output},
     values::{
         ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, plan_head,
@@ -27,6 +27,7 @@ fn events() -> Vec<Event> {
         vec![Event::TaskHeld { task: TASK, actor: Actor::Client }],
         with_a_model(),
         message_events(),
+        queries::events(),
     ]
     .concat()
 }
@@ -358,6 +359,11 @@ golden!(
         MatrixApplied,
         GrantGiven,
         GrantRevoked,
+        QueryLimitsApplied,
+        QueryAsked,
+        QueryRouted,
+        QueryEnded,
+        QueryAnsweredLate,
     ]
 );
 

@@ -12,6 +12,7 @@ mod results;
 mod failures;
 mod commands;
 mod subtasks;
+mod queries;
 mod words;
 mod seal;
 

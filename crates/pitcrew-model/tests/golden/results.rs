@@ -1,7 +1,7 @@
 //! How effects end.
 
 use crate::{
-    golden,
+    golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, check_result, commit, exit, strings},
 };
 use pitcrew_model::{
@@ -10,7 +10,7 @@ use pitcrew_model::{
 };
 
 fn results() -> Vec<EffectResult> {
-    [plan_results(), worker_results(), attempt_results()].concat()
+    [plan_results(), worker_results(), attempt_results(), queries::results()].concat()
 }
 
 fn plan_results() -> Vec<EffectResult> {
@@ -145,5 +145,6 @@ golden!(
         AttemptFailed,
         WorkPulled,
         WorkNotPulled,
+        OracleAnswered,
     ]
 );

@@ -9,9 +9,9 @@ use pitcrew_model::{
     Action, Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort,
     ErrorCause, Freshness, GrantScope, LandedAt, LandingStatus, Measure, MessageKind,
     MessageStatus, NoteKind, Origin, Outcome, Overlap, Party, PermissionOption,
-    PermissionOptionKind, PlanStatus, Priority, RefusalKind, RequestKind, RequestStatus, Rule,
-    Spending, StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp, ToolUse, TurnCause,
-    Verdict, WorkerStatus, Workspace,
+    PermissionOptionKind, PlanStatus, Priority, QueryBudget, QueryVia, RefusalKind, RequestKind,
+    RequestStatus, Rule, Spending, StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp,
+    ToolUse, TurnCause, Verdict, WorkerStatus, Workspace,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -62,7 +62,9 @@ fn words_are_stored_as_ever() {
         line("MessageStatus", MessageStatus::ALL),
         words!(Priority: Critical, High, Normal, Low),
         words!(MessageKind: StatusUpdate, PermissionRequest, Question, Completion, Error, Answer,
-            Update),
+            Update, Query),
+        words!(QueryVia: Tool, Need, Read),
+        words!(QueryBudget: Worker, Plan),
     ];
     expect![[r#"
         Outcome ["success","partial","failed","timeout","cancelled"]
@@ -91,7 +93,9 @@ fn words_are_stored_as_ever() {
         LandingStatus ["none","review","merging","conflict","merged","cleaned","abandoned"]
         MessageStatus ["queued","delivered","processed","dead","expired"]
         Priority ["critical","high","normal","low"]
-        MessageKind ["status_update","permission_request","question","completion","error","answer","update"]
+        MessageKind ["status_update","permission_request","question","completion","error","answer","update","query"]
+        QueryVia ["tool","need","read"]
+        QueryBudget ["worker","plan"]
     "#]].assert_eq(&lines.concat());
 }
 

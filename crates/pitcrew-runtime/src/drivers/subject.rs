@@ -2,8 +2,8 @@
 
 use crate::turnstile::Scope;
 use pitcrew_model::{
-    AttemptId, Effect, EffectResult, ErrorCause, Exit, Failure, PlanId, StopReason, TaskId, Usage,
-    WorkerId, text,
+    AttemptId, Effect, EffectResult, ErrorCause, Exit, Failure, OracleAnswer, PlanId, QueryId,
+    StopReason, TaskId, Usage, WorkerId, text,
 };
 
 /// How a process ended whose end nobody saw.
@@ -33,6 +33,8 @@ pub enum Subject {
     Keeping(AttemptId),
     /// Bringing what a sub-task has changed to its parent's attempt.
     Pulling(AttemptId, TaskId),
+    /// Looking something up for an attempt.
+    Consulting(AttemptId, QueryId),
 }
 
 impl Subject {
@@ -47,6 +49,7 @@ impl Subject {
             Effect::DropSnapshots { attempt } => Self::Dropping(*attempt),
             Effect::TidyVault => Self::Tidying,
             Effect::PullWork { attempt, task, .. } => Self::Pulling(*attempt, *task),
+            Effect::ConsultOracle { attempt, query, .. } => Self::Consulting(*attempt, *query),
             Effect::StartAgent { attempt, worker, .. } => Self::Starting(*attempt, *worker),
             Effect::Prompt { worker, .. } => Self::Prompting(*worker),
             Effect::AnswerPermission { worker, .. } => Self::Answering(*worker),
@@ -66,9 +69,10 @@ impl Subject {
         match self {
             Self::Preparing(plan) | Self::CheckingBase(plan) => Some(Scope::Plan(plan)),
             // What an attempt left at its end is saved as a whole.
-            Self::Working(attempt) | Self::Starting(attempt, _) | Self::Snapshotting(attempt) => {
-                Some(Scope::Attempt(attempt))
-            }
+            Self::Working(attempt)
+            | Self::Starting(attempt, _)
+            | Self::Snapshotting(attempt)
+            | Self::Consulting(attempt, _) => Some(Scope::Attempt(attempt)),
             Self::Landing(_)
             | Self::Removing(_)
             | Self::Restoring(..)
@@ -99,6 +103,10 @@ impl Subject {
             Self::Answering(worker) => EffectResult::PermissionAnswered { worker },
             Self::Interrupting(worker) => EffectResult::TurnInterrupted { worker },
             Self::Stopping(worker) => EffectResult::AgentStopped { worker, exit: LOST },
+            // It is not found there; somebody who works on it may know.
+            Self::Consulting(_, query) => {
+                EffectResult::OracleAnswered { query, answer: OracleAnswer::default() }
+            }
             Self::Preparing(_)
             | Self::Landing(_)
             | Self::Removing(_)
@@ -138,7 +146,8 @@ impl Subject {
             | Self::Prompting(_)
             | Self::Answering(_)
             | Self::Interrupting(_)
-            | Self::Stopping(_) => self.failed(failure.to_string()),
+            | Self::Stopping(_)
+            | Self::Consulting(..) => self.failed(failure.to_string()),
         }
     }
 }

@@ -126,6 +126,7 @@ impl VaultDriver {
             | Effect::InterruptTurn { .. }
             | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
             Effect::PullWork { .. } => unreachable!("it is pulled under the id of its task"),
+            Effect::ConsultOracle { .. } => unreachable!("the index is no part of the vault"),
         })
     }
 

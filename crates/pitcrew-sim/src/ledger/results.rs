@@ -54,7 +54,8 @@ impl Ledger {
                 row.snapshot = row.snapshot.filter(|it| *it != id);
             }
             EffectResult::WorkPulled { task, .. } => self.pulled(*task),
-            EffectResult::WorkNotPulled { .. }
+            EffectResult::OracleAnswered { .. }
+            | EffectResult::WorkNotPulled { .. }
             | EffectResult::Restored { .. }
             | EffectResult::NotRestored { .. }
             | EffectResult::SnapshotsDropped { .. }

@@ -106,6 +106,11 @@ impl Board {
             | Event::MatrixApplied { .. }
             | Event::GrantGiven { .. }
             | Event::GrantRevoked { .. }
+            | Event::QueryLimitsApplied { .. }
+            | Event::QueryAsked { .. }
+            | Event::QueryRouted { .. }
+            | Event::QueryEnded { .. }
+            | Event::QueryAnsweredLate { .. }
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }

@@ -69,6 +69,7 @@ impl Board {
             | EffectResult::SnapshotsNotDropped { .. }
             | EffectResult::WorkPulled { .. }
             | EffectResult::WorkNotPulled { .. }
+            | EffectResult::OracleAnswered { .. }
             | EffectResult::VaultTidied { .. }
             | EffectResult::VaultNotTidied { .. }
             | EffectResult::AttemptFailed { .. } => {}

@@ -2,7 +2,7 @@
 
 use super::{
     line::{About, Said},
-    messages, results,
+    messages, queries, results,
 };
 use crate::{
     Board, inbox, plain,
@@ -97,6 +97,23 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         }
         Event::ResultsHanded { worker, tasks } => {
             by_us(About::Worker(*worker), format!("gets the results of {}", SubtaskNames(tasks)))
+        }
+        Event::QueryAsked { query, worker, symbol, .. } => {
+            let text = format!("{query}: what is `{}`?", plain::line(symbol));
+            by(Actor::Worker(*worker), About::Worker(*worker), text)
+        }
+        Event::QueryRouted { query, worker, owner, .. } => {
+            by_us(About::Worker(*worker), format!("{query} is put to {owner}"))
+        }
+        Event::QueryEnded { query, worker, outcome, tokens_spent, tokens_saved, .. } => {
+            let told = queries::ended(*query, *outcome, *tokens_spent, *tokens_saved);
+            by_us(About::Worker(*worker), told)
+        }
+        Event::QueryAnsweredLate { query, worker, owner, .. } => {
+            by(Actor::Worker(*owner), About::Worker(*worker), format!("{query} answered late"))
+        }
+        Event::QueryLimitsApplied { .. } => {
+            by_us(About::Workspace, "the limits of queries have changed")
         }
         Event::EffectEnded { result, .. } => results::say(board, result)?,
         // What follows from these, or what they follow from, is told by another one.

@@ -84,6 +84,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         | EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::AgentStopped { .. }
+        | EffectResult::OracleAnswered { .. }
         | EffectResult::AttemptFailed { .. } => return None,
     };
     Some(Said::new(Actor::Orchestrator, about, text))

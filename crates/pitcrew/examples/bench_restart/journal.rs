@@ -103,6 +103,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::SaveWork { .. }
         | Effect::Land { .. }
         | Effect::PullWork { .. }
+        | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. }
         | Effect::Snapshot { .. }
         | Effect::Restore { .. }

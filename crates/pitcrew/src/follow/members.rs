@@ -82,6 +82,7 @@ fn subject(event: &Event) -> Subject {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. }
         | Event::TidyAsked => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
@@ -125,7 +126,11 @@ fn subject(event: &Event) -> Subject {
         | Event::ToolAnswered { worker, .. }
         | Event::AwaitBegun { worker, .. }
         | Event::AwaitEnded { worker, .. }
-        | Event::ResultsHanded { worker, .. } => Subject::Worker(*worker),
+        | Event::ResultsHanded { worker, .. }
+        | Event::QueryAsked { worker, .. }
+        | Event::QueryRouted { worker, .. }
+        | Event::QueryEnded { worker, .. }
+        | Event::QueryAnsweredLate { worker, .. } => Subject::Worker(*worker),
         Event::BudgetWarned(spending) => match spending.scope {
             BudgetScope::Task(task) => Subject::Task(task),
             BudgetScope::Plan(plan) => Subject::Plan(plan),
@@ -145,9 +150,10 @@ fn result_subject(result: &EffectResult) -> Subject {
         EffectResult::Restored { task, .. } | EffectResult::NotRestored { task, .. } => {
             Subject::Task(*task)
         }
-        EffectResult::VaultTidied { .. } | EffectResult::VaultNotTidied { .. } => {
-            Subject::Workspace
-        }
+        // The end of a query says what the index had to it.
+        EffectResult::VaultTidied { .. }
+        | EffectResult::VaultNotTidied { .. }
+        | EffectResult::OracleAnswered { .. } => Subject::Workspace,
         EffectResult::CheckoutPrepared { attempt, .. }
         | EffectResult::SnapshotsDropped { attempt }
         | EffectResult::SnapshotsNotDropped { attempt, .. }

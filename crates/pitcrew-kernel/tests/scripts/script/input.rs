@@ -1,6 +1,6 @@
 //! One line becomes one input. Results find the effect they belong to among the open ones.
 
-use super::{Script, family, plan};
+use super::{Script, family, plan, queries};
 use pitcrew_model::{
     Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId,
     Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, GrantScope, InputBody,
@@ -79,6 +79,7 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
         }
         "restore" => Command::RestoreTask { task: id(subject), number: words.parse().ok() },
         "gc" => Command::CollectGarbage,
+        "query-limits" => queries::limits(rest),
         "settings" => Command::ApplySettings {
             agents_max: subject.parse().expect("a number"),
             agents_live_max: words.parse().expect("a number"),
@@ -119,7 +120,8 @@ fn matrix(words: &str) -> Matrix {
 }
 
 fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
-    if let Some(command) = family::of_worker(verb, subject, words) {
+    let family = family::of_worker(verb, subject, words);
+    if let Some(command) = family.or_else(|| queries::of_worker(verb, subject, words)) {
         return Some(command);
     }
     let note = |kind| {
@@ -280,6 +282,9 @@ fn of_driver(
     subject: &str,
     words: &str,
 ) -> Option<(Actor, InputBody)> {
+    if subject.starts_with("query-") {
+        return queries::for_query(script, verb, id(subject), words);
+    }
     if subject.starts_with("plan-") {
         return for_plan(script, verb, id(subject), words);
     }
@@ -346,6 +351,7 @@ fn for_worker(
             Script::ended(script.effect(start), result)
         }
         "turn" => {
+            let (words, said) = words.split_once(" saying ").unwrap_or((words, ""));
             let (words, used) = words.split_once("using ").unwrap_or((words, ""));
             let words = words.trim_end();
             let stop = match words.split_once(' ').unwrap_or((words, "")) {
@@ -359,7 +365,7 @@ fn for_worker(
                 }
                 _ => StopReason::EndTurn,
             };
-            let (usage, last_words) = (usage(used), String::new());
+            let (usage, last_words) = (usage(used), said.to_owned());
             let result = EffectResult::TurnEnded { worker, stop, usage, last_words };
             Script::ended(script.effect(prompt), result)
         }

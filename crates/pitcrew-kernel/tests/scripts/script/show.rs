@@ -2,8 +2,8 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, Reason,
-    RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
+    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, QueryLimits,
+    Reason, RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -159,6 +159,24 @@ pub fn event(event: &Event) -> String {
             let file = output.file.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{attempt} hands in {file}{}", output.metadata.as_deref().unwrap_or_default())
         }
+        Event::QueryLimitsApplied { limits } => {
+            let QueryLimits { worker_tokens, plan_tokens, deadline_ms } = limits;
+            format!("queries: {worker_tokens} and {plan_tokens} tokens, {deadline_ms} ms")
+        }
+        Event::QueryAsked { query, worker, symbol, via, until, .. } => {
+            format!("{query}: {worker} needs {symbol} ({via}) until {} ms", until.0)
+        }
+        Event::QueryRouted { query, owner, message, .. } => {
+            format!("{query} goes to {owner} as {message}")
+        }
+        Event::QueryEnded { query, outcome, text, tokens_spent, tokens_saved, .. } => {
+            let text = text.replace('\n', " ");
+            let text = if text.is_empty() { text } else { format!(": {text}") };
+            format!("{query} {outcome}, {tokens_spent} spent, {tokens_saved} saved{text}")
+        }
+        Event::QueryAnsweredLate { query, owner, text, tokens_spent, .. } => {
+            format!("{query} answered late by {owner}, {tokens_spent} spent: {text}")
+        }
         Event::PlanOpened { .. }
         | Event::BaseCheckAsked { .. }
         | Event::AgentStartAsked { .. }
@@ -249,6 +267,9 @@ fn effect(effect: &Effect, event: &Event) -> String {
         }
         Effect::Land { plan, head, checks, .. } => format!("land {plan}: {head}{}", list(checks)),
         Effect::RemoveCheckout { attempt, .. } => format!("remove checkout {attempt}"),
+        Effect::ConsultOracle { query, path, .. } => {
+            format!("consult the index of {path} for {query}")
+        }
     }
 }
 

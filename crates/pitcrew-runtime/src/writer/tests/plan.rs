@@ -117,6 +117,7 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::TidyVault
         | Effect::Land { .. }
         | Effect::PullWork { .. }
+        | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
     }
 }

@@ -54,9 +54,12 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         Event::SubtaskAdded { delegation, .. } => {
             worded(Whose::Attempt(delegation.parent), Place::After)
         }
-        Event::AwaitBegun { worker, .. } | Event::ResultsHanded { worker, .. } => {
-            worded(Whose::Worker(*worker), Place::After)
-        }
+        Event::AwaitBegun { worker, .. }
+        | Event::ResultsHanded { worker, .. }
+        | Event::QueryAsked { worker, .. }
+        | Event::QueryRouted { worker, .. }
+        | Event::QueryEnded { worker, .. }
+        | Event::QueryAnsweredLate { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::EffectEnded { result, .. } => of_result(board, entry, result, look),
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
@@ -104,7 +107,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
-        | Event::GrantRevoked { .. } => Vec::new(),
+        | Event::GrantRevoked { .. }
+        | Event::QueryLimitsApplied { .. } => Vec::new(),
     }
 }
 
@@ -159,7 +163,8 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::SnapshotsDropped { .. }
         | EffectResult::SnapshotsNotDropped { .. }
         | EffectResult::VaultTidied { .. }
-        | EffectResult::VaultNotTidied { .. } => Vec::new(),
+        | EffectResult::VaultNotTidied { .. }
+        | EffectResult::OracleAnswered { .. } => Vec::new(),
     }
 }
 

@@ -1,0 +1,263 @@
+//! Questions about code of others: who is asked, and what the asker is told in the end.
+//!
+//! The index first, which costs nothing; then whoever works there, between two turns and for a few
+//! tokens; then a plain "not found" with the nearest names.
+
+mod owners;
+
+use crate::{
+    State,
+    decide::send_message,
+    evolve::spent_on_last,
+    message::{self, Draft},
+    state::{Query, QueryStage},
+};
+use alloc::{format, string::String, vec, vec::Vec};
+use pitcrew_model::{
+    Event, MessageKind, OracleAnswer, Party, Priority, QueryBudget, QueryOutcome, QueryOwner,
+    QueryVia, Timestamp, WorkerId, about_tokens, limits, text,
+};
+
+/// What becomes of a question that cannot stay as it is.
+pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
+    if state.is_query_lost(it) {
+        return told(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
+    }
+    match (&it.oracle, it.via) {
+        (Some(OracleAnswer { found: true, text, bytes_saved, .. }), _) => {
+            let text = text::cut(text, limits::QUERY_TEXT_BYTES_MAX).into();
+            let (mut event, draft) = end(state, it, QueryOutcome::Indexed, text, 0);
+            if let Event::QueryEnded { tokens_saved, .. } = &mut event {
+                *tokens_saved = about_tokens(*bytes_saved);
+            }
+            told(state, now, (event, draft))
+        }
+        // Nobody waits for more than the index has, and nobody is to be disturbed for it.
+        (_, QueryVia::Read) => told(state, now, not_found(state, it)),
+        (_, QueryVia::Tool | QueryVia::Need) => ask_owner(state, now, it),
+    }
+}
+
+/// The live owner of where it would be, the next one where that has ended, or nobody.
+fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
+    let Some(path) = it.path() else { return told(state, now, not_found(state, it)) };
+    if let Some(saying) = state.said(&it.symbol, path).filter(|said| said.owner != it.worker) {
+        let outcome = QueryOutcome::Cached { owner: saying.owner };
+        return told(state, now, end(state, it, outcome, saying.text.clone(), 0));
+    }
+    let owners = owners::of(state, it, path);
+    if let Some(owner) = owners.iter().find_map(owners::Owner::to_be_asked) {
+        let spent = spent_on_last(state, it.id);
+        return match over_budget(state, it, spent) {
+            Some(budget) => {
+                let (outcome, text) =
+                    (QueryOutcome::OverBudget { budget }, over(state, it, budget));
+                told(state, now, end(state, it, outcome, text, 0))
+            }
+            None => put_to(state, now, it, owner),
+        };
+    }
+    let Some(owner) = owners.first() else { return told(state, now, not_found(state, it)) };
+    let outcome = QueryOutcome::NotAvailable { owner: owner.who };
+    let text = format!("{} {}.{}", not_available(owner.who), owner.why(), nearest(it));
+    told(state, now, end(state, it, outcome, text, 0))
+}
+
+fn put_to(state: &State, now: Timestamp, it: &Query, owner: WorkerId) -> Vec<Event> {
+    let message = state.mail.posted.next_id();
+    let (from, to) = (Party::Worker(it.worker), Party::Worker(owner));
+    let draft = Draft::new(from, to, MessageKind::Query, &it.question());
+    let mut events = vec![Event::QueryRouted { query: it.id, worker: it.worker, owner, message }];
+    events.extend(message::queue(state, now, [draft]));
+    events
+}
+
+/// Which budget another owner would exceed.
+fn over_budget(state: &State, it: &Query, spent: u64) -> Option<QueryBudget> {
+    let (worker, plan) = state.query_tokens_left(it.worker);
+    // What is set aside for this one while it is at an owner is there for the next.
+    let own = it.reserved().saturating_sub(it.spent);
+    let wanted = spent + it.asking_tokens_max();
+    if worker + own < wanted {
+        Some(QueryBudget::Worker)
+    } else if plan + own < wanted {
+        Some(QueryBudget::Plan)
+    } else {
+        None
+    }
+}
+
+/// The owner has answered.
+pub fn answered(
+    state: &State,
+    now: Timestamp,
+    it: &Query,
+    owner: WorkerId,
+    words: &str,
+) -> Vec<Event> {
+    told(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
+}
+
+/// The owner's turn is over without an answer. Where its words are, they may be one.
+pub fn overheard(
+    state: &State,
+    it: &Query,
+    owner: WorkerId,
+    last_words: &str,
+) -> Option<(Event, Option<Draft>)> {
+    let words = text::tail(last_words.trim(), limits::QUERY_ANSWER_BYTES_MAX);
+    let outcome = QueryOutcome::Overheard { owner };
+    (!words.is_empty()).then(|| answer(state, it, outcome, words))
+}
+
+fn answer(state: &State, it: &Query, outcome: QueryOutcome, words: &str) -> (Event, Option<Draft>) {
+    let words = text::cut(words, limits::QUERY_ANSWER_BYTES_MAX);
+    let tokens = about_tokens(words.len() as u64);
+    end(state, it, outcome, words.into(), tokens)
+}
+
+/// The owner answers what it was not waited for any more: the asker is told when it can, and whoever
+/// asks next finds it. Nothing where the budgets leave no room for it.
+pub fn late(
+    state: &State,
+    now: Timestamp,
+    it: &Query,
+    owner: WorkerId,
+    words: &str,
+) -> Option<Vec<Event>> {
+    let (worker, plan) = state.query_tokens_left(it.worker);
+    let bytes_left = worker.min(plan).saturating_mul(4);
+    let room = usize::try_from(bytes_left).unwrap_or(usize::MAX);
+    let words = text::cut(words, limits::QUERY_ANSWER_BYTES_MAX.min(room));
+    if words.is_empty() {
+        return None;
+    }
+    let (query, worker, text) = (it.id, it.worker, words.into());
+    let tokens_spent = about_tokens(words.len() as u64);
+    let mut events = vec![Event::QueryAnsweredLate { query, worker, owner, text, tokens_spent }];
+    let (from, to) = (Party::Worker(owner), Party::Worker(worker));
+    if send_message::can_read(state, to).is_ok() {
+        let content = format!("About `{}`, which you asked for before: {words}", it.symbol);
+        let draft = Draft::new(from, to, MessageKind::Update, &content);
+        events.extend(message::queue(state, now, [draft]));
+    }
+    Some(events)
+}
+
+/// It has waited for long enough. Both sides are told.
+pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
+    let seconds = state.queries.limits.deadline_ms.div_ceil(1_000);
+    let QueryStage::AtOwner { owner, message } = it.stage else {
+        let text = format!("The index has not answered within {seconds} seconds.");
+        let outcome = QueryOutcome::TimedOut { owner: None };
+        return told(state, now, end(state, it, outcome, text, 0));
+    };
+    let is_read = state.mail.posted[message].tries_count > 0;
+    // What it has not read by now it will not read.
+    let later = if is_read { "; what it says later reaches you as a message" } else { "" };
+    let text = format!(
+        "{} It has not answered within {seconds} seconds{later}.{}",
+        not_available(QueryOwner::Worker(owner)),
+        nearest(it)
+    );
+    let outcome = QueryOutcome::TimedOut { owner: Some(owner) };
+    let (event, draft) = end(state, it, outcome, text, 0);
+    let to = Party::Worker(owner);
+    let word = (is_read && send_message::can_read(state, to).is_ok()).then(|| {
+        let words = format!(
+            "{} went on without your answer to {message}. If you know it, answer it nevertheless: \
+             it is kept for whoever asks next.",
+            it.worker
+        );
+        let mut draft = Draft::new(Party::Orchestrator, to, MessageKind::Update, &words);
+        draft.priority = Some(Priority::Low);
+        draft
+    });
+    let mut events = vec![event];
+    events.extend(message::queue(state, now, draft.into_iter().chain(word)));
+    events
+}
+
+/// Its owner waits for the asker in turn: no answer can come.
+pub fn in_a_circle(state: &State, it: &Query, owner: WorkerId) -> (Event, Option<Draft>) {
+    let owner = QueryOwner::Worker(owner);
+    let text = format!("{} It waits for you in turn.{}", not_available(owner), nearest(it));
+    end(state, it, QueryOutcome::NotAvailable { owner }, text, 0)
+}
+
+fn not_found(state: &State, it: &Query) -> (Event, Option<Draft>) {
+    let text = format!("{}{}", missing(it), nearest(it));
+    end(state, it, QueryOutcome::NotFound, text, 0)
+}
+
+fn missing(it: &Query) -> String {
+    format!("Symbol '{}' not found in workspace symbol tree or active agents.", it.symbol)
+}
+
+fn not_available(owner: QueryOwner) -> String {
+    format!("Agent {owner} not available for cross-region query.")
+}
+
+fn over(state: &State, it: &Query, budget: QueryBudget) -> String {
+    let limits = &state.queries.limits;
+    let (whose, tokens) = match budget {
+        QueryBudget::Worker => ("one worker", limits.worker_tokens),
+        QueryBudget::Plan => ("a plan", limits.plan_tokens),
+    };
+    format!(
+        "{} Its owner was not asked: the {tokens} tokens that the questions of {whose} may cost \
+         are used up.{}",
+        missing(it),
+        nearest(it)
+    )
+}
+
+fn nearest(it: &Query) -> String {
+    match it.oracle.as_ref().map(|it| it.nearest.as_slice()) {
+        None | Some([]) => String::new(),
+        Some(names) => format!("\nNearest names: {}.", names.join(", ")),
+    }
+}
+
+/// The one end of a question, and the words for a next prompt where its asker waits for that.
+fn end(
+    state: &State,
+    it: &Query,
+    outcome: QueryOutcome,
+    text: String,
+    answer_tokens: u64,
+) -> (Event, Option<Draft>) {
+    let to = Party::Worker(it.worker);
+    let is_told = it.via == QueryVia::Need
+        && outcome != QueryOutcome::Withdrawn
+        && send_message::can_read(state, to).is_ok();
+    let draft = is_told.then(|| {
+        let words = if outcome.is_answer() {
+            format!(
+                "Here is the information you requested:\n{text}\nContinue with your implementation."
+            )
+        } else {
+            format!(
+                "About `{}`, which you need: {text}\nContinue with your implementation, and say \
+                 what you assumed.",
+                it.symbol
+            )
+        };
+        Draft::new(Party::Orchestrator, to, MessageKind::Answer, &words)
+    });
+    let event = Event::QueryEnded {
+        query: it.id,
+        worker: it.worker,
+        outcome,
+        text,
+        tokens_spent: it.spent + spent_on_last(state, it.id) + answer_tokens,
+        tokens_saved: 0,
+    };
+    (event, draft)
+}
+
+fn told(state: &State, now: Timestamp, (event, draft): (Event, Option<Draft>)) -> Vec<Event> {
+    let mut events = vec![event];
+    events.extend(message::queue(state, now, draft));
+    events
+}

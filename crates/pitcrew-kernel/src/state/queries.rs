@@ -1,0 +1,244 @@
+//! Questions about code of others, and what their owners have said before.
+
+use super::{State, Table};
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    string::String,
+    vec,
+    vec::Vec,
+};
+use pitcrew_model::{
+    AttemptId, CommitId, EffectId, MessageId, OracleAnswer, PlanId, QueryId, QueryLimits,
+    QueryOutcome, QueryVia, Timestamp, WorkerId, about_tokens, limits,
+};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Queries {
+    pub limits: QueryLimits,
+    /// All that were ever asked. What has ended has no words any more, but for the last of each
+    /// worker that lives.
+    pub asked: Table<QueryId, Query>,
+    pub askers: BTreeMap<WorkerId, Asker>,
+    /// Which question each message to an owner puts.
+    pub routed: BTreeMap<MessageId, QueryId>,
+    /// Messages that owners have read and not answered in time.
+    pub late: BTreeMap<MessageId, QueryId>,
+    pub deadlines: BTreeSet<(Timestamp, QueryId)>,
+    /// Those that cannot stay as they are.
+    pub due: BTreeSet<QueryId>,
+    /// What those of a plan have cost that have ended.
+    pub spent: BTreeMap<PlanId, u64>,
+    pub said: Said,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    pub id: QueryId,
+    pub worker: WorkerId,
+    pub symbol: String,
+    pub context: String,
+    pub via: QueryVia,
+    pub nonce: String,
+    pub until: Timestamp,
+    /// The asker's turn in which it was asked.
+    pub turn: Option<EffectId>,
+    pub stage: QueryStage,
+    /// What the index has said.
+    pub oracle: Option<OracleAnswer>,
+    /// All owners that it was put to.
+    pub owners: Vec<WorkerId>,
+    /// What putting it to those before the last one has cost.
+    pub spent: u64,
+    /// What the asker was told in the end.
+    pub answer: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryStage {
+    AtIndex,
+    AtOwner { owner: WorkerId, message: MessageId },
+    Ended { outcome: QueryOutcome },
+}
+
+/// What one worker has asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asker {
+    pub open: BTreeSet<QueryId>,
+    /// The last that have ended, the newest last.
+    pub ended: VecDeque<QueryId>,
+    pub asked_count: u32,
+    /// What those have cost that have ended.
+    pub spent: u64,
+}
+
+/// What owners have said, by name and place. Dies with an edit of theirs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    answers: BTreeMap<(String, String), Saying>,
+    /// The oldest first.
+    order: VecDeque<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    pub owner: WorkerId,
+    pub text: String,
+    /// The owner's checkout as it was kept last.
+    pub version: Version,
+}
+
+pub type Version = (AttemptId, CommitId);
+
+impl Said {
+    pub fn get(&self, symbol: &str, path: &str) -> Option<&Saying> {
+        self.answers.get(&(symbol.into(), path.into()))
+    }
+
+    pub(crate) fn keep(&mut self, symbol: &str, path: &str, saying: Saying) {
+        let key: (String, String) = (symbol.into(), path.into());
+        self.order.retain(|it| *it != key);
+        if self.order.len() == limits::QUERY_ANSWERS_KEPT_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.answers.remove(&oldest);
+        }
+        self.order.push_back(key.clone());
+        self.answers.insert(key, saying);
+    }
+
+    pub fn count(&self) -> usize {
+        self.answers.len()
+    }
+}
+
+impl Query {
+    pub fn has_ended(&self) -> bool {
+        matches!(self.stage, QueryStage::Ended { .. })
+    }
+
+    /// Where the answer would be.
+    pub fn path(&self) -> Option<&str> {
+        self.oracle.as_ref()?.owner_hint_path.as_deref()
+    }
+
+    /// What an owner is asked.
+    pub fn question(&self) -> String {
+        let context = if self.context.is_empty() { "none" } else { &self.context };
+        alloc::format!(
+            "I need the type signature and brief description of `{}`. Context: {context}. \
+             Reply with ONLY the signature/definition, no explanation.",
+            self.symbol
+        )
+    }
+
+    /// About as many tokens as putting it to an owner costs.
+    pub fn question_tokens(&self) -> u64 {
+        about_tokens(self.question().len() as u64)
+    }
+
+    /// What it may still come to cost, with what it has cost.
+    pub fn reserved(&self) -> u64 {
+        match self.stage {
+            QueryStage::AtIndex | QueryStage::Ended { .. } => self.spent,
+            QueryStage::AtOwner { .. } => self.spent + self.asking_tokens_max(),
+        }
+    }
+
+    /// What putting it to one owner costs at most.
+    pub fn asking_tokens_max(&self) -> u64 {
+        self.question_tokens() + about_tokens(limits::QUERY_ANSWER_BYTES_MAX as u64)
+    }
+}
+
+impl State {
+    /// The question of this name, if the worker asked it lately.
+    pub fn query_named(&self, worker: WorkerId, nonce: &str) -> Option<&Query> {
+        let asker = self.queries.askers.get(&worker)?;
+        let known = asker.open.iter().chain(&asker.ended).map(|it| &self.queries.asked[*it]);
+        known.into_iter().find(|it| it.nonce == nonce)
+    }
+
+    pub fn open_queries(&self, worker: WorkerId) -> impl Iterator<Item = &Query> {
+        let asker = self.queries.askers.get(&worker).into_iter();
+        asker.flat_map(|it| &it.open).map(|it| &self.queries.asked[*it])
+    }
+
+    /// Whether an answer will stand in the worker's next prompt.
+    pub fn has_need(&self, worker: WorkerId) -> bool {
+        self.open_queries(worker).any(|it| it.via == QueryVia::Need)
+    }
+
+    /// The owners that the worker waits for.
+    pub fn owners_asked(&self, worker: WorkerId) -> impl Iterator<Item = (MessageId, WorkerId)> {
+        self.open_queries(worker).filter_map(|it| match it.stage {
+            QueryStage::AtOwner { owner, message } => Some((message, owner)),
+            QueryStage::AtIndex | QueryStage::Ended { .. } => None,
+        })
+    }
+
+    /// What is left of the budgets of a worker and of its plan.
+    pub fn query_tokens_left(&self, worker: WorkerId) -> (u64, u64) {
+        let plan = self.plan_of(&self.attempts[self.workers[worker].attempt]).id;
+        let reserved =
+            |worker: WorkerId| self.open_queries(worker).map(Query::reserved).sum::<u64>();
+        let of_plan =
+            |it: &&WorkerId| self.plan_of(&self.attempts[self.workers[**it].attempt]).id == plan;
+        let queries = &self.queries;
+        let asker = queries.askers.get(&worker).map_or(0, |it| it.spent) + reserved(worker);
+        let others: u64 = queries.askers.keys().filter(of_plan).map(|it| reserved(*it)).sum();
+        let all = queries.spent.get(&plan).copied().unwrap_or_default() + others;
+        let QueryLimits { worker_tokens, plan_tokens, .. } = queries.limits;
+        (worker_tokens.saturating_sub(asker), plan_tokens.saturating_sub(all))
+    }
+
+    /// The owner's checkout as it was kept last.
+    pub fn version_of(&self, owner: WorkerId) -> Version {
+        let attempt = &self.attempts[self.workers[owner].attempt];
+        let kept = self.tasks[attempt.task].kept.last_of(attempt.id);
+        (attempt.id, kept.map_or(&attempt.start, |it| &it.commit).clone())
+    }
+
+    /// What an owner has said of this, as long as it holds.
+    pub fn said(&self, symbol: &str, path: &str) -> Option<&Saying> {
+        let saying = self.queries.said.get(symbol, path)?;
+        let attempt = &self.attempts[self.workers[saying.owner].attempt];
+        (attempt.is_open() && self.version_of(saying.owner) == saying.version).then_some(saying)
+    }
+
+    /// Whether `from` waits for `to`, for whatever answer or result, through however many others.
+    pub fn is_waiting_for(&self, from: WorkerId, to: WorkerId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut next = vec![from];
+        while let Some(worker) = next.pop() {
+            if worker == to {
+                return true;
+            }
+            if !seen.insert(worker) {
+                continue;
+            }
+            next.extend(self.waits_for(worker).map(|it| it.1));
+            let open = self.workers[worker].wait.iter().flat_map(|it| &it.open);
+            let last = open.filter_map(|it| self.tasks[*it].last_attempt());
+            next.extend(last.map(|it| self.attempts[it].worker));
+        }
+        false
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_query_lost(&self, it: &Query) -> bool {
+        let worker = &self.workers[it.worker];
+        let is_over = worker.status.has_ended() || !self.attempts[worker.attempt].is_open();
+        is_over || it.via == QueryVia::Tool && worker.turn != it.turn
+    }
+
+    /// Whether a decision about it is due.
+    pub(crate) fn is_query_due(&self, it: &Query) -> bool {
+        match it.stage {
+            QueryStage::Ended { .. } => false,
+            QueryStage::AtIndex => self.is_query_lost(it) || it.oracle.is_some(),
+            QueryStage::AtOwner { message, .. } => {
+                self.is_query_lost(it) || self.mail.posted[message].status.has_ended()
+            }
+        }
+    }
+}
