@@ -3,10 +3,12 @@
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
 //! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
 //! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
-//! policy; `find` looks for programs. Nothing here decides what to run or knows
+//! policy; `find` looks for programs; `beneath` opens files that others name. Nothing here decides
+//! what to run or knows
 //! what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
+mod beneath;
 mod policy;
 mod marker;
 mod environment;
@@ -31,6 +33,7 @@ mod attached;
 mod foreign;
 
 pub use attached::run_attached;
+pub use beneath::{Beneath, BeneathError};
 pub use bridge::{BridgeSpec, bridge_main, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{

@@ -1,0 +1,218 @@
+//! Opens files beneath a folder and nowhere else, wherever links lead.
+//!
+//! A path is located first: links in it are followed by hand, as far as they stay beneath the folder.
+//! What comes out has no link in it, so that a rule about paths can judge it. It is then opened by the
+//! system with links forbidden: what was judged is what is opened, also where somebody puts a link
+//! there in between. Nothing here knows who may open what.
+
+use pitcrew_model::{PathError, RepoPath};
+use rustix::{
+    fs::{FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, mkdirat, openat2, readlinkat},
+    io::Errno,
+};
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+/// As many links as the system itself would follow.
+const LINKS_MAX: usize = 40;
+
+/// A folder beneath which files are opened.
+#[derive(Debug)]
+pub struct Beneath {
+    root: OwnedFd,
+    /// The folder as it was named, and as it is really called.
+    names: [PathBuf; 2],
+}
+
+/// Why a file cannot be opened. Each is the end of a sentence that begins with the path.
+#[derive(Debug, thiserror::Error)]
+pub enum BeneathError {
+    #[error("it leads outside")]
+    Outside,
+    #[error("it leads into `.git`")]
+    Git,
+    #[error("it is no usable path: {0}")]
+    Path(PathError),
+    #[error("there is no such file")]
+    Missing,
+    #[error("it is no file")]
+    NotAFile,
+    #[error("it follows too many links, or changes while it is opened")]
+    Links,
+    #[error("it has another name elsewhere")]
+    OtherName,
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl From<Errno> for BeneathError {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::NOENT => Self::Missing,
+            Errno::XDEV => Self::Outside,
+            Errno::LOOP => Self::Links,
+            // A part of it is no folder, it is one, or something that nobody listens to.
+            Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => Self::NotAFile,
+            error => Self::Io(error.into()),
+        }
+    }
+}
+
+impl From<PathError> for BeneathError {
+    fn from(error: PathError) -> Self {
+        match error {
+            PathError::GitDir => Self::Git,
+            PathError::Outside | PathError::Absolute => Self::Outside,
+            error @ (PathError::Empty | PathError::Glob | PathError::Character) => {
+                Self::Path(error)
+            }
+        }
+    }
+}
+
+impl Beneath {
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let real = root.canonicalize()?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&real, flags, Mode::empty())?;
+        Ok(Self { root: folder, names: [root.to_owned(), real] })
+    }
+
+    /// Where a path really is, relative to the folder: without links. It need not exist.
+    ///
+    /// `path` is relative to the folder, or absolute and beneath it.
+    pub fn locate(&self, path: &str) -> Result<RepoPath, BeneathError> {
+        let mut rest: VecDeque<String> = parts(self.relative(path)?.as_str());
+        let mut place: Vec<String> = Vec::new();
+        let mut links_count = 0;
+        while let Some(part) = rest.pop_front() {
+            if part == ".." {
+                place.pop().ok_or(BeneathError::Outside)?;
+                continue;
+            }
+            place.push(part);
+            let link = match self.link_at(&place.join("/")) {
+                Ok(Some(link)) => link,
+                Ok(None) => continue,
+                // Nothing below what is not there can be a link.
+                Err(Errno::NOENT) if !rest.iter().any(|it| it == "..") => {
+                    place.extend(rest);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            links_count += 1;
+            if links_count > LINKS_MAX {
+                return Err(BeneathError::Links);
+            }
+            if link.starts_with('/') {
+                return Err(BeneathError::Outside);
+            }
+            place.pop();
+            for part in parts(&link).into_iter().rev() {
+                rest.push_front(part);
+            }
+        }
+        let place = place.join("/");
+        Ok(if place.is_empty() { RepoPath::root() } else { RepoPath::parse(&place)? })
+    }
+
+    /// Opens a located file for reading. Never waits for anybody.
+    pub fn read(&self, place: &RepoPath) -> Result<File, BeneathError> {
+        if place.is_root() {
+            return Err(BeneathError::NotAFile);
+        }
+        let file = exactly(&self.root, place.as_str(), OFlags::RDONLY | PATIENTLY_NOT)?;
+        is_file(&file)?;
+        Ok(file.into())
+    }
+
+    /// Gives a located file a new content, and makes it with its folders where it is not there.
+    ///
+    /// One that has another name is left alone: that name may be anywhere.
+    pub fn write(&self, place: &RepoPath, content: &[u8]) -> Result<(), BeneathError> {
+        let mut parts = parts(place.as_str());
+        let name = parts.pop_back().ok_or(BeneathError::NotAFile)?;
+        let mut folder = exactly(&self.root, ".", OFlags::PATH | OFlags::DIRECTORY)?;
+        for part in parts {
+            folder = enter(&folder, &part)?;
+        }
+        let file = exactly(&folder, &name, OFlags::WRONLY | OFlags::CREATE | PATIENTLY_NOT)?;
+        if is_file(&file)? > 1 {
+            return Err(BeneathError::OtherName);
+        }
+        ftruncate(&file, 0)?;
+        File::from(file).write_all(content).map_err(BeneathError::Io)
+    }
+
+    fn relative(&self, path: &str) -> Result<RepoPath, BeneathError> {
+        let below = |it: &PathBuf| Path::new(path).strip_prefix(it).ok()?.to_str();
+        let relative = if Path::new(path).is_absolute() {
+            self.names.iter().find_map(below).ok_or(BeneathError::Outside)?
+        } else {
+            path
+        };
+        Ok(RepoPath::parse(if relative.is_empty() { "." } else { relative })?)
+    }
+
+    /// Where the link at a path leads; nothing where there is something else.
+    fn link_at(&self, path: &str) -> Result<Option<String>, Errno> {
+        let entry = exactly(&self.root, path, OFlags::PATH)?;
+        if FileType::from_raw_mode(fstat(&entry)?.st_mode) != FileType::Symlink {
+            return Ok(None);
+        }
+        let link = readlinkat(&entry, "", Vec::new())?;
+        // What is no text is no path that anybody could have asked for.
+        Ok(Some(link.into_string().unwrap_or_else(|_| "/".to_owned())))
+    }
+}
+
+/// Whatever it turns out to be, opening it waits for nobody and takes no terminal.
+const PATIENTLY_NOT: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+/// Opens what stands at a path, and no link, neither at its end nor on the way.
+fn exactly(folder: impl AsFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    let mode =
+        if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
+    openat2(folder, path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode, resolve)
+}
+
+/// Goes into a folder, which is made where it is not there.
+fn enter(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    match exactly(folder, name, flags) {
+        Err(Errno::NOENT) => {
+            match mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+            exactly(folder, name, flags)
+        }
+        entered => entered,
+    }
+}
+
+/// How many names it has, if it is an ordinary file.
+fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
+    let about = fstat(file)?;
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile => Ok(about.st_nlink),
+        FileType::Directory
+        | FileType::Symlink
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Err(BeneathError::NotAFile),
+    }
+}
+
+fn parts(path: &str) -> VecDeque<String> {
+    path.split('/').filter(|it| !it.is_empty() && *it != ".").map(str::to_owned).collect()
+}
