@@ -53,7 +53,7 @@ fn words_are_stored_as_ever() {
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
         words!(SubtaskKind: Delegate, Advisor, Route, Handoff, TeamMember, Review),
         words!(Workspace: ReadOnly, Isolated, Shared),
-        words!(AwaitEnd: AllEnded, TimedOut, TurnOver, ChildAsks, Questioned),
+        words!(AwaitEnd: AllEnded, TimedOut, TurnOver, ChildAsks, Questioned, Replaced),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
         line("WorkerStatus", WorkerStatus::ALL),
@@ -85,7 +85,7 @@ fn words_are_stored_as_ever() {
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         SubtaskKind ["delegate","advisor","route","handoff","team_member","review"]
         Workspace ["read_only","isolated","shared"]
-        AwaitEnd ["all_ended","timed_out","turn_over","child_asks","questioned"]
+        AwaitEnd ["all_ended","timed_out","turn_over","child_asks","questioned","replaced"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
         WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","waiting_subtasks","paused","completed","failed","killed"]
