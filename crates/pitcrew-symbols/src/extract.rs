@@ -4,6 +4,7 @@
 //! their names and bodies are; what they have in common is in `walk` and `text`. Bodies of
 //! functions are never entered, so this costs little beside parsing.
 
+mod parse;
 mod text;
 mod walk;
 mod rust;
@@ -14,58 +15,30 @@ mod java;
 mod c;
 
 use crate::{FileSymbols, Language, Skipped, Visibility};
-use std::{
-    cell::RefCell,
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
-use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+pub use parse::on_large_stack;
+use std::time::Duration;
 use walk::{Visit, Walk};
 
 /// A larger file is skipped: a tree takes many times the memory of its text.
-pub const FILE_BYTES_MAX: usize = 4 << 20;
+pub const FILE_BYTES_MAX: usize = 2 << 20;
 /// A file that takes longer is skipped.
-pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
-
-thread_local! {
-    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
-}
+pub const FILE_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Reads the definitions and imports of a file. What is broken in it is left out.
+///
+/// Never panics, however the bytes look. Whoever reads many files does it inside of
+/// [`on_large_stack`], else each large one is parsed on a thread of its own.
 pub fn extract(language: Language, source: &[u8]) -> FileSymbols {
     if source.len() > FILE_BYTES_MAX {
         return FileSymbols { skipped: Some(Skipped::TooLarge), ..FileSymbols::default() };
     }
     let language = if language == Language::C { c::language_of(source) } else { language };
-    let Some(tree) = parse(language, source, FILE_TIME_MAX) else {
+    let Some(tree) = parse::parse(language, source, FILE_TIME_MAX) else {
         return FileSymbols { skipped: Some(Skipped::TooSlow), ..FileSymbols::default() };
     };
     let mut walk = Walk::new(language, source);
     walk.file(tree.root_node(), visibility(language), visit(language));
     walk.finish(tree.root_node().has_error())
-}
-
-/// Parses with the parser of this thread, and gives up when the time is over.
-fn parse(language: Language, source: &[u8], time_max: Duration) -> Option<Tree> {
-    PARSER.with_borrow_mut(|parser| {
-        parser.set_language(&language.grammar()).ok()?;
-        let began = Instant::now();
-        let mut progress = |_: &ParseState| {
-            if began.elapsed() > time_max {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let mut read = |at: usize, _| source.get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut read, None, Some(options));
-        if tree.is_none() {
-            // Else the next file would be taken for the rest of this one.
-            parser.reset();
-        }
-        tree
-    })
 }
 
 fn visit(language: Language) -> Visit {

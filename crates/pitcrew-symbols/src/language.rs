@@ -68,14 +68,14 @@ impl Language {
     /// What stands between a container and a name.
     pub fn separator(self) -> &'static str {
         match self {
-            Self::Rust | Self::Cpp => "::",
+            // A header that is named as C may be C++.
+            Self::Rust | Self::C | Self::Cpp => "::",
             Self::TypeScript
             | Self::Tsx
             | Self::JavaScript
             | Self::Python
             | Self::Go
-            | Self::Java
-            | Self::C => ".",
+            | Self::Java => ".",
         }
     }
 

@@ -19,7 +19,7 @@ mod table;
 mod index;
 mod oracle;
 
-pub use extract::{FILE_BYTES_MAX, FILE_TIME_MAX, extract};
+pub use extract::{FILE_BYTES_MAX, FILE_TIME_MAX, extract, on_large_stack};
 pub use index::{Index, Size};
 pub use language::Language;
 pub use oracle::{Answer, Match, Question};

@@ -4,7 +4,7 @@ use super::{Shared, state::File};
 use crate::{
     FileSymbols, Language, Skipped,
     digest::Key,
-    extract,
+    extract, on_large_stack,
     pack::Packed,
     pool::Pool,
     source::{Root, Stamp},
@@ -138,9 +138,9 @@ impl Shared {
         let threads_count = self.threads_count.min(files.len());
         std::thread::scope(|scope| {
             for _ in 1..threads_count {
-                scope.spawn(one_thread);
+                scope.spawn(|| on_large_stack(one_thread));
             }
-            one_thread();
+            if files.len() == 1 { one_thread() } else { on_large_stack(one_thread) }
         });
         all.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,72 @@
+//! Parsing within bounds: of time, and of the stack.
+//!
+//! Tree-sitter gives up what it tried with a function that calls itself, once for each token that
+//! is open: thousands of brackets need more stack than a thread has. So large files are parsed on
+//! a stack in proportion to them. Whoever reads many brings it along with [`on_large_stack`].
+
+use super::FILE_BYTES_MAX;
+use crate::Language;
+use std::{
+    cell::{Cell, RefCell},
+    ops::ControlFlow,
+    thread,
+    time::{Duration, Instant},
+};
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// No call of that function takes more, in any build.
+const STACK_BYTES_PER_BYTE: usize = 160;
+/// What is needed besides.
+const STACK_BYTES_BASE: usize = 512 << 10;
+/// Up to here the stack suffices that any thread has.
+const SMALL_BYTES_MAX: usize = 8 << 10;
+
+thread_local! {
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    static HAS_LARGE_STACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` on a thread with a stack that suffices for every file that is read.
+///
+/// A stack is memory only as far as it is used.
+pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    run(FILE_BYTES_MAX, || {
+        HAS_LARGE_STACK.set(true);
+        work()
+    })
+}
+
+/// Runs `work` where there is stack for a file of this size.
+fn run<T: Send>(bytes_count: usize, work: impl FnOnce() -> T + Send) -> T {
+    let stack_bytes = STACK_BYTES_BASE + STACK_BYTES_PER_BYTE * bytes_count;
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(stack_bytes).spawn_scoped(scope, work);
+        let done = thread.expect("a thread can be started").join();
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Parses with the parser of this thread, and gives up when the time is over.
+pub fn parse(language: Language, source: &[u8], time_max: Duration) -> Option<Tree> {
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(&language.grammar()).ok()?;
+        if HAS_LARGE_STACK.get() || source.len() <= SMALL_BYTES_MAX {
+            return parse_here(parser, source, time_max);
+        }
+        run(source.len(), || parse_here(parser, source, time_max))
+    })
+}
+
+fn parse_here(parser: &mut Parser, source: &[u8], time_max: Duration) -> Option<Tree> {
+    let began = Instant::now();
+    let mut progress = |_: &ParseState| {
+        if began.elapsed() > time_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut read = |at: usize, _| source.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    // Else the next file would be taken for the rest of this one; and what was tried here must not
+    // be given up where there is less stack.
+    parser.reset();
+    tree
+}
