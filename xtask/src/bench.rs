@@ -38,6 +38,8 @@ enum Bench {
     Sessions,
     /// Messages to agents.
     Queue,
+    /// The index of symbols.
+    Symbols,
 }
 
 impl Bench {
@@ -54,6 +56,7 @@ impl Bench {
         Self::Relay,
         Self::Sessions,
         Self::Queue,
+        Self::Symbols,
     ];
 
     /// The figures of real agents.
@@ -73,6 +76,7 @@ impl Bench {
             Self::Relay => "relay",
             Self::Sessions => "sessions",
             Self::Queue => "queue",
+            Self::Symbols => "symbols",
         }
     }
 
@@ -97,6 +101,7 @@ impl Bench {
             Self::Relay => example("pitcrew-acp", "bench_relay"),
             Self::Sessions => with_the_binary("bench_sessions"),
             Self::Queue => example("pitcrew-runtime", "bench_queue"),
+            Self::Symbols => example("pitcrew-symbols", "bench_symbols"),
         }
     }
 }
@@ -198,7 +203,7 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue";
+        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols";
         assert_eq!(failure.to_string(), known);
     }
 }

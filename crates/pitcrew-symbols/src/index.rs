@@ -101,7 +101,7 @@ impl Index {
     /// One line for each symbol of a file; none where there is no such file.
     pub fn outline(&self, path: &str) -> Option<String> {
         let path = self.shared.relative(path)?;
-        oracle::outline(&self.shared.root, &self.shared.pool, &path)
+        oracle::outline(&self.shared.root, &path).map(|it| it.text)
     }
 
     /// Looks through the whole checkout and reads what changed.

@@ -22,6 +22,6 @@ mod oracle;
 pub use extract::{FILE_BYTES_MAX, FILE_TIME_MAX, extract, on_large_stack};
 pub use index::{Index, Size};
 pub use language::Language;
-pub use oracle::{Answer, Match, Question};
+pub use oracle::{Answer, Match, Outline, Question, outline};
 pub use pool::Pool;
 pub use symbol::{FileSymbols, Import, Kind, Member, Skipped, Symbol, Visibility};

@@ -13,7 +13,7 @@ mod outline;
 mod cache;
 
 pub use cache::Answers;
-pub use outline::outline;
+pub use outline::{Outline, outline};
 pub use rank::nearer;
 
 use crate::{Symbol, index::State};

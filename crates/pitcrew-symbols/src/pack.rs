@@ -3,11 +3,11 @@
 //! A symbol takes about as many bytes as its texts have, and each can be read without the others.
 //!
 //! ```text
-//! symbols_count:u32  imports_at:u32  flags:u8  symbol_at:u32 ...  symbol ...  import ...
+//! symbols_count:u32  imports_at:u32  symbol_at:u32 ...  symbol ...  import ...
 //! ```
 
 use crate::{
-    FileSymbols, Import, Kind, Language, Member, Skipped, Symbol, Visibility,
+    FileSymbols, Import, Kind, Language, Member, Symbol, Visibility,
     bytes::{Reader, Writer},
 };
 use std::sync::Arc;
@@ -15,10 +15,7 @@ use std::sync::Arc;
 /// More of one file are not kept; it was made by a program.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
-const HEADER_BYTES: usize = 9;
-const BROKEN: u8 = 1;
-const TOO_LARGE: u8 = 2;
-const TOO_SLOW: u8 = 4;
+const HEADER_BYTES: usize = 8;
 
 /// The symbols of one file; a part of a larger buffer where they come from disk.
 #[derive(Clone, Debug)]
@@ -58,16 +55,6 @@ impl Packed {
         count.min(self.bytes().len() / 4).min(SYMBOLS_PER_FILE_MAX)
     }
 
-    pub fn flags(&self) -> (bool, Option<Skipped>) {
-        let flags = self.bytes().get(8).copied().unwrap_or_default();
-        let skipped = match flags {
-            it if it & TOO_LARGE != 0 => Some(Skipped::TooLarge),
-            it if it & TOO_SLOW != 0 => Some(Skipped::TooSlow),
-            _ => None,
-        };
-        (flags & BROKEN != 0, skipped)
-    }
-
     pub fn head(&self, index: usize) -> Option<Head<'_>> {
         head(&mut self.reader(index)?)
     }
@@ -91,11 +78,6 @@ impl Packed {
             doc,
             lines: (first, last),
         })
-    }
-
-    /// All of them that can be read.
-    pub fn symbols(&self, language: Language) -> impl Iterator<Item = Symbol> {
-        (0..self.symbols_count()).filter_map(move |it| self.symbol(language, it))
     }
 
     pub fn imports(&self) -> Vec<Import> {
@@ -124,7 +106,6 @@ fn pack(file: &FileSymbols) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.fixed(short(symbols.len()));
     writer.fixed(0);
-    writer.byte(flags(file));
     writer.bytes.resize(HEADER_BYTES + symbols.len() * 4, 0);
     for (index, symbol) in symbols.iter().enumerate() {
         let at = short(writer.bytes.len()).to_le_bytes();
@@ -143,15 +124,6 @@ fn pack(file: &FileSymbols) -> Vec<u8> {
 
 fn short(value: usize) -> u32 {
     u32::try_from(value).expect("a file is limited, and so are its symbols")
-}
-
-fn flags(file: &FileSymbols) -> u8 {
-    let skipped = match file.skipped {
-        None => 0,
-        Some(Skipped::TooLarge) => TOO_LARGE,
-        Some(Skipped::TooSlow) => TOO_SLOW,
-    };
-    skipped | if file.broken { BROKEN } else { 0 }
 }
 
 fn write_symbol(writer: &mut Writer, symbol: &Symbol) {
@@ -241,24 +213,18 @@ mod tests {
         impl Gate { pub fn open(&self, key: &str) -> bool { true } }\n\
         pub(crate) enum Mode { Fast, Slow(u8) }\nfn inner() {}\n";
 
+    fn unpacked(packed: &Packed) -> Vec<Symbol> {
+        let indexes = 0..packed.symbols_count();
+        indexes.filter_map(|it| packed.symbol(Language::Rust, it)).collect()
+    }
+
     #[test]
     fn what_is_packed_is_unpacked() {
         let file = extract(Language::Rust, SOURCE.as_bytes());
         assert!(file.symbols.len() >= 4 && !file.imports.is_empty(), "{file:?}");
         let packed = Packed::new(&file);
-        assert_eq!(packed.symbols(Language::Rust).collect::<Vec<_>>(), file.symbols);
+        assert_eq!(unpacked(&packed), file.symbols);
         assert_eq!(packed.imports(), file.imports);
-        assert_eq!(packed.flags(), (file.broken, file.skipped));
-    }
-
-    #[test]
-    fn a_file_that_was_skipped_stays_so() {
-        for skipped in [Skipped::TooLarge, Skipped::TooSlow] {
-            let file = FileSymbols { skipped: Some(skipped), ..FileSymbols::default() };
-            let packed = Packed::new(&file);
-            assert_eq!(packed.flags(), (false, Some(skipped)));
-            assert_eq!(packed.symbols_count(), 0);
-        }
     }
 
     proptest! {
@@ -272,9 +238,8 @@ mod tests {
             bytes.truncate(cut.index(bytes.len()));
             let buffer = Arc::new(bytes);
             let packed = Packed::within(&buffer, 0, buffer.len()).expect("it is inside");
-            packed.symbols(Language::Rust).count();
+            unpacked(&packed);
             packed.imports();
-            packed.flags();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Shared, state::File};
 use crate::{
-    FileSymbols, Language, Skipped,
+    FileSymbols, Language,
     digest::Key,
     extract, on_large_stack,
     pack::Packed,
@@ -177,10 +177,7 @@ pub fn read(root: &Root, pool: &Pool, found: &Found) -> Option<File> {
             let key = Key::of(language, content);
             (key, pool.get_or_parse(key, || Packed::new(&whatever_happens(language, content))))
         }
-        None => {
-            let skipped = Some(Skipped::TooLarge);
-            (TOO_LARGE, Packed::new(&FileSymbols { skipped, ..FileSymbols::default() }))
-        }
+        None => (TOO_LARGE, Packed::new(&FileSymbols::default())),
     };
     let (path, stamp) = (found.path.clone(), read.stamp);
     Some(File { path, language, stamp, settled: stamp.is_settled(), key, packed })

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 const NEAREST_MAX: usize = 5;
 /// A name that holds the one asked for may be longer by so much.
 const LONGER_MAX: usize = 16;
+/// Nobody misspells a longer name and nothing else.
+const NAME_BYTES_MAX: usize = 63;
 /// What contains the name comes after what is spelt almost like it.
 const CONTAINS: usize = 2;
 
@@ -60,8 +62,9 @@ impl Spelling {
     /// Whether a name with this length and these letters can be near at all.
     fn may_be(&self, length: u8, letters: u32) -> bool {
         let (length, own) = (usize::from(length), self.folded.len());
-        let changes = (letters ^ self.letters).count_ones() as usize;
-        let near = length.abs_diff(own) <= self.changes_max && changes <= self.changes_max * 2;
+        let lacks = (self.letters & !letters).count_ones() as usize;
+        let adds = (letters & !self.letters).count_ones() as usize;
+        let near = length.abs_diff(own) <= self.changes_max && lacks.max(adds) <= self.changes_max;
         near || (self.letters & !letters == 0 && length <= own + LONGER_MAX)
     }
 
@@ -82,27 +85,30 @@ impl Spelling {
 
 /// How many letters must be changed, added, left out or swapped; none where it is more than `max`.
 fn changes(a: &[u8], b: &[u8], max: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > max {
+    if a.len().abs_diff(b.len()) > max || b.len() > NAME_BYTES_MAX {
         return None;
     }
-    let mut before = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut rows = [[0_u8; NAME_BYTES_MAX + 1]; 3];
+    for (column, changes) in (0..).zip(&mut rows[0]) {
+        *changes = column;
+    }
     for (row, letter) in a.iter().enumerate() {
-        let mut next = vec![row + 1; b.len() + 1];
+        let [last, next, before] = &mut rows;
+        next[0] = last[0] + 1;
         for (column, other) in b.iter().enumerate() {
-            let changed = last[column] + usize::from(letter != other);
+            let changed = last[column] + u8::from(letter != other);
             let mut least = changed.min(last[column + 1] + 1).min(next[column] + 1);
             if row > 0 && column > 0 && *letter == b[column - 1] && a[row - 1] == *other {
                 least = least.min(before[column - 1] + 1);
             }
             next[column + 1] = least;
         }
-        if next.iter().min().is_some_and(|it| *it > max) {
+        if next[..=b.len()].iter().all(|it| usize::from(*it) > max) {
             return None;
         }
-        before = std::mem::replace(&mut last, next);
+        rows.rotate_left(1);
     }
-    last.last().copied().filter(|it| *it <= max)
+    Some(usize::from(rows[0][b.len()])).filter(|it| *it <= max)
 }
 
 #[cfg(test)]

@@ -2,66 +2,77 @@
 
 use super::text::one_line;
 use crate::{
-    Language, Skipped, Symbol,
-    digest::Key,
+    FileSymbols, Language, Skipped, Symbol,
     index::whatever_happens,
-    pack::Packed,
-    pool::Pool,
     source::{Read, Root},
 };
-use std::{fmt::Write as _, path::Path};
+use std::{cmp::Reverse, fmt::Write as _, path::Path};
 
 /// Lines of one outline.
 const LINES_MAX: usize = 500;
 
-/// None where there is no such file.
-pub fn outline(root: &Path, pool: &Pool, path: &str) -> Option<String> {
+/// What a file of a checkout defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// None where it is no source.
+    pub language: Option<Language>,
+    /// In the order of the file.
+    pub symbols: Vec<Symbol>,
+    /// For whoever asked.
+    pub text: String,
+}
+
+/// None where there is no such file below the root.
+pub fn outline(root: &Path, path: &str) -> Option<Outline> {
     let read = Root::open(root)?.read(path)?;
-    let Some(language) = Language::of(Path::new(path)) else {
-        return Some(no_source(path, &read));
+    let language = Language::of(Path::new(path));
+    let (Some(language), Some(content)) = (language, &read.content) else {
+        let text = no_source(path, &read, language);
+        return Some(Outline { language, symbols: Vec::new(), text });
     };
-    let Some(content) = &read.content else {
-        return Some(format!("{path}: {} bytes, too large to be read\n", read.stamp.size));
-    };
-    let key = Key::of(language, content);
-    let packed = pool.get_or_parse(key, || Packed::new(&whatever_happens(language, content)));
-    let lines_count = lines_count(content);
-    let mut text = format!("{path} ({}, {lines_count} lines)\n", language.name());
-    let mut symbols: Vec<Symbol> = packed.symbols(language).collect();
-    symbols.sort_by_key(|it| (it.lines.0, std::cmp::Reverse(it.lines.1)));
-    for symbol in symbols.iter().take(LINES_MAX) {
+    let mut file = whatever_happens(language, content);
+    file.symbols.sort_by_key(|it| (it.lines.0, Reverse(it.lines.1)));
+    let title = format!("{path} ({}, {} lines)\n", language.name(), lines_count(content));
+    let text = title + &lines(&file);
+    Some(Outline { language: Some(language), symbols: file.symbols, text })
+}
+
+fn lines(file: &FileSymbols) -> String {
+    let mut text = String::new();
+    for symbol in file.symbols.iter().take(LINES_MAX) {
         write_symbol(&mut text, symbol);
     }
-    if symbols.len() > LINES_MAX {
-        let _ = writeln!(text, "and {} more", symbols.len() - LINES_MAX);
+    if file.symbols.len() > LINES_MAX {
+        let _ = writeln!(text, "and {} more", file.symbols.len() - LINES_MAX);
     }
-    match packed.flags() {
-        (_, Some(Skipped::TooLarge)) => text.push_str("it is too large to be read\n"),
-        (_, Some(Skipped::TooSlow)) => text.push_str("it takes too long to be read\n"),
-        (true, None) => text.push_str("parts of it cannot be understood\n"),
-        (false, None) if symbols.is_empty() => text.push_str("it defines nothing\n"),
-        (false, None) => {}
-    }
-    Some(text)
+    text.push_str(match (file.skipped, file.broken) {
+        (Some(Skipped::TooLarge), _) => "it is too large to be read\n",
+        (Some(Skipped::TooSlow), _) => "it takes too long to be read\n",
+        (None, true) => "parts of it cannot be understood\n",
+        (None, false) if file.symbols.is_empty() => "it defines nothing\n",
+        (None, false) => "",
+    });
+    text
 }
 
 fn write_symbol(text: &mut String, symbol: &Symbol) {
-    let depth =
-        symbol.container.as_deref().map_or(0, |it| it.split(symbol.language.separator()).count());
+    let container = symbol.container.as_deref();
+    let depth = container.map_or(0, |it| it.split(symbol.language.separator()).count());
     let (first, last) = symbol.lines;
     let lines = format!("{first}-{last}");
     let indent = depth.min(8) * 2;
     let _ = writeln!(text, "{lines:>9}  {:indent$}{}", "", one_line(&symbol.signature));
 }
 
-fn no_source(path: &str, read: &Read) -> String {
+fn no_source(path: &str, read: &Read, language: Option<Language>) -> String {
     let bytes = read.stamp.size;
-    match &read.content {
-        Some(content) if !content.contains(&0) => {
+    match (&read.content, language) {
+        (None, Some(_)) => format!("{path}: {bytes} bytes, too large to be read\n"),
+        (Some(content), _) if !content.contains(&0) => {
             let lines_count = lines_count(content);
             format!("{path}: no source that can be read, {lines_count} lines, {bytes} bytes\n")
         }
-        Some(_) | None => format!("{path}: no source that can be read, {bytes} bytes\n"),
+        (Some(_) | None, _) => format!("{path}: no source that can be read, {bytes} bytes\n"),
     }
 }
 
