@@ -458,7 +458,9 @@ fn a_repository_only_takes_hosts_and_ports_away() {
 #[test]
 fn what_is_no_host_or_port_is_told_with_its_place() {
     let text = "egress_allow = [\n  \"a.example\",\n  \"https://b.example\",\n  \"0x7f.1\",\n]\nforward = [0, \"x\"]\n";
-    check_error(&user(text), &expect![[r#"
+    check_error(
+        &user(text),
+        &expect![[r#"
         user.toml:3:3: error: `https://b.example` in `egress_allow` is no host: its port is no number from 1 to 65535
          3 |   "https://b.example",
            |   ^^^^^^^^^^^^^^^^^^^
@@ -477,5 +479,6 @@ fn what_is_no_host_or_port_is_told_with_its_place() {
         user.toml:6:15: error: an element of `forward` is no port
          6 | forward = [0, "x"]
            |               ^^^
-        help: write whole numbers from 1 to 65535: forward = [5432]"#]]);
+        help: write whole numbers from 1 to 65535: forward = [5432]"#]],
+    );
 }

@@ -30,6 +30,8 @@ mod stop;
 mod journal;
 mod audit;
 mod export;
+mod query;
+mod symbols;
 mod backends;
 mod doctor;
 mod config;
@@ -105,6 +107,8 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Stop(args) => wait_for(stop::run(args, output)),
         Commands::Audit(args) => wait_for(audit::run(args, output)),
         Commands::Export(args) => wait_for(export::run(args, output)),
+        Commands::Query(args) => wait_for(query::run(args, output)),
+        Commands::Symbols(args) => symbols::run(&args, output),
         Commands::Backends(args) => wait_for(backends::run(args, output)),
         Commands::Doctor(args) => wait_for(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),

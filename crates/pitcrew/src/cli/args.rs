@@ -159,6 +159,16 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew messages\n  pitcrew messages --worker worker-4\n  pitcrew messages --plan plan-1 --state dead\n  pitcrew messages --metrics\n  pitcrew messages --json | jq '.metrics.wait.p50_ms'"
     )]
     Messages(MessagesArgs),
+    /// Find out what something is called, takes and has, without reading files
+    #[command(
+        after_help = "Examples:\n  pitcrew query AuthValidator\n  pitcrew query AuthValidator.check\n  pitcrew query core/auth.rs:check\n  pitcrew query \"use core::auth::AuthValidator;\"\n  pitcrew query check --context \"import { check } from '../core/auth'\"\n  pitcrew query AuthValidator --from task-3    # as the agent of that task sees it\n\nAsks the files of this repository as they are now; no plan and no agent is needed."
+    )]
+    Query(QueryArgs),
+    /// Show what a file defines, one line each
+    #[command(
+        after_help = "Examples:\n  pitcrew symbols src/main.rs\n  pitcrew symbols src/main.rs --json | jq -r '.symbols[].qualified'"
+    )]
+    Symbols(SymbolsArgs),
     /// Show which agents are there, or try one
     #[command(
         args_conflicts_with_subcommands = true,
@@ -579,6 +589,28 @@ pub enum ExportFormat {
     Json,
     /// Markdown
     Md,
+}
+
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// A name, a qualified name, `path:name`, or an import line
+    pub symbol: String,
+    /// Where it is used: import lines or paths
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub context: String,
+    /// Ask the checkout of this task: task-3, or its key
+    #[arg(long, value_name = "TASK")]
+    pub from: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct SymbolsArgs {
+    /// A file of this repository
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub output: Json,
 }
 
 #[derive(Debug, Args)]

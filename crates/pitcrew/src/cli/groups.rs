@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),
-    ("Look", &["messages", "audit", "export", "backends", "doctor", "config"]),
+    ("Look", &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"]),
     ("Serve", &["serve", "stop", "mcp", "tool", "completions"]),
 ];
 
@@ -95,6 +95,7 @@ mod tests {
             ("docs/permissions.md", include_str!("../../../../docs/permissions.md")),
             ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
             ("docs/messages.md", include_str!("../../../../docs/messages.md")),
+            ("docs/queries.md", include_str!("../../../../docs/queries.md")),
         ];
         let mut lines_count = 0;
         for (name, document) in documents {

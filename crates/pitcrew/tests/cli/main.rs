@@ -3,6 +3,7 @@
 mod support;
 mod demo;
 mod look;
+mod query;
 mod messages;
 mod backends;
 mod plan_file;

@@ -1,0 +1,119 @@
+//! Asks what a symbol is, in the working tree or in the checkout of a task.
+
+use super::Done;
+use crate::{
+    cli::QueryArgs, client::Client, exit::Exit, ids, output::Output, report::Report,
+    workspace::Workspace,
+};
+use pitcrew_api::{TaskPath, paths};
+use pitcrew_symbols::{Answer, Index, Match, Pool, Question, Symbol, Visibility};
+use pitcrew_views::plain;
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub async fn run(args: QueryArgs, output: Output) -> Done {
+    let (workspace, root, from) = match &args.from {
+        Some(task) => of_task(task).await?,
+        None => of_working_tree()?,
+    };
+    // Where nothing can be kept, it is found out again next time.
+    workspace.make_dirs().ok();
+    let index = Index::open(&root, &Arc::new(Pool::open(&workspace.dirs.symbols())));
+    let (symbol, context) = (args.symbol.as_str(), args.context.as_str());
+    let answer = index.query(&Question { symbol, context, from: from.as_deref() });
+    let found = !answer.matches.is_empty();
+    if args.output.json {
+        output.json(&as_json(symbol, &answer))?;
+    } else if found {
+        output.print(&plain::block(&answer.text))?;
+    } else {
+        return Err(not_found(&answer));
+    }
+    Ok(if found { Exit::Success } else { Exit::Failure })
+}
+
+/// The checkout of a task; whoever asks is somewhere in it.
+async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Report> {
+    let client = Client::here().await?;
+    let task = ids::task(&client, task).await?;
+    let found: TaskPath = client.get(&paths::task_path(task)).await?;
+    let root = PathBuf::from(&found.path);
+    if !root.is_dir() {
+        let message = format!("the checkout of {task} is not there any more: `{}`", found.path);
+        return Err(Report::new(Exit::Refused, message)
+            .help("leave out `--from` to ask the files of this repository"));
+    }
+    Ok((client.workspace, root, None))
+}
+
+/// The files of the person; what is near to the current folder comes first.
+fn of_working_tree() -> Result<(Workspace, PathBuf, Option<String>), Report> {
+    let workspace = Workspace::here()?;
+    let root = workspace.root().to_owned();
+    let here = std::env::current_dir().and_then(|it| it.canonicalize()).ok();
+    let below = here.and_then(|it| Some(it.strip_prefix(&root).ok()?.to_str()?.to_owned()));
+    Ok((workspace, root, below.filter(|it| !it.is_empty())))
+}
+
+fn not_found(answer: &Answer) -> Report {
+    let message = answer.text.lines().next().unwrap_or_default();
+    let report = Report::new(Exit::Failure, message);
+    if answer.nearest.is_empty() {
+        return report.help("`pitcrew symbols FILE` shows what a file defines");
+    }
+    report.help(format!("the nearest names are {}", answer.nearest.join(", ")))
+}
+
+fn as_json(symbol: &str, answer: &Answer) -> Value {
+    let matches: Vec<Value> = answer.matches.iter().map(match_as_json).collect();
+    json!({
+        "symbol": symbol,
+        "matches": matches,
+        "more_count": answer.more_count,
+        "nearest": answer.nearest,
+        "bytes_saved": answer.bytes_saved,
+        "text": answer.text,
+    })
+}
+
+fn match_as_json(found: &Match) -> Value {
+    let mut value = symbol_as_json(&found.symbol);
+    value["path"] = json!(found.path);
+    value["digest"] = json!(found.digest);
+    value
+}
+
+pub fn symbol_as_json(symbol: &Symbol) -> Value {
+    let members: Vec<Value> =
+        symbol.members.iter().map(|it| json!({"kind": it.kind.word(), "text": it.text})).collect();
+    let visibility = match symbol.visibility {
+        Visibility::Public => "public",
+        Visibility::Restricted => "restricted",
+        Visibility::Private => "private",
+    };
+    json!({
+        "kind": symbol.kind.word(),
+        "name": symbol.name,
+        "qualified": symbol.qualified(),
+        "container": symbol.container.as_deref(),
+        "signature": symbol.signature,
+        "members": members,
+        "doc": symbol.doc,
+        "visibility": visibility,
+        "language": symbol.language.name(),
+        "first_line": symbol.lines.0,
+        "last_line": symbol.lines.1,
+    })
+}
+
+/// A file of the repository, from its root.
+pub fn within(root: &Path, file: &Path) -> Option<String> {
+    let here = std::env::current_dir().ok()?;
+    let whole = here.join(file);
+    let folder = whole.parent()?.canonicalize().ok()?;
+    let inside = folder.join(whole.file_name()?).strip_prefix(root).ok()?.to_str()?.to_owned();
+    Some(inside)
+}

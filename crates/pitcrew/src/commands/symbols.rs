@@ -1,0 +1,33 @@
+//! Shows what a file defines.
+
+use super::{
+    Done,
+    query::{symbol_as_json, within},
+};
+use crate::{cli::SymbolsArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
+use pitcrew_symbols::{Outline, outline};
+use pitcrew_views::plain;
+use serde_json::{Value, json};
+
+pub fn run(args: &SymbolsArgs, output: Output) -> Done {
+    let workspace = Workspace::here()?;
+    let path = within(workspace.root(), &args.file);
+    let found = path.as_ref().and_then(|it| outline(workspace.root(), it));
+    let (Some(path), Some(found)) = (path, found) else {
+        let message = format!("there is no file `{}` in this repository", args.file.display());
+        return Err(Report::new(Exit::Usage, message).help(
+            "give the path of a regular file; links and other repositories are not followed",
+        ));
+    };
+    if args.output.json {
+        output.json(&as_json(&path, &found))?;
+    } else {
+        output.print(&plain::block(&found.text))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn as_json(path: &str, found: &Outline) -> Value {
+    let symbols: Vec<Value> = found.symbols.iter().map(symbol_as_json).collect();
+    json!({"path": path, "language": found.language.map(|it| it.name()), "symbols": symbols})
+}
