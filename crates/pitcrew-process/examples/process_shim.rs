@@ -1,15 +1,12 @@
 //! The processes of this crate as a program of their own, for the tests.
 
-use pitcrew_process::{
-    BridgeSpec, bridge_main, confine_main, egress_main, proxy_environment, shim_main, start_bridge,
-};
+use pitcrew_process::{bridge_main, confine_main, egress_main, shim_main};
 use std::{
     ffi::OsString,
     io::{Read, Write},
     net::TcpStream,
-    os::unix::process::CommandExt,
     path::Path,
-    process::{Command, ExitCode},
+    process::ExitCode,
 };
 
 fn main() -> ExitCode {
@@ -23,22 +20,9 @@ fn main() -> ExitCode {
         ["confine", spec, "--", argv @ ..] => {
             confine_main(spec, &argv.iter().map(OsString::from).collect::<Vec<_>>())
         }
-        ["bridged", spec, program, rest @ ..] => bridged(spec, program, rest),
         ["say", port, text] => say(port, text),
         _ => ExitCode::from(2),
     }
-}
-
-/// Becomes a program that has a bridge beside it.
-#[expect(clippy::disallowed_methods, reason = "a program of the tests")]
-fn bridged(spec: &str, program: &str, rest: &[&str]) -> ExitCode {
-    let spec: BridgeSpec = serde_json::from_str(spec).expect("the test wrote it");
-    let own = std::env::current_exe().expect("a program has a path");
-    let port = start_bridge(&own, &spec).expect("the bridge stands");
-    let proxy = proxy_environment(&format!("http://127.0.0.1:{port}"));
-    let error = Command::new(program).args(rest).envs(proxy).exec();
-    eprintln!("{error}");
-    ExitCode::from(126)
 }
 
 /// Says something to a port of the loopback and prints what it is answered.

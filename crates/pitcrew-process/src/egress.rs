@@ -23,8 +23,10 @@ mod tunnel;
 mod visit;
 mod ready;
 mod serve;
+mod outlet;
 
 pub use ledger::{EgressLine, ledger_path};
+pub(crate) use outlet::Outlet;
 pub(crate) use ready::{Ready, ready, say_ready};
 pub use serve::egress_main;
 pub(crate) use spec::Socket;

@@ -51,7 +51,7 @@ pub use launch::{
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};
 pub use pitcrew_model::Tier;
-pub use policy::{Egress, Limits, Net, Policy};
+pub use policy::{Egress, EgressAt, Limits, Net, Policy};
 pub use run::{
     Finished, Run, RunError, RunErrorKind, Stdin, Streams, run_confined, run_observed, run_trusted,
     shell,

@@ -15,14 +15,19 @@ const WITHIN: &str = "//";
 /// A mark that no other run has, in this process or another. It says also within which run it is,
 /// so whoever ends that one finds this one too.
 pub(crate) fn unique() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let since_epoch = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let own = format!("{}-{}-{number}", std::process::id(), since_epoch.as_nanos());
+    let own = own();
     match std::env::var(RUN_MARKER) {
         Ok(outer) => format!("{outer}{WITHIN}{own}"),
         Err(_) => own,
     }
+}
+
+/// What nobody else has, in this process or another.
+pub(crate) fn own() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let since_epoch = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{}-{number}", std::process::id(), since_epoch.as_nanos())
 }
 
 /// Whether a process with this environment, as the system shows it, belongs to the run `marker`.

@@ -1,7 +1,10 @@
 //! A started program with everything that it starts: ended whole, at the latest when it is
 //! dropped. Nobody else may wait for it.
 
-use crate::tree::{self, ProcessId, See};
+use crate::{
+    egress::Outlet,
+    tree::{self, ProcessId, See},
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     io,
@@ -21,11 +24,19 @@ pub struct Owned {
     /// On all of its processes, see `marker`.
     marker: Option<String>,
     waited_for: bool,
+    /// Its way to the network, which ends after it.
+    outlet: Option<Outlet>,
 }
 
 impl Owned {
     pub(crate) fn new(child: Child, marker: Option<String>) -> Self {
-        Self { child, marker, waited_for: false }
+        Self { child, marker, waited_for: false, outlet: None }
+    }
+
+    /// The same program with its way to the network.
+    pub(crate) fn with(mut self, outlet: Option<Outlet>) -> Self {
+        self.outlet = outlet;
+        self
     }
 
     /// Its number, which is also the number of its group. It cannot belong to anybody else before
@@ -71,6 +82,7 @@ impl Drop for Owned {
             self.end();
             self.child.wait().ok();
         }
+        drop(self.outlet.take());
     }
 }
 

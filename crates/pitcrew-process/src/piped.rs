@@ -1,6 +1,6 @@
 //! Starts a program that is talked to while it runs.
 
-use crate::{Owned, Policy, RunError, command, confine, environment, marker};
+use crate::{Owned, Policy, RunError, command, confine, egress::Outlet, environment, marker};
 use std::{
     ffi::OsString,
     io,
@@ -28,14 +28,15 @@ pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Pip
 }
 
 fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
+    let (outlet, policy) = Outlet::open(policy)?;
     let marker = marker::unique();
-    let env = environment::confined(policy, Vec::new(), &marker);
-    let wrapped = confine::wrap(policy, argv, cwd, env)?;
+    let env = environment::confined(&policy, Vec::new(), &marker);
+    let wrapped = confine::wrap(&policy, argv, cwd, env)?;
     let mut command = command::command(&wrapped.argv, cwd, &wrapped.env)?;
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child: Child = command.spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let program = Owned::new(child, Some(marker));
+    let program = Owned::new(child, Some(marker)).with(outlet);
     Ok(Piped {
         stdin: ChildStdin::from_std(stdin.expect("it is a pipe"))?,
         stdout: ChildStdout::from_std(stdout.expect("it is a pipe"))?,

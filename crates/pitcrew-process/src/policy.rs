@@ -1,6 +1,6 @@
 //! What a program may do. The one object that every layer of confinement is derived from.
 
-use crate::marker::OWNER_MARKER;
+use crate::{BridgeSpec, marker::OWNER_MARKER};
 use pitcrew_model::Tier;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -51,10 +51,23 @@ pub enum Net {
 pub struct Egress {
     /// `host` or `host:port`; a host may begin with `*.`.
     pub allow: Vec<String>,
+    /// The same, of the user: what these name exactly may be in a private network.
+    pub private: Vec<String>,
     /// Ports of the machine's own loopback that are the same ports of the program's.
     pub forward: Vec<u16>,
     /// Where the socket and the record of decisions are.
     pub dir: PathBuf,
+    /// Where the process listens, once it has been started for a program.
+    #[serde(skip)]
+    pub at: Option<EgressAt>,
+}
+
+/// Where an egress process listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EgressAt {
+    Socket(PathBuf),
+    /// Of the loopback that the program shares with us.
+    Port(u16),
 }
 
 /// How much a program and what it starts may use. Absent: no limit of ours.
@@ -85,6 +98,23 @@ impl Policy {
             launcher: None,
             bubblewrap: "/usr/bin/bwrap".into(),
         }
+    }
+
+    /// What the program's own loopback has to have, where the proxy is behind a socket.
+    pub(crate) fn bridge(&self) -> Option<BridgeSpec> {
+        let Net::Proxy(Egress { at: Some(EgressAt::Socket(socket)), forward, .. }) = &self.net
+        else {
+            return None;
+        };
+        Some(BridgeSpec { socket: socket.clone(), forward: forward.clone() })
+    }
+
+    /// The port of the loopback that the proxy is at, where that is shared.
+    pub(crate) fn proxy_port(&self) -> Option<u16> {
+        let Net::Proxy(Egress { at: Some(EgressAt::Port(port)), .. }) = &self.net else {
+            return None;
+        };
+        Some(*port)
     }
 
     /// Programs say whose they are, so that `end_left_behind` finds them after their starter died.

@@ -5,7 +5,7 @@
 mod start;
 mod supervise;
 
-use crate::{Cancel, Policy, confine, environment, marker, marker::OWNER_MARKER};
+use crate::{Cancel, Policy, confine, egress::Outlet, environment, marker, marker::OWNER_MARKER};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use std::{
     ffi::OsString,
@@ -198,10 +198,12 @@ pub fn run_observed(
     cancel: &Cancel,
     mut observe: impl FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
+    let failed = |error| RunError::new(&run.argv, &run.cwd, error);
+    // Ends after the program, when this returns.
+    let (_outlet, policy) = Outlet::open(policy).map_err(failed)?;
     let marker = marker::unique();
-    let env = environment::confined(policy, run.env, &marker);
-    let wrapped = confine::wrap(policy, &run.argv, &run.cwd, env)
-        .map_err(|error| RunError::new(&run.argv, &run.cwd, error))?;
+    let env = environment::confined(&policy, run.env.clone(), &marker);
+    let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env).map_err(failed)?;
     (run.argv, run.env) = (wrapped.argv, wrapped.env);
     execute(run, Some(marker), cancel, &mut observe)
 }

@@ -1,7 +1,10 @@
 //! The way from a box to the network, with real processes, a real box and real sockets.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use pitcrew_process::{BridgeSpec, EgressLine, EgressSpec, Listen, ledger_path};
+use pitcrew_process::{
+    Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
+    ledger_path, roots, run_confined, start_shim,
+};
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -9,22 +12,23 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 use tempfile::TempDir;
 
 /// A running egress process.
-struct Egress {
+struct Process {
     dir: TempDir,
     child: Child,
     first_line: String,
 }
 
-impl Egress {
+impl Process {
     fn start(change: impl FnOnce(&mut EgressSpec)) -> Self {
         let dir = TempDir::new().unwrap();
         let mut spec = EgressSpec {
             dir: dir.path().join("a".repeat(120)),
-            listen: Listen::Socket,
+            listen: Listen::Socket("egress.sock".into()),
             allow: vec!["*.example".into()],
             private: Vec::new(),
             forward: Vec::new(),
@@ -49,17 +53,9 @@ impl Egress {
         let ready: serde_json::Value = serde_json::from_str(&self.first_line).unwrap();
         ready["listening"]["port"].as_u64().unwrap().try_into().unwrap()
     }
-
-    /// Lets it end by itself, and returns what it wrote down.
-    fn end(mut self) -> Vec<EgressLine> {
-        drop(self.child.stdin.take());
-        assert!(self.child.wait().unwrap().success());
-        let text = fs::read_to_string(ledger_path(&self.folder())).unwrap();
-        text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
-    }
 }
 
-impl Drop for Egress {
+impl Drop for Process {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
@@ -93,89 +89,168 @@ fn server() -> u16 {
     port
 }
 
-/// A box that has the whole disk and no network, with a bridge to `egress`.
-#[expect(clippy::disallowed_methods, reason = "tests start what they test")]
-fn boxed(egress: &Path, forward: &[u16], words: &[&str]) -> Option<String> {
-    let spec = BridgeSpec { socket: egress.join("egress.sock"), forward: forward.to_vec() };
-    let spec = serde_json::to_string(&spec).unwrap();
-    let mut command = Command::new("bwrap");
-    command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all"]);
-    command.args(["--die-with-parent", "--"]).arg(shim_program()).args(["bridged", &spec]);
-    let output = match command.args(words).stdin(Stdio::null()).output() {
-        Ok(output) => output,
-        Err(error) => {
-            pitcrew_testkit::skipped("the way out of a box", &format!("bwrap: {error}"));
+/// A folder for an attempt, and a policy whose network is a proxy.
+struct Box {
+    dir: TempDir,
+    policy: Policy,
+}
+
+impl Box {
+    fn new(tier: Tier, forward: &[u16]) -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join("checkout")).unwrap();
+        let roots = roots(&std::env::vars().collect());
+        let egress = Egress {
+            allow: vec!["*.example".into()],
+            private: Vec::new(),
+            forward: forward.to_vec(),
+            dir: dir.path().join("attempt"),
+            at: None,
+        };
+        let policy = Policy {
+            tier,
+            read: roots.read,
+            deny: roots.deny,
+            net: Net::Proxy(egress),
+            launcher: Some(shim_program()),
+            ..Policy::unconfined()
+        };
+        Self { policy: policy.writing(dir.path().join("checkout")), dir }
+    }
+
+    /// What a script in the box says; nothing where this machine has no such boxes.
+    fn sh(&self, script: &str) -> Option<String> {
+        let run = Run::shell(script, self.dir.path().join("checkout"));
+        let finished = run_confined(&self.policy, run, &Cancel::default()).unwrap();
+        let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+        if said.contains("bwrap: ") || said.contains("pitcrew confine: cannot apply Landlock") {
+            pitcrew_testkit::skipped("the way out of a box", said.trim());
             return None;
         }
-    };
-    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-    if complaint.contains("bwrap: ") {
-        pitcrew_testkit::skipped("the way out of a box", complaint.trim());
-        return None;
+        Some(said)
     }
-    Some(String::from_utf8_lossy(&output.stdout).into_owned() + &complaint)
+
+    fn say(&self, port: u16, text: &str) -> Option<String> {
+        self.sh(&format!("{} say {port} {text}", shim_program().display()))
+    }
+
+    fn lines(&self) -> Vec<EgressLine> {
+        let text = fs::read_to_string(ledger_path(&self.dir.path().join("attempt"))).unwrap();
+        text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
+    }
+
+    /// The processes that name the attempt's folder on their command line.
+    fn processes(&self) -> usize {
+        let dir = self.dir.path().to_str().unwrap().as_bytes();
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let lines = entries.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+        lines.filter(|it| it.windows(dir.len()).any(|part| part == dir)).count()
+    }
 }
 
 #[test]
 fn a_box_reaches_a_forwarded_port_and_no_other_of_the_loopback() {
     let (open, closed) = (server(), server());
-    let egress = Egress::start(|spec| spec.forward = vec![open]);
-    let own = shim_program();
-    let own = own.to_str().unwrap();
-    let say = |port: u16| boxed(&egress.folder(), &[open], &[own, "say", &port.to_string(), "hi"]);
-    let Some(answer) = say(open) else { return };
+    let inside = Box::new(Tier::T3, &[open]);
+    let Some(answer) = inside.say(open, "hi") else { return };
     assert_eq!(answer, "hihi");
-    assert!(say(closed).unwrap().starts_with("error: "), "the loopback of the box is its own");
-    let lines = egress.end();
+    let refused = inside.say(closed, "hi").unwrap();
+    assert!(refused.starts_with("error: "), "the loopback of the box is its own: {refused}");
+    let lines = inside.lines();
     assert_eq!(
         (lines[0].host.as_str(), lines[0].port, lines[0].allowed),
         ("127.0.0.1", open, true)
     );
-    assert_eq!(
-        lines.iter().map(|it| (it.bytes_up, it.bytes_down)).max(),
-        Some((2, 4)),
-        "{lines:?}"
-    );
+    let bytes = lines.iter().map(|it| (it.bytes_up, it.bytes_down)).max();
+    assert_eq!(bytes, Some((2, 4)), "{lines:?}");
+    assert_eq!(inside.processes(), 0, "egress and bridge end with the program");
 }
 
 #[test]
 fn what_a_box_asks_for_is_decided_outside() {
     let closed = server();
-    let egress = Egress::start(|_| {});
+    let inside = Box::new(Tier::T3, &[]);
     // The proxy is asked for what it was not told to give, in several spellings.
     let script = format!(
         "for place in evil.test:443 127.0.0.1:{closed} localhost:{closed} 169.254.169.254:80 2130706433:{closed}; do \
             {own} say \"${{HTTPS_PROXY##*:}}\" \"CONNECT $place HTTP/1.1\r\n\r\n\" | head -n 1; done",
         own = shim_program().display()
     );
-    let Some(answer) = boxed(&egress.folder(), &[], &["sh", "-c", &script]) else { return };
+    let Some(answer) = inside.sh(&script) else { return };
     let statuses: Vec<&str> = answer.lines().filter_map(|it| it.split(' ').nth(1)).collect();
     assert_eq!(statuses, ["403", "403", "403", "403", "400"], "{answer}");
-    let hosts: Vec<String> = egress.end().into_iter().map(|it| it.host).collect();
+    let hosts: Vec<String> = inside.lines().into_iter().map(|it| it.host).collect();
     assert_eq!(hosts, ["evil.test", "127.0.0.1", "localhost", "169.254.169.254", "(unreadable)"]);
 }
 
 #[test]
-fn the_bridge_is_no_child_of_the_program_and_ends_with_the_box() {
-    let egress = Egress::start(|_| {});
-    let marker = format!("bridge-{}", std::process::id());
-    // `$PPID` of the bridge is the first process of the box; the program has no child.
-    let script = format!("cat /proc/$$/task/$$/children; echo {marker} >/dev/null");
-    let Some(children) = boxed(&egress.folder(), &[], &["sh", "-c", &script]) else { return };
+fn the_bridge_is_no_child_of_the_program() {
+    let inside = Box::new(Tier::T3, &[]);
+    let Some(children) = inside.sh("cat /proc/$$/task/$$/children") else { return };
     assert!(children.split_whitespace().count() <= 1, "only `cat` itself: {children}");
-    let socket = egress.folder().join("egress.sock");
-    let bridges = || {
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let lines = entries.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
-        let socket = socket.to_str().unwrap().as_bytes().to_vec();
-        lines.filter(|it| it.windows(socket.len()).any(|part| part == socket)).count()
+}
+
+/// Where there is no name space the way out is a port, and Landlock leaves no other.
+#[test]
+fn without_a_box_the_only_port_is_that_of_the_proxy_and_it_asks_for_the_secret() {
+    let (open, closed) = (server(), server());
+    let held = Box::new(Tier::T2, &[open]);
+    let Some(answer) = held.say(open, "hi") else { return };
+    assert_eq!(answer, "hihi");
+    assert!(held.say(closed, "hi").unwrap().starts_with("error: "));
+    let script = format!(
+        "port=${{HTTPS_PROXY##*:}}; test \"$NO_PROXY\" = localhost,127.0.0.1,::1 || echo no NO_PROXY; \
+            {own} say \"$port\" \"CONNECT evil.test:443 HTTP/1.1\r\n\r\n\" | head -n 1",
+        own = shim_program().display()
+    );
+    let answer = held.sh(&script).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 407 "), "{answer}");
+    assert_eq!(held.processes(), 0);
+}
+
+#[test]
+fn a_policy_without_our_own_executable_has_no_way_out_and_says_so() {
+    let mut inside = Box::new(Tier::T3, &[]);
+    inside.policy.launcher = None;
+    let run = Run::shell("true", inside.dir.path());
+    let error = run_confined(&inside.policy, run, &Cancel::default()).unwrap_err();
+    assert!(error.kind.to_string().contains("our own executable"), "{}", error.kind);
+}
+
+/// The shim starts it, so it goes on when the orchestrator is gone, and it ends with the agent.
+#[tokio::test]
+async fn the_way_out_of_an_agent_ends_with_the_agent() {
+    let open = server();
+    let inside = Box::new(Tier::T3, &[open]);
+    let say = format!("{} say {open} hi; echo; cat", shim_program().display());
+    let spec = ShimSpec {
+        dir: inside.dir.path().join("attempt"),
+        socket: inside.dir.path().join("s"),
+        argv: ["sh", "-c", &say].map(str::to_owned).into(),
+        cwd: inside.dir.path().join("checkout"),
+        env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        lease_ms: 0,
+        policy: inside.policy.clone(),
     };
-    pitcrew_testkit::eventually("the bridge is gone", || (bridges() == 0).then_some(()));
+    let (handle, mut events) = start_shim(&shim_program(), &spec).await.unwrap();
+    match events.next().await {
+        Some(ShimEvent::Frame { line, .. }) => assert_eq!(line, "hihi"),
+        Some(ShimEvent::Exited(exit)) if exit.stderr.contains("bwrap: ") => {
+            return pitcrew_testkit::skipped("the way out of an agent", exit.stderr.trim());
+        }
+        other => panic!("{other:?}"),
+    }
+    handle.stop(Duration::from_millis(100)).await.unwrap();
+    while let Some(event) = events.next().await {
+        drop(event);
+    }
+    pitcrew_testkit::eventually("all is gone", || (inside.processes() == 0).then_some(()));
+    assert_eq!(inside.lines()[0].port, open);
 }
 
 #[test]
 fn the_socket_is_for_nobody_else() {
-    let egress = Egress::start(|_| {});
+    let egress = Process::start(|_| {});
     let socket = egress.folder().join("egress.sock");
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     let ledger = ledger_path(&egress.folder());
@@ -185,7 +260,7 @@ fn the_socket_is_for_nobody_else() {
 #[test]
 fn on_a_port_the_secret_of_the_run_is_asked_for() {
     let open = server();
-    let egress = Egress::start(|spec| {
+    let egress = Process::start(|spec| {
         spec.listen = Listen::Port { token: "abc".into() };
         spec.forward = vec![open];
     });
@@ -205,7 +280,7 @@ fn on_a_port_the_secret_of_the_run_is_asked_for() {
 
 #[test]
 fn it_ends_with_whoever_holds_its_input_and_not_when_it_is_asked_to() {
-    let mut egress = Egress::start(|_| {});
+    let mut egress = Process::start(|_| {});
     let pid = rustix::process::Pid::from_child(&egress.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let socket = egress.folder().join("egress.sock");

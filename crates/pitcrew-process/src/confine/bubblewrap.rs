@@ -80,6 +80,9 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>) -> Mounts {
         Net::Open => mounts.share(Path::new(RESOLVER), Mount::ReadOnly),
         Net::None | Net::Proxy(_) => {}
     }
+    if let Some(bridge) = policy.bridge() {
+        mounts.share(&bridge.socket, Mount::ReadOnly);
+    }
     for path in policy.write.iter().chain(&policy.home) {
         mounts.share(path, Mount::Writable);
     }

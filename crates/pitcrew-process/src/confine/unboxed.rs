@@ -26,7 +26,8 @@ pub(super) fn wrap(
             "tier T2 needs our own executable, and the policy names none",
         ));
     };
-    let mut spec = ConfineSpec::unboxed(policy, program, cwd, &[]);
+    let ports: Vec<u16> = policy.proxy_port().into_iter().collect();
+    let mut spec = ConfineSpec::unboxed(policy, program, cwd, &ports);
     let temporary = policy.home.as_ref().map(|it| it.join(TEMPORARY));
     let is_shared = |path: &OsStr| {
         let above = |it: &&PathBuf| Path::new(path).starts_with(it);

@@ -5,7 +5,7 @@ use super::{
     ledger::{Ledger, QUIET},
     network::Internet,
     ready::{Ready, say_ready},
-    spec::{Socket, socket_path},
+    spec::Socket,
     visit::Door,
 };
 use rustix::{fs::Mode, process::umask};
@@ -52,8 +52,10 @@ enum Listener {
 
 impl Listener {
     async fn open(spec: &EgressSpec) -> io::Result<Self> {
-        match spec.listen {
-            Listen::Socket => Ok(Self::Socket(UnixListener::from_std(bind(&spec.dir)?)?)),
+        match &spec.listen {
+            Listen::Socket(name) => {
+                Ok(Self::Socket(UnixListener::from_std(bind(&spec.dir.join(name))?)?))
+            }
             Listen::Port { .. } => Ok(Self::Port(TcpListener::bind(("127.0.0.1", 0)).await?)),
         }
     }
@@ -88,13 +90,12 @@ impl Stream {
 }
 
 /// Nobody but us may connect, from the first moment on.
-fn bind(dir: &Path) -> io::Result<std::os::unix::net::UnixListener> {
-    let socket = socket_path(dir);
-    match fs::remove_file(&socket) {
+fn bind(socket: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+    match fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let socket = Socket::at(&socket)?;
+    let socket = Socket::at(socket)?;
     let before = umask(Mode::from_raw_mode(0o177));
     let listener = std::os::unix::net::UnixListener::bind(&socket.path);
     umask(before);
@@ -109,7 +110,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     // Whoever ends the programs of a box asks all of them to end; we stay until they are gone.
     let _asked: Signal = signal(SignalKind::terminate())?;
     let credentials = match &spec.listen {
-        Listen::Socket => None,
+        Listen::Socket(_) => None,
         Listen::Port { token } => Some(base64(format!("{USER}:{token}").as_bytes())),
     };
     let ledger = Ledger::open(&spec.dir)?;
@@ -139,14 +140,14 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
         }
     }
     visits.shutdown().await;
-    if matches!(spec.listen, Listen::Socket) {
-        fs::remove_file(socket_path(&spec.dir)).ok();
+    if let Listen::Socket(name) = &spec.listen {
+        fs::remove_file(spec.dir.join(name)).ok();
     }
     door.ledger.flush()
 }
 
 /// The user of the credentials; the secret is the password.
-const USER: &str = "pitcrew";
+pub(super) const USER: &str = "pitcrew";
 
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -9,8 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const SOCKET: &str = "egress.sock";
-
 /// What may be reached from one box, and how the box reaches us.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressSpec {
@@ -28,8 +26,8 @@ pub struct EgressSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Listen {
-    /// On a socket in the folder, which only we and the box can open.
-    Socket,
+    /// On a socket of this name in the folder, which only we and the box can open.
+    Socket(String),
     /// On a free port of the loopback. Everybody on the machine can connect, so a secret is asked for.
     Port { token: String },
 }
@@ -55,10 +53,6 @@ fn read(texts: &[String]) -> io::Result<Vec<HostPattern>> {
         text.parse().map_err(|it| io::Error::other(format!("`{text}` is no host to allow: {it}")))
     };
     texts.iter().map(parse).collect()
-}
-
-pub(super) fn socket_path(dir: &Path) -> PathBuf {
-    dir.join(SOCKET)
 }
 
 /// A socket, by a path that is short enough for the system, whatever its folder is called.

@@ -97,7 +97,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
     ConfineSpec {
         limits: policy.limits,
         folders: Vec::new(),
-        bridge: None,
+        bridge: policy.bridge(),
         files: None,
         ports: None,
         unix: Unix::Any,

@@ -1,7 +1,9 @@
 //! The agent's process and our ends of its pipes.
 
 use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
-use crate::{command, confine, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId};
+use crate::{
+    Policy, command, confine, egress::Outlet, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId,
+};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::io::Errno;
 use std::{
@@ -21,12 +23,16 @@ pub(super) struct Agent {
     lines: Lines,
     /// For the agent, not taken by it yet.
     pending: VecDeque<u8>,
+    /// Its way to the network.
+    pub(super) outlet: Option<Outlet>,
 }
 
 impl Agent {
     pub(super) fn start(spec: &ShimSpec) -> Result<Self, Start> {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
-        let mut child = spawn(spec).map_err(|error| refusal(spec, &error))?;
+        // Before the reaper, which waits for every child that there is.
+        let (outlet, policy) = Outlet::open(&spec.policy).map_err(failed)?;
+        let mut child = spawn(spec, &policy).map_err(|error| refusal(spec, &error))?;
         let pid = i32::try_from(child.id()).expect("a process number is positive");
         // The child is ours and not waited for, so it has an entry.
         let id = ProcessId::of(pid).expect("a child that was not waited for is in the table");
@@ -38,6 +44,7 @@ impl Agent {
             reaper: Reaper::start(pid).map_err(failed)?,
             lines: Lines::new(FRAME_BYTES_MAX),
             pending: VecDeque::new(),
+            outlet,
         };
         agent.never_block().map_err(failed)?;
         Ok(agent)
@@ -110,11 +117,12 @@ impl Agent {
     }
 }
 
-fn spawn(spec: &ShimSpec) -> io::Result<Child> {
+fn spawn(spec: &ShimSpec, policy: &Policy) -> io::Result<Child> {
     let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
     let marker = (RUN_MARKER.into(), spec.marker().into());
-    let env = spec.env.iter().map(|(name, value)| (name.into(), value.into()));
-    let wrapped = confine::wrap(&spec.policy, &argv, &spec.cwd, env.chain([marker]).collect())?;
+    let given = spec.env.iter().chain(&policy.env);
+    let env = given.map(|(name, value)| (name.into(), value.into())).chain([marker]).collect();
+    let wrapped = confine::wrap(policy, &argv, &spec.cwd, env)?;
     let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
     command.process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

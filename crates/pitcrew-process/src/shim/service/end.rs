@@ -82,6 +82,8 @@ impl Service {
     pub(super) fn finish(&mut self) {
         // At once, for whoever is in it may take all the time that there is.
         self.signal_group(Signal::STOP);
+        // It is one of ours, and may write down first what it has counted.
+        self.agent.outlet = None;
         loop {
             tree::end(|see| tree::descendants(self.own.pid, see), None);
             match self.agent.reaper.next(Duration::from_millis(LOOK_AGAIN_MS)) {

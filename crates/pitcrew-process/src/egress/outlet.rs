@@ -1,0 +1,132 @@
+//! An egress process from the side of whoever starts it: there before the program in the box, and
+//! gone after it.
+
+use super::{
+    EgressSpec, Listen,
+    ready::{Ready, ready},
+    serve::USER,
+};
+use crate::{EgressAt, Net, Policy, Tier, bridge::proxy_environment, command, marker, poll};
+use rustix::{
+    event::PollFlags,
+    process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use std::{
+    ffi::OsString,
+    fs::{DirBuilder, File, OpenOptions},
+    io::{self, PipeWriter, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{
+            fs::{DirBuilderExt, OpenOptionsExt},
+            process::CommandExt,
+        },
+    },
+    path::Path,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How long it may take to write down what it has counted.
+const END_MS_MAX: u64 = 2_000;
+
+/// A running egress process. Ends with this, also when we are killed.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    child: Child,
+    /// It ends when nobody holds this.
+    lifeline: Option<PipeWriter>,
+    exit: OwnedFd,
+}
+
+impl Outlet {
+    /// Starts an egress process where the policy asks for one, and says in the policy where it is.
+    ///
+    /// Without confinement there is none: who can go around it learns nothing from it.
+    pub(crate) fn open(policy: &Policy) -> io::Result<(Option<Self>, Policy)> {
+        let mut policy = policy.clone();
+        let (Net::Proxy(egress), Tier::T2 | Tier::T3) = (&mut policy.net, policy.tier) else {
+            return Ok((None, policy));
+        };
+        let Some(program) = &policy.launcher else {
+            return Err(io::Error::other(
+                "a proxy needs our own executable, and the policy names none",
+            ));
+        };
+        let token = token()?;
+        let listen = match policy.tier {
+            Tier::T1 | Tier::T3 => Listen::Socket(format!("egress-{}.sock", marker::own())),
+            Tier::T2 => Listen::Port { token: token.clone() },
+        };
+        let spec = EgressSpec {
+            dir: egress.dir.clone(),
+            listen,
+            allow: egress.allow.clone(),
+            private: egress.private.clone(),
+            forward: egress.forward.clone(),
+        };
+        let (outlet, port) = Self::start(program, &spec)?;
+        egress.at = match (&spec.listen, port) {
+            (Listen::Socket(name), _) => Some(EgressAt::Socket(spec.dir.join(name))),
+            (Listen::Port { .. }, Some(port)) => {
+                let url = format!("http://{USER}:{token}@127.0.0.1:{port}");
+                policy.env.extend(proxy_environment(&url));
+                Some(EgressAt::Port(port))
+            }
+            (Listen::Port { .. }, None) => None,
+        };
+        Ok((Some(outlet), policy))
+    }
+
+    /// Starts `program egress SPEC` and waits until it listens.
+    fn start(program: &Path, spec: &EgressSpec) -> io::Result<(Self, Option<u16>)> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
+        let path = spec.dir.join("egress.json");
+        write_private(&path, &serde_json::to_vec(spec).map_err(io::Error::other)?)?;
+        let (stdin, lifeline) = io::pipe()?;
+        let (ours, stdout) = io::pipe()?;
+        let argv: [OsString; 3] = [program.into(), "egress".into(), path.into()];
+        let mut command = command::command(&argv, &spec.dir, &[])?;
+        command.process_group(0).stdin(stdin).stdout(stdout).stderr(Stdio::null());
+        let child = command.spawn()?;
+        // It holds the other ends of the pipes.
+        drop(command);
+        let exit = pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty())?;
+        let outlet = Self { child, lifeline: Some(lifeline), exit };
+        match ready(ours)? {
+            Ready::Listening { port } => Ok((outlet, port)),
+            Ready::Failed { reason } => {
+                Err(io::Error::other(format!("the egress process did not start: {reason}")))
+            }
+        }
+    }
+}
+
+impl Drop for Outlet {
+    /// Lets it write down what it has counted, and proves that it is gone.
+    fn drop(&mut self) {
+        self.lifeline = None;
+        let until = Instant::now() + Duration::from_millis(END_MS_MAX);
+        let is_over = || {
+            let exit = (self.exit.as_fd(), PollFlags::IN);
+            poll::wait(&[exit], Some(until)).is_ok_and(|it| it[0])
+        };
+        while !is_over() && Instant::now() < until {}
+        // Of one that has ended nothing is left to be signalled.
+        pidfd_send_signal(&self.exit, Signal::KILL).ok();
+        // Whoever waits for every child may have waited for this one before.
+        self.child.wait().ok();
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
+}
+
+/// A secret for one run.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
