@@ -16,8 +16,8 @@ mod dirs;
 mod credential;
 
 pub use backend::{
-    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, LoginFile, LoginFirst,
-    LoginFound, McpServers, Resume, UsageScope, user_environment,
+    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, FileAccess, LoginFile,
+    LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, told_to_expire_at};
 pub use diagnostic::{Diagnostic, Severity, printable};

@@ -10,6 +10,7 @@ mod task;
 mod agent;
 mod graph;
 mod links;
+mod zone;
 mod advice;
 mod intent;
 mod overrides;
@@ -24,3 +25,5 @@ pub use keys::{
 };
 pub use picture::{Executed, PictureTask, PlanPicture, describe};
 pub use read::{ParsedPlan, PlanErrors, parse_plan, parse_plan_bytes};
+
+pub(crate) use zone::{READS, denied_paths};

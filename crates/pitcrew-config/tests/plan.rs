@@ -254,3 +254,27 @@ fn a_task_may_name_its_model() {
         assert!(errors.contains(reason), "{errors}");
     }
 }
+
+/// The settings are a floor: a plan adds to what they deny, and is as strict or stricter.
+#[test]
+fn a_plan_only_adds_to_what_the_settings_deny() {
+    use pitcrew_model::{Reads, RepoPath};
+    let denied = vec![RepoPath::parse("infra").expect("a path")];
+    let mut defaults = PlanDefaults { denied, reads: Reads::Zone, ..PlanDefaults::default() };
+    let read = |text: &str, defaults: &PlanDefaults| {
+        let text = format!("name='x'\n{text}\ntask=[{{id='a',command='b'}}]");
+        let head =
+            parse_plan("plan.toml", &text, defaults).unwrap_or_else(|it| panic!("{it}")).spec.head;
+        (head.denied.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "), head.reads)
+    };
+    assert_eq!(read("", &defaults), ("infra".into(), Reads::Zone));
+    assert_eq!(
+        read("denied=['a','infra']\nreads='guided'", &defaults),
+        ("a infra".into(), Reads::Zone)
+    );
+    defaults.reads = Reads::Guided;
+    assert_eq!(
+        read("denied='docs/**'\nreads='zone'", &defaults),
+        ("docs infra".into(), Reads::Zone)
+    );
+}

@@ -491,3 +491,39 @@ fn what_is_not_utf_8_has_its_place() {
     .assert_eq(&errors.expect_err("latin 1").to_string());
     assert!(parse_plan_bytes("plan.toml", example_plan().as_bytes(), &with_agent()).is_ok());
 }
+
+/// A region that is denied could change nothing.
+#[test]
+fn what_is_denied_cannot_be_owned() {
+    check(
+        "name = \"x\"\ndenied = [\"infra\", \".\", \"src/*.rs\"]\nreads = \"all\"\ntask = [{id='a',prompt='b'}]\n",
+        &expect![[r#"
+            plan.toml:2:20: error: `denied` cannot name the whole repository
+             2 | denied = ["infra", ".", "src/*.rs"]
+               |                    ^^^
+            help: name the paths in it
+
+            plan.toml:2:25: error: `denied` cannot hold `src/*.rs`: it is a glob; only a path prefix is possible, such as `src` or `src/**`
+             2 | denied = ["infra", ".", "src/*.rs"]
+               |                         ^^^^^^^^^^
+            help: did you mean `src`?
+
+            plan.toml:3:9: error: `reads` cannot be `all`
+             3 | reads = "all"
+               |         ^^^^^
+            help: possible: guided, zone"#]],
+    );
+    check(
+        "name = \"x\"\ndenied = \"infra\"\n\n[[task]]\nid = \"a\"\nprompt = \"b\"\nregion = [\"ui\", \"infra/prod\"]\n",
+        &expect![[r#"
+            plan.toml:7:1: error: the region of task `a` cannot hold `infra/prod`: `infra` is denied to every task
+             7 | region = ["ui", "infra/prod"]
+               | ^^^^^^
+            help: choose another region, or take it out of `denied`"#]],
+    );
+    let denied = vec![pitcrew_model::RepoPath::parse("infra").expect("a path")];
+    let defaults = PlanDefaults { denied, ..with_agent() };
+    let text = "name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"b\"\nregion = \"infra\"\n";
+    let errors = parse_plan("plan.toml", text, &defaults).expect_err("it is denied");
+    assert!(errors.to_string().contains("your settings deny this one"), "{errors}");
+}

@@ -57,6 +57,8 @@ fn without_any_layer_the_defaults_hold() {
         lease = "2min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
+        denied = (none)  # default
+        reads = "guided"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -89,6 +91,8 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         lease = "2min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
+        denied = (none)  # default
+        reads = "guided"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -149,6 +153,8 @@ fn a_repository_only_makes_limits_tighter() {
         lease = "2min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
+        denied = (none)  # default
+        reads = "guided"  # default
         backends.claude = command = ["claude-agent-acp"]  # default
         backends.codex = command = ["codex-acp"]  # default
         backends.copilot = command = ["copilot", "--acp"]  # default
@@ -480,5 +486,35 @@ fn what_is_no_host_or_port_is_told_with_its_place() {
          6 | forward = [0, "x"]
            |               ^^^
         help: write whole numbers from 1 to 65535: forward = [5432]"#]],
+    );
+}
+
+/// Nobody takes back what somebody else denies; a repository is only stricter.
+#[test]
+fn what_one_layer_denies_stays_denied() {
+    use pitcrew_model::Reads;
+    let mut sources = user("denied = [\"infra\"]\nreads = \"zone\"");
+    sources.repository = Some(repository("denied = \"docs/**\"\nreads = \"guided\""));
+    let (settings, origins) = load(&sources);
+    let denied: Vec<String> = settings.denied.iter().map(ToString::to_string).collect();
+    assert_eq!((denied.join(" ").as_str(), settings.reads), ("infra docs", Reads::Zone));
+    assert_eq!(origins.ignored.len(), 1);
+    assert_eq!(origins.ignored[0].reason, "a repository may only be stricter than \"zone\"");
+    let defaults = settings.plan_defaults();
+    assert_eq!((defaults.denied.len(), defaults.reads), (2, Reads::Zone));
+    sources.user = None;
+    sources.environment = map(&[("PITCREW_READS", "zone")]);
+    assert_eq!(load(&sources).0.reads, Reads::Zone);
+    sources.environment = map(&[("PITCREW_READS", "none")]);
+    assert!(Settings::load(&sources).is_err());
+    sources.environment.clear();
+    sources.repository = Some(repository("denied = [\"../x\"]"));
+    check_error(
+        &sources,
+        &expect![[r#"
+        repo.toml:1:11: error: `denied` cannot hold `../x`: it leaves the repository
+         1 | denied = ["../x"]
+           |           ^^^^^^
+        help: name a path below the root of the repository"#]],
     );
 }

@@ -163,6 +163,8 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(|it| task(it, width)).collect() },

@@ -41,12 +41,13 @@ pub(crate) mod attempt_fails;
 pub(crate) mod effect_ended;
 mod agent_exited;
 mod permission_asked;
+mod heard;
 mod decide_for_child;
 pub(crate) mod bubble;
 
 use crate::{State, message::Draft};
 use alloc::vec::Vec;
-use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, Rejection, Signal};
+use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, QueryVia, Rejection, Signal};
 
 /// Turns an input into events, or says why not.
 pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
@@ -158,5 +159,14 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
         Signal::UsageTold { worker, usage } => budget::told(state, *worker, *usage),
+        Signal::AccessBlocked { worker, place, access, path, bytes_saved } => {
+            let (worker, place, access, bytes_saved) = (*worker, *place, *access, *bytes_saved);
+            let blocked = heard::Blocked { worker, place, access, path, bytes_saved };
+            heard::blocked(state, input.at, &blocked)
+        }
+        Signal::QueryHeard { worker, nonce, symbol, context } => {
+            let ask = ask_query::Ask { nonce, symbol, context, via: QueryVia::Need };
+            heard::query(state, input.at, *worker, &ask)
+        }
     }
 }

@@ -155,6 +155,9 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::QueryAnsweredLate { query, owner, text, tokens_spent, .. } => {
             query::answered_late(state, *query, *owner, text, *tokens_spent);
         }
+        Event::AccessBlocked { worker, place, access, path, .. } => {
+            worker::access_blocked(state, *worker, *place, *access, path);
+        }
         Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
@@ -223,6 +226,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
+        | Event::AccessBlocked { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -288,6 +292,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
+        | Event::AccessBlocked { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

@@ -2,6 +2,7 @@
 
 mod mail;
 mod results;
+mod zone;
 
 use crate::{
     State, react,
@@ -10,7 +11,7 @@ use crate::{
 use alloc::{format, string::String};
 use core::fmt::Write;
 use pitcrew_model::{
-    Effort, RepoPath, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace, limits, text,
+    Effort, Failure, RepoPath, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace, limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
@@ -68,6 +69,7 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     section(&mut out, "What is expected of you", expected);
     list(&mut out, "Acceptance criteria", &task.spec.criteria);
     section(&mut out, "Where you work", &place(attempt, task, plan));
+    section(&mut out, "What lies outside", &zone::how_to_ask(&react::zone(task, plan)));
     list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
     section(&mut out, "How to finish", HOW_TO_FINISH.trim());
     section(&mut out, "", QUESTIONS);
@@ -98,9 +100,6 @@ fn order(work: &TaskWork) -> String {
     out
 }
 
-/// Shared paths that a prompt names: tokens are the user's money.
-const SHARED_NAMED_MAX: usize = 6;
-
 const QUESTIONS: &str = "\
 If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: \
 the answer comes as your next message.";
@@ -128,19 +127,7 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
         ),
         None => format!("Your checkout is {path}. It is yours alone; work nowhere else.\n"),
     };
-    let _ = writeln!(
-        out,
-        "You may change: {}. What you change elsewhere is refused, and the attempt fails.",
-        zone.describe()
-    );
-    if !zone.region.is_empty() && !zone.shared.is_empty() {
-        let named = join(zone.shared.iter().take(SHARED_NAMED_MAX).map(RepoPath::as_str));
-        let more = match zone.shared.len().saturating_sub(SHARED_NAMED_MAX) {
-            0 => String::new(),
-            count => format!(" and {count} more of this kind"),
-        };
-        line(&mut out, &format!("Shared with other tasks, where you must: {named}{more}."));
-    }
+    out.push_str(&zone::rules(&zone));
     out.push_str(
         "You need not commit: what you leave in the checkout is committed for you when you finish. \
          If you do commit, stay on the current branch.\n",
@@ -163,12 +150,19 @@ fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &T
         "Your checkout is fresh: start again from the newest integrated state."
     };
     let mut body = format!("Attempt {} did not succeed: {failure}.\n{start}\n", before.number);
+    if matches!(failure, Failure::Gate { .. }) {
+        line(&mut body, GATE_REMEDY);
+    }
     let detail = failure.detail();
     if !detail.is_empty() {
         fenced(&mut body, "", text::tail(&detail, 2 * limits::OUTPUT_TAIL_BYTES));
     }
     section(out, "The previous attempt", body.trim_end());
 }
+
+const GATE_REMEDY: &str = "\
+Do the task without changing these paths. If it cannot be done without them, report it as failed and name them: \
+only a person can give you more.";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {

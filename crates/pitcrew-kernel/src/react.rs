@@ -4,11 +4,11 @@ use crate::{
     State, prompt,
     state::{Attempt, Plan, Task},
 };
-use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CheckoutPlace, CommitId, Delegation,
-    Effect, Event, LandingStatus, PlanId, QueryId, SubtaskName, TaskId, TaskStatus, TaskWork,
-    WorkerId, Zone, text,
+    Effect, Event, LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus,
+    TaskWork, WorkerId, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -81,6 +81,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
+        | Event::AccessBlocked { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }
@@ -159,7 +160,7 @@ fn consult_oracle(state: &State, query: QueryId) -> Effect {
 }
 
 fn start_agent(state: &State, worker: WorkerId) -> Effect {
-    let (it, task, _) = rows(state, state.workers[worker].attempt);
+    let (it, task, plan) = rows(state, state.workers[worker].attempt);
     let backend = task.spec.agent.backend.as_deref().expect("a plan's tasks have agents");
     let backend = match (backend, &task.spec.work) {
         (BACKEND_BUILTIN, TaskWork::Prompt { .. }) => Backend::Model,
@@ -167,7 +168,19 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
         (name, _) => Backend::Program { name: name.into() },
     };
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    Effect::StartAgent { worker, attempt: it.id, backend, path, model: task.spec.model.clone() }
+    let sees = sees(state, task, plan);
+    let (zone, reads, model) = (zone(task, plan), plan.head.reads, task.spec.model.clone());
+    Effect::StartAgent { worker, attempt: it.id, backend, path, model, zone, sees, reads }
+}
+
+/// Who was given files by name may look at all that the worker at the top of its chain may change.
+fn sees(state: &State, task: &Task, plan: &Plan) -> Vec<RepoPath> {
+    let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
+    let Some(top) = state.chain(task.id).last().filter(|_| named) else { return Vec::new() };
+    if top.spec.region.is_empty() {
+        return vec![RepoPath::root()];
+    }
+    top.spec.region.iter().chain(&plan.head.shared).cloned().collect()
 }
 
 fn collect_work(state: &State, attempt: AttemptId) -> Effect {
@@ -191,7 +204,7 @@ pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     // Who was given files by name has these and no others.
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let shared = if named { Vec::new() } else { plan.head.shared.clone() };
-    Zone { region: task.spec.region.clone(), shared, denied: Vec::new() }
+    Zone { region: task.spec.region.clone(), shared, denied: plan.head.denied.clone() }
 }
 
 fn snapshot(state: &State, attempt: AttemptId) -> Effect {

@@ -23,7 +23,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
+    Access, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
     LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection,
     RequestId, RequestKind, RequestStatus, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus,
     Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
@@ -231,6 +231,10 @@ pub struct Worker {
     pub answering: BTreeMap<EffectId, String>,
     /// The nonces of its last calls of tools, the newest last.
     pub calls: VecDeque<String>,
+    /// The files outside its zone that it was refused, and how often each was noted.
+    pub blocked: BTreeMap<(Access, String), u32>,
+    /// Where the last of these requests stands in what it has said.
+    pub blocked_at: Option<u64>,
 }
 
 /// What a parked worker goes on with.

@@ -1,6 +1,8 @@
 //! Orders to drivers. Stored in the outbox with the events that asked for them.
 
-use crate::{AttemptId, CommitId, PlanId, QueryId, RepoPath, TaskId, WorkerId, Workspace, Zone};
+use crate::{
+    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, TaskId, WorkerId, Workspace, Zone,
+};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,14 @@ pub enum Effect {
         /// That of the backend where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// What it may change, and read through us.
+        #[serde(default, skip_serializing_if = "Zone::is_unsaid")]
+        zone: Zone,
+        /// What it may read besides.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sees: Vec<RepoPath>,
+        #[serde(default, skip_serializing_if = "Reads::is_guided")]
+        reads: Reads,
     },
     Prompt {
         worker: WorkerId,

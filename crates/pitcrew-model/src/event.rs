@@ -1,11 +1,11 @@
 //! Facts. Stored forever.
 
 use crate::{
-    Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId, EffectResult, Exit,
-    Failure, Freshness, Grant, GrantId, LandingStatus, Matrix, Message, MessageId, MessageStatus,
-    Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId,
-    RequestKind, RequestStatus, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
-    TurnCause, Usage, WorkerId, WorkerStatus,
+    Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId,
+    EffectResult, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix, Message,
+    MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
+    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, Seq, Spending, TaskId,
+    TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -334,6 +334,15 @@ pub enum Event {
         owner: WorkerId,
         text: String,
         tokens_spent: u64,
+    },
+    /// The agent was refused a file outside its zone. A path that it tries again and again is noted
+    /// a few times only.
+    AccessBlocked {
+        worker: WorkerId,
+        place: u64,
+        access: Access,
+        path: String,
+        bytes_saved: u64,
     },
 }
 

@@ -160,6 +160,8 @@ pub enum RefusalKind {
     /// A name that is not portable: not UTF-8, control characters, `..`.
     BadName,
     BadMode,
+    /// A path that no task of the plan may change.
+    Denied,
 }
 
 impl fmt::Display for RefusalKind {
@@ -174,6 +176,7 @@ impl fmt::Display for RefusalKind {
             Self::Executes => "a file that makes others execute code",
             Self::BadName => "not a portable file name",
             Self::BadMode => "an unknown file mode",
+            Self::Denied => "in a path that no task may change",
         })
     }
 }

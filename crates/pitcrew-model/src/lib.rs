@@ -50,7 +50,7 @@ pub use id::{
 pub use kept::{Kept, KeptKind, KeptStates};
 pub use matrix::{Matrix, MatrixLimits, Rule};
 pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
-pub use path::{PathError, RepoPath, Zone, exclusive, overlap};
+pub use path::{Access, PathError, Reads, RepoPath, Standing, Zone, exclusive, overlap};
 pub use permission::{
     Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption, PermissionOptionKind,
     RequestKind, ToolUse,

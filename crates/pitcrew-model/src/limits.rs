@@ -82,6 +82,15 @@ pub const FILES_LISTED_MAX: usize = 200;
 /// Refused paths that are listed by name in an event.
 pub const REFUSALS_LISTED_MAX: usize = 50;
 
+/// How often the same refused path of a worker is noted, and how many paths of it.
+pub const BLOCKED_PER_PATH_MAX: u32 = 3;
+pub const BLOCKED_PATHS_MAX: usize = 100;
+/// Questions in an agent's own words that are heard in one turn.
+pub const NEEDS_PER_TURN_MAX: usize = 8;
+/// What a file may have that an agent reads through us, or the part of it that it asks for. In an
+/// answer a byte may take six.
+pub const FILE_READ_BYTES_MAX: usize = 512 * 1_024;
+
 /// Questions and requests for permission of one worker.
 pub const REQUESTS_PER_WORKER_MAX: u32 = 100;
 
@@ -158,6 +167,8 @@ const _: () = assert!(QUOTA_WAIT_MS_FIRST <= QUOTA_WAIT_MS_MAX);
 const _: () = assert!(QUOTA_TOLD_MS_MIN <= QUOTA_WAIT_MS_FIRST);
 const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);
+const _: () = assert!(6 * FILE_READ_BYTES_MAX < FRAME_BYTES_MAX);
+const _: () = assert!(NEEDS_PER_TURN_MAX < CALLS_KNOWN_MAX);
 const _: () = assert!(ACTIVITY_MS_MIN < HEARTBEAT_MS_MIN);
 const _: () = assert!(SUMMARY_BYTES_MAX <= MESSAGES_PER_TURN_BYTES_MAX);
 const _: () = assert!(2 * MESSAGES_PER_TURN_BYTES_MAX <= PROMPT_BYTES_MAX);

@@ -125,6 +125,9 @@ pub fn exclusive<'a>(
 }
 
 /// What a worker may change: region + shared paths − denied paths.
+///
+/// A denied path wins over everything, so that nothing that is said elsewhere opens it again.
+/// Among the others the most specific path says what a file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     /// Empty: the whole repository.
@@ -133,11 +136,50 @@ pub struct Zone {
     pub denied: Vec<RepoPath>,
 }
 
+/// Where a path stands to a zone, and the rule that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// Nobody of the plan may change it.
+    Denied(&'a RepoPath),
+    /// Its own. Without a rule where the zone names no region.
+    Own(Option<&'a RepoPath>),
+    /// Everybody of the plan may change it.
+    Shared(&'a RepoPath),
+    Outside,
+}
+
 impl Zone {
+    pub fn standing(&self, path: &str) -> Standing<'_> {
+        if let Some(rule) = most_specific(&self.denied, path) {
+            return Standing::Denied(rule);
+        }
+        let own = most_specific(&self.region, path);
+        match (own, most_specific(&self.shared, path)) {
+            (Some(own), Some(shared)) if shared.as_str().len() > own.as_str().len() => {
+                Standing::Shared(shared)
+            }
+            (Some(own), _) => Standing::Own(Some(own)),
+            (None, Some(shared)) => Standing::Shared(shared),
+            (None, None) if self.region.is_empty() => Standing::Own(None),
+            (None, None) => Standing::Outside,
+        }
+    }
+
     pub fn allows(&self, path: &str) -> bool {
-        let inside = self.region.is_empty()
-            || self.region.iter().chain(&self.shared).any(|it| it.contains(path));
-        inside && !self.denied.iter().any(|it| it.contains(path))
+        match self.standing(path) {
+            Standing::Own(_) | Standing::Shared(_) => true,
+            Standing::Denied(_) | Standing::Outside => false,
+        }
+    }
+
+    /// Whether nothing is kept from it.
+    pub fn is_everything(&self) -> bool {
+        self.region.is_empty() && self.denied.is_empty()
+    }
+
+    /// Whether nothing was said of it at all.
+    pub fn is_unsaid(&self) -> bool {
+        self.is_everything() && self.shared.is_empty()
     }
 
     /// The zone in words, for a prompt or a refusal.
@@ -147,6 +189,53 @@ impl Zone {
         }
         let names: Vec<String> = self.region.iter().map(ToString::to_string).collect();
         names.join(", ")
+    }
+}
+
+fn most_specific<'a>(rules: &'a [RepoPath], path: &str) -> Option<&'a RepoPath> {
+    rules.iter().filter(|it| it.contains(path)).max_by_key(|it| it.as_str().len())
+}
+
+/// What keeps a worker from reading what lies outside its zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// Its prompt, and the answers to what it reads through us.
+    #[default]
+    Guided,
+    /// Also its box, where there is one: foreign files are not to be seen in it.
+    Zone,
+}
+
+impl Reads {
+    pub fn is_guided(&self) -> bool {
+        *self == Self::Guided
+    }
+}
+
+impl fmt::Display for Reads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Guided => "guided",
+            Self::Zone => "zone",
+        })
+    }
+}
+
+/// What somebody wanted to do with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    Read,
+    Write,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
     }
 }
 
@@ -203,11 +292,32 @@ mod tests {
     #[test]
     fn a_denied_path_wins() {
         let zone = Zone {
-            region: alloc::vec![path("src")],
-            shared: alloc::vec![path("Cargo.lock")],
+            region: alloc::vec![path("src"), path("src/secret/mine")],
+            shared: alloc::vec![path("Cargo.lock"), path("src/secret/shared")],
             denied: alloc::vec![path("src/secret")],
         };
         assert!(zone.allows("src/a.rs") && zone.allows("Cargo.lock"));
         assert!(!zone.allows("src/secret/key") && !zone.allows("README.md"));
+        let denied = Standing::Denied(&zone.denied[0]);
+        for below in ["src/secret", "src/secret/mine/x", "src/secret/shared"] {
+            assert_eq!(zone.standing(below), denied, "{below}");
+        }
+        assert_eq!(zone.standing("src/secrets"), Standing::Own(Some(&zone.region[0])));
+    }
+
+    #[test]
+    fn below_that_the_most_specific_path_wins() {
+        let zone = Zone {
+            region: alloc::vec![path("src"), path("src/gen/mine")],
+            shared: alloc::vec![path("src/gen"), path("docs")],
+            denied: Vec::new(),
+        };
+        assert_eq!(zone.standing("src/a"), Standing::Own(Some(&zone.region[0])));
+        assert_eq!(zone.standing("src/gen/a"), Standing::Shared(&zone.shared[0]));
+        assert_eq!(zone.standing("src/gen/mine/a"), Standing::Own(Some(&zone.region[1])));
+        assert_eq!(zone.standing("docs/a"), Standing::Shared(&zone.shared[1]));
+        assert_eq!(zone.standing("other"), Standing::Outside);
+        assert_eq!(Zone::default().standing("other"), Standing::Own(None));
+        assert!(Zone::default().is_everything() && !zone.is_everything());
     }
 }

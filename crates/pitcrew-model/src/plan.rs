@@ -1,6 +1,6 @@
 //! What a person writes: a plan and its tasks.
 
-use crate::{Caps, Failure, RepoPath, limits};
+use crate::{Caps, Failure, Reads, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,11 @@ pub struct PlanHead {
     /// What all of its tasks together may use.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
+    /// Paths that no task may change, whatever its region says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<RepoPath>,
+    #[serde(default, skip_serializing_if = "Reads::is_guided")]
+    pub reads: Reads,
 }
 
 /// One unit of work as a person describes it.

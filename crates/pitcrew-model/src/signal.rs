@@ -1,9 +1,9 @@
 //! What drivers report, and the one type that goes into the kernel.
 
 use crate::{
-    Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing, OracleAnswer,
-    PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId, Timestamp, ToolUse, Usage, Work,
-    WorkerId,
+    Access, Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing,
+    OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId, Timestamp,
+    ToolUse, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,25 @@ pub enum Signal {
     Activity { worker: WorkerId, note: String },
     /// What the turn that is going on has used so far. The end of the turn tells the whole again.
     UsageTold { worker: WorkerId, usage: Usage },
+    /// The agent wanted to reach a file through us that lies outside its zone, and was refused.
+    AccessBlocked {
+        worker: WorkerId,
+        /// Where the request stands in what the agent has said: what is told again is known by it.
+        place: u64,
+        access: Access,
+        path: String,
+        /// What it did not have to read.
+        bytes_saved: u64,
+    },
+    /// The agent asked in its own words for something of another part of the code. Told before the end
+    /// of the turn; `nonce` is the same for whoever tells it again.
+    QueryHeard {
+        worker: WorkerId,
+        nonce: String,
+        symbol: String,
+        /// Where it is said to be, or what was said around it.
+        context: String,
+    },
 }
 
 /// How an effect ended. Each variant names its subject, so that it can be read alone.

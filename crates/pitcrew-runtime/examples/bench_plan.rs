@@ -232,6 +232,8 @@ fn create_plan() -> Command {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

@@ -218,6 +218,8 @@ fn create_plan(tasks_count: usize) -> Command {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(task).collect() },

@@ -149,7 +149,7 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path, model } => {
+        Effect::StartAgent { worker, attempt, backend, path, model, .. } => {
             agents.start(id, worker, attempt, &Wanted { backend, model }, &path).await
         }
         Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,

@@ -131,7 +131,9 @@ pub fn is_said_once(body: &InputBody) -> bool {
             Signal::EffectEnded { .. }
             | Signal::AgentExited { .. }
             | Signal::AgentReattached { .. }
-            | Signal::PermissionAsked { .. },
+            | Signal::PermissionAsked { .. }
+            | Signal::AccessBlocked { .. }
+            | Signal::QueryHeard { .. },
         ) => true,
         InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
         | InputBody::Command(_)

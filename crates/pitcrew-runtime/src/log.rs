@@ -96,6 +96,7 @@ fn part(event: &Event) -> String {
         | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
         | Event::UsageNoted { worker, .. }
+        | Event::AccessBlocked { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. }
         | Event::AwaitBegun { worker, .. }

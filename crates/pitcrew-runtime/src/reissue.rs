@@ -90,6 +90,9 @@ mod tests {
             backend: pitcrew_model::Backend::Builtin,
             path: "/".into(),
             model: None,
+            zone: pitcrew_model::Zone::default(),
+            sees: Vec::new(),
+            reads: pitcrew_model::Reads::Guided,
         }
     }
 

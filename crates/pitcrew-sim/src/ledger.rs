@@ -17,7 +17,7 @@ pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
-    Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, Grant, GrantId,
+    Access, Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, Grant, GrantId,
     LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId, Timestamp,
     WorkerId, limits,
 };
@@ -53,6 +53,9 @@ pub struct Ledger {
     pub limits_given_up: u64,
     pub family: family::Counts,
     pub bubbling: bubbling::Counts,
+    /// How often each refused file was noted, and where the last one of each worker stands.
+    pub blocked: BTreeMap<(WorkerId, Access, String), u32>,
+    pub blocked_at: BTreeMap<WorkerId, u64>,
 }
 
 impl Default for Ledger {
@@ -83,6 +86,8 @@ impl Default for Ledger {
             limits_given_up: 0,
             family: family::Counts::default(),
             bubbling: bubbling::Counts::default(),
+            blocked: BTreeMap::new(),
+            blocked_at: BTreeMap::new(),
         }
     }
 }
@@ -242,6 +247,9 @@ impl Ledger {
             Event::MatrixApplied { matrix } => self.matrix_applied(matrix),
             Event::GrantGiven { grant, request, actor } => self.granted(grant, *request, *actor),
             Event::GrantRevoked { grant, actor } => self.revoked(*grant, *actor),
+            Event::AccessBlocked { worker, place, access, path, .. } => {
+                self.access_blocked(*worker, *place, *access, path);
+            }
             Event::QueryLimitsApplied { .. }
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }
@@ -269,6 +277,16 @@ impl Ledger {
         let (at, until) = (self.at, self.held.remove(backend));
         let over = until.is_some_and(|it| it <= at || actor == Actor::Person);
         hold!(over, "a limit is waited for", "{backend} until {until:?}, at {at}");
+    }
+
+    fn access_blocked(&mut self, worker: WorkerId, place: u64, access: Access, path: &str) {
+        let last = self.blocked_at.insert(worker, place);
+        let grows = last.is_none_or(|it| it < place);
+        hold!(grows, "a refused file is noted once", "{worker} at {place} after {last:?}");
+        let count = self.blocked.entry((worker, access, path.to_owned())).or_default();
+        *count += 1;
+        let few = *count <= limits::BLOCKED_PER_PATH_MAX;
+        hold!(few, "a refused path is noted a few times", "{path} of {worker}: {count}");
     }
 
     /// A limit of the task's provider is used up.

@@ -293,6 +293,8 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: some_caps(dice),
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..count).map(|it| new_task(dice, it, count)).collect() },

@@ -32,6 +32,12 @@ fn heard(signal: &Signal) -> String {
         }
         Signal::Activity { worker, note } => format!("{worker} does: {note}"),
         Signal::UsageTold { worker, usage } => format!("{worker} has used: {usage:?}"),
+        Signal::AccessBlocked { worker, place, access, path, .. } => {
+            format!("{worker} may not {access} {path}, at {place}")
+        }
+        Signal::QueryHeard { worker, nonce, symbol, .. } => {
+            format!("{worker} needs {symbol}, nonce {nonce}")
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit, InputBody,
-    MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, RequestId, Signal,
-    StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage,
-    Verdict, WorkerId, Workspace,
+    Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit,
+    InputBody, MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, RequestId,
+    Signal, StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse,
+    Usage, Verdict, WorkerId, Workspace,
 };
 
 impl World {
@@ -110,6 +110,7 @@ impl World {
             7 => note(NoteKind::Status, message),
             8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),
             8 => return self.tell_usage(worker, dice),
+            9 if dice.one_in(2) => return self.reach_out(worker, dice),
             _ => return self.ask_permission(worker, dice),
         };
         let nonce = dice.below(5).to_string();
@@ -201,6 +202,24 @@ impl World {
         };
         self.counters.count(fault);
         self.signal(Signal::UsageTold { worker, usage });
+    }
+
+    /// It wants what is not its own: now and then the same again, and now and then told twice.
+    fn reach_out(&mut self, worker: WorkerId, dice: &mut Dice) {
+        let Some(agent) = self.agents.get_mut(&worker) else { return };
+        if !dice.one_in(4) {
+            agent.calls_count += 1;
+        }
+        let place = u64::from(agent.calls_count);
+        if dice.one_in(2) {
+            let (nonce, symbol) = (format!("need-{place}"), "Thing".into());
+            let context = "core".into();
+            return self.signal(Signal::QueryHeard { worker, nonce, symbol, context });
+        }
+        let access = if dice.one_in(3) { Access::Write } else { Access::Read };
+        let path = String::from(dice.pick(&["core/a", "core/b"]).expect("a path"));
+        let bytes_saved = dice.below(1_000);
+        self.signal(Signal::AccessBlocked { worker, place, access, path, bytes_saved });
     }
 
     fn by_worker(&mut self, worker: WorkerId, command: Command) {

@@ -11,7 +11,9 @@ mod shape;
 mod view;
 mod waits;
 
-pub use facts::{Activity, Attempt, BaseCheck, BaseCheckResult, Board, LandingView, Step, Worker};
+pub use facts::{
+    Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, LandingView, Step, Worker,
+};
 pub use shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView};
 pub use view::Scope;
 

@@ -14,8 +14,8 @@ mod summary;
 pub mod names;
 
 pub use board::{
-    Activity, Attempt, BaseCheck, BaseCheckResult, Board, BoardView, LandingView, PlanView,
-    RegionView, Scope, SessionView, Step, SubtaskView, TaskView, Worker,
+    Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, BoardView, LandingView,
+    PlanView, RegionView, Scope, SessionView, Step, SubtaskView, TaskView, Worker,
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{

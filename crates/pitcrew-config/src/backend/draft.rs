@@ -3,9 +3,9 @@
 use super::{
     BACKEND_KEYS, BackendSettings,
     checks::{anything, below_home, host, moved, variable, variable_name},
-    keys::{BACKEND_ALIASES, LOGINS, RESUMES, SERVERS, USAGES},
+    keys::{BACKEND_ALIASES, FILES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
-    value::{ErrorRule, LoginFirst, McpServers, Resume, UsageScope},
+    value::{ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
 };
 use crate::{
     diagnostic::Problems,
@@ -42,6 +42,7 @@ pub(crate) struct BackendDraft {
     model_option: Option<Found<String>>,
     resume: Option<Found<Resume>>,
     mcp: Option<Found<McpServers>>,
+    files: Option<Found<FileAccess>>,
     usage: Option<Found<UsageScope>>,
     errors: Option<Found<Vec<ErrorRule>>>,
     quirks: Option<Found<Vec<String>>>,
@@ -75,6 +76,7 @@ impl BackendDraft {
             model_option: keys.string("model_option"),
             resume: keys.choice("resume", RESUMES),
             mcp: keys.choice("mcp", SERVERS),
+            files: keys.choice("files", FILES),
             usage: keys.choice("usage", USAGES),
             errors: keys.errors(),
             quirks: keys.strings("quirks", anything),
@@ -107,6 +109,7 @@ impl BackendDraft {
         set("model_option", self.model_option, &mut to.model_option, &mut notes);
         put("resume", self.resume, &mut to.resume, &mut notes);
         put("mcp", self.mcp, &mut to.mcp, &mut notes);
+        put("files", self.files, &mut to.files, &mut notes);
         put("usage", self.usage, &mut to.usage, &mut notes);
         put("errors", self.errors, &mut to.errors, &mut notes);
         put("quirks", self.quirks, &mut to.quirks, &mut notes);

@@ -1,6 +1,6 @@
 //! The keys of a backend, and the words that people use for them.
 
-use super::value::{ErrorKind, LoginFirst, McpServers, Resume, UsageScope};
+use super::value::{ErrorKind, FileAccess, LoginFirst, McpServers, Resume, UsageScope};
 
 /// The keys of a backend, in the order of the reference.
 pub const BACKEND_KEYS: &[&str] = &[
@@ -27,6 +27,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "model_option",
     "resume",
     "mcp",
+    "files",
     "usage",
     "errors",
     "quirks",
@@ -42,6 +43,7 @@ pub(super) const BACKEND_ALIASES: &[(&str, &str)] = &[
     ("state_dirs", "state_env"),
     ("sandbox", "own_sandbox"),
     ("error", "errors"),
+    ("fs", "files"),
 ];
 
 pub(super) const ERROR_KEYS: &[&str] = &["says", "kind"];
@@ -54,6 +56,9 @@ pub(super) const RESUMES: &[(&str, Resume)] =
 
 pub(super) const SERVERS: &[(&str, McpServers)] =
     &[("stdio", McpServers::Stdio), ("none", McpServers::None)];
+
+pub(super) const FILES: &[(&str, FileAccess)] =
+    &[("own", FileAccess::Own), ("client", FileAccess::Client)];
 
 pub(super) const USAGES: &[(&str, UsageScope)] =
     &[("turn", UsageScope::Turn), ("session", UsageScope::Session), ("call", UsageScope::Call)];

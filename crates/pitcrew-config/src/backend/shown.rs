@@ -2,7 +2,7 @@
 
 use super::{
     BackendSettings,
-    keys::{KINDS, LOGINS, RESUMES, SERVERS, USAGES},
+    keys::{FILES, KINDS, LOGINS, RESUMES, SERVERS, USAGES},
 };
 use std::collections::BTreeMap;
 
@@ -35,6 +35,7 @@ impl BackendSettings {
             ("model_option", text(&self.model_option)),
             ("resume", word(RESUMES, self.resume)),
             ("mcp", word(SERVERS, self.mcp)),
+            ("files", word(FILES, self.files)),
             ("usage", word(USAGES, self.usage)),
             ("errors", self.shown_errors()),
             ("quirks", list(&self.quirks)),

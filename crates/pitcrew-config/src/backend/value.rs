@@ -48,6 +48,7 @@ pub struct BackendSettings {
     pub model_option: Option<String>,
     pub resume: Resume,
     pub mcp: McpServers,
+    pub files: FileAccess,
     pub usage: UsageScope,
     /// How its words for trouble are understood; the first that fits holds.
     pub errors: Vec<ErrorRule>,
@@ -81,6 +82,16 @@ pub enum McpServers {
     Stdio,
     /// It starts none, or hides their tools: it completes with `pitcrew tool`.
     None,
+}
+
+/// Whose file system it works with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileAccess {
+    /// It opens files itself.
+    #[default]
+    Own,
+    /// It reads and writes through us, so that its zone holds at once.
+    Client,
 }
 
 /// What the tokens are the sum of that an agent tells at the end of a turn.

@@ -3,6 +3,7 @@
 use super::{
     PlanDefaults,
     keys::{LIST_ITEMS_MAX, shared_default},
+    zone,
 };
 use crate::{
     diagnostic::Problems,
@@ -17,7 +18,7 @@ const EFFORTS: &[(&str, Effort)] =
     &[("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
 
 /// The keys that hold path prefixes; the others hold files.
-const PREFIX_KEYS: &[&str] = &["region", "shared"];
+const PREFIX_KEYS: &[&str] = &["region", "shared", "denied"];
 
 /// The defaults of the tasks, as far as the plan sets them for all.
 pub(super) fn plan_wide(
@@ -52,6 +53,8 @@ pub(super) fn read(
     let overlap = root.choice("overlap", OVERLAPS, problems).unwrap_or_default();
     let effort = root.choice("effort", EFFORTS, problems).unwrap_or_default();
     let shared = paths(root, "shared", problems, RepoPath::parse_prefix);
+    let denied = zone::denied(root, defaults, problems);
+    let reads = zone::reads(root, defaults, problems);
     let setup = commands(root, "setup", problems);
     let setup_inputs = paths(root, "setup_inputs", problems, parse_file).unwrap_or_default();
     let caps = root.caps(problems).or(defaults.caps);
@@ -66,6 +69,8 @@ pub(super) fn read(
         setup,
         setup_inputs,
         caps,
+        denied,
+        reads,
     })
 }
 

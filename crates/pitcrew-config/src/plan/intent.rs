@@ -333,5 +333,7 @@ fn head(request: &IntentRequest, defaults: &PlanDefaults) -> PlanHead {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: defaults.caps,
+        denied: defaults.denied.clone(),
+        reads: defaults.reads,
     }
 }

@@ -1,7 +1,7 @@
 //! The names a plan may use, and what holds where a plan says nothing.
 
 use crate::{backend::known_names, diagnostic::Severity};
-use pitcrew_model::{AgentRef, Caps, RepoPath, limits};
+use pitcrew_model::{AgentRef, Caps, Reads, RepoPath, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
@@ -15,6 +15,8 @@ pub const PLAN_KEYS: &[&str] = &[
     "overlap",
     "effort",
     "shared",
+    "denied",
+    "reads",
     "setup",
     "setup_inputs",
     "max_attempts",
@@ -45,8 +47,13 @@ pub const TASK_KEYS: &[&str] = &[
 ];
 
 /// Words that people use at the top of a plan for something else's name.
-pub(super) const PLAN_ALIASES: &[(&str, &str)] =
-    &[("title", "name"), ("branch", "base"), ("steps", "task"), ("retries", "max_attempts")];
+pub(super) const PLAN_ALIASES: &[(&str, &str)] = &[
+    ("title", "name"),
+    ("branch", "base"),
+    ("steps", "task"),
+    ("retries", "max_attempts"),
+    ("deny", "denied"),
+];
 
 /// Words that people use in a task for something else's name.
 pub(super) const TASK_ALIASES: &[(&str, &str)] = &[
@@ -122,6 +129,10 @@ pub struct PlanDefaults {
     pub timeout_ms: u64,
     /// What a whole plan may use.
     pub caps: Caps,
+    /// What no task of any plan may change.
+    pub denied: Vec<RepoPath>,
+    /// A plan can only be stricter.
+    pub reads: Reads,
     /// The backends that are configured. They tell an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
     /// The model of the built-in agent. Without one it does scripts and commands only.
@@ -148,6 +159,8 @@ impl Default for PlanDefaults {
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             caps: Caps::NONE,
+            denied: Vec::new(),
+            reads: Reads::Guided,
             backends: known_names().map(str::to_owned).collect(),
             model: None,
             nobody: None,

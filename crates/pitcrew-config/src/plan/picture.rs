@@ -2,7 +2,7 @@
 
 use super::graph::{self, CycleError};
 use crate::{diagnostic::printable, duration::format_duration};
-use pitcrew_model::{Deploy, Effort, Overlap, PlanSpec, TaskSpec, TaskWork};
+use pitcrew_model::{Deploy, Effort, Overlap, PlanSpec, Reads, TaskSpec, TaskWork};
 use std::{
     collections::BTreeMap,
     fmt::{self, Write},
@@ -20,6 +20,9 @@ pub struct PlanPicture {
     pub deploy: Deploy,
     pub overlap: Overlap,
     pub effort: Effort,
+    /// What no task may change.
+    pub denied: Vec<String>,
+    pub reads: Reads,
     pub levels: Vec<Vec<PictureTask>>,
     /// Everything that will be executed, verbatim, in the order of the file.
     pub executed: Vec<Executed>,
@@ -70,6 +73,8 @@ pub fn describe(spec: &PlanSpec) -> Result<PlanPicture, CycleError> {
         deploy: spec.head.deploy,
         overlap: spec.head.overlap,
         effort: spec.head.effort,
+        denied: spec.head.denied.iter().map(ToString::to_string).collect(),
+        reads: spec.head.reads,
         levels: graph::levels(&graph).into_iter().map(level).collect(),
         executed: executed(spec),
     })
@@ -129,6 +134,15 @@ impl fmt::Display for PlanPicture {
         }
         let base = printable(self.base.as_deref().unwrap_or("the current branch"));
         writeln!(f, "  starts from {base}; {}", self.manners())?;
+        if !self.denied.is_empty() {
+            writeln!(f, "  no task may change {}", printable(&self.denied.join(", ")))?;
+        }
+        if self.reads == Reads::Zone {
+            writeln!(
+                f,
+                "  tasks do not see files outside their zones, where the box can hide them"
+            )?;
+        }
         for (number, level) in (1..).zip(&self.levels) {
             writeln!(f, "\nlevel {number}")?;
             let width = |of: fn(&PictureTask) -> &str| {

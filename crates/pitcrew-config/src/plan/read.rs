@@ -5,6 +5,7 @@ use super::{
     keys::{PLAN_ALIASES, PLAN_FILE_BYTES_MAX, PLAN_KEYS},
     links,
     task::{self, ReadTask},
+    zone,
 };
 use crate::{
     diagnostic::{Diagnostic, Problems},
@@ -95,6 +96,7 @@ fn read_plan(text: &str, defaults: &PlanDefaults, problems: &mut Problems) -> Op
         return None;
     }
     let head = plan_head?;
+    zone::check(&head, &defaults, &tasks, problems);
     advice::give(&root, &head, &tasks, problems);
     Some(PlanSpec { head, tasks: tasks.into_iter().filter_map(ReadTask::into_spec).collect() })
 }

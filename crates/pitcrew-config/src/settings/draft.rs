@@ -11,8 +11,9 @@ use crate::{
     diagnostic::{Diagnostic, Problems},
     document::{Section, Span, Spanned, parse_document},
     permissions::{self, PermissionEntries},
+    plan,
 };
-use pitcrew_model::{AgentRef, limits};
+use pitcrew_model::{AgentRef, Reads, RepoPath, limits};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -36,6 +37,8 @@ pub(super) struct Draft {
     pub lease_ms: Option<Found<u64>>,
     pub max_tokens: Option<Found<u64>>,
     pub max_cost_micros: Option<Found<u64>>,
+    pub denied: Option<Found<Vec<RepoPath>>>,
+    pub reads: Option<Found<Reads>>,
     pub backends: BTreeMap<String, BackendDraft>,
     pub model: ModelDraft,
     pub permissions: PermissionEntries,
@@ -85,6 +88,8 @@ fn read_text(
     let max_tokens = root.tokens("max_tokens", problems);
     let max_cost = root.dollars("max_cost", problems);
     let agent = checked(&root, "agent", problems, scalars::agent);
+    let reads = checked(&root, "reads", problems, scalars::reads);
+    let denied = plan::denied_paths(&root, problems);
     refuse_foreign(&root, source.trust, problems);
     let worktrees = checked(&root, "worktrees", problems, |text| scalars::worktrees(text, home));
     Some(Draft {
@@ -96,6 +101,8 @@ fn read_text(
         lease_ms: reader.found(lease, problems),
         max_tokens: reader.found(max_tokens, problems),
         max_cost_micros: reader.found(max_cost, problems),
+        denied: reader.found(denied, problems),
+        reads: reader.found(reads, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
         network: network::in_settings(&root, &reader, problems),

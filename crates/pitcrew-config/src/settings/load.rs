@@ -15,7 +15,7 @@ use crate::{
     permissions::PermissionEntries,
     suggest,
 };
-use pitcrew_model::Caps;
+use pitcrew_model::{Caps, Reads, RepoPath};
 use std::{collections::BTreeSet, fmt};
 
 /// What the names of our variables begin with.
@@ -133,6 +133,35 @@ fn flags(sources: &Sources, home: Option<&str>) -> Read {
     if errors.is_empty() { Ok(draft) } else { Err(errors) }
 }
 
+/// What one layer denies no other one allows, and a repository may only be stricter.
+fn zone(
+    settings: &mut Settings,
+    origins: &mut Origins,
+    trust: Trust,
+    denied: Option<Found<Vec<RepoPath>>>,
+    reads: Option<Found<Reads>>,
+) {
+    if let Some(denied) = denied {
+        let new = denied.value.into_iter().filter(|it| !settings.denied.contains(it));
+        let new: Vec<RepoPath> = new.collect();
+        if !new.is_empty() {
+            settings.denied.extend(new);
+            origins.set("denied", denied.origin);
+        }
+    }
+    match reads {
+        Some(reads) if trust == Trust::Repository && reads.value < settings.reads => {
+            let reason = format!("a repository may only be stricter than \"{}\"", settings.reads);
+            origins.ignore("reads", format!("\"{}\"", reads.value), reads.origin, reason);
+        }
+        Some(reads) => {
+            settings.reads = reads.value;
+            origins.set("reads", reads.origin);
+        }
+        None => {}
+    }
+}
+
 struct Merge {
     settings: Settings,
     model: ModelDraft,
@@ -184,6 +213,7 @@ impl Merge {
         settings.caps = Caps { tokens: cap(tokens), cost_micros: cap(cost) };
         settings.max_agents = u32::try_from(agents).expect("a count came from a u32");
         settings.max_live_agents = u32::try_from(live).expect("a count came from a u32");
+        zone(settings, origins, trust, draft.denied, draft.reads);
         if draft.permissions != PermissionEntries::default() {
             settings.permissions = draft.permissions;
         }

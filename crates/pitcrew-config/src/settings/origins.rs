@@ -2,7 +2,7 @@
 
 use super::{Origin, Settings, network};
 use crate::duration::format_duration;
-use pitcrew_model::Dollars;
+use pitcrew_model::{Dollars, RepoPath};
 use std::collections::BTreeMap;
 
 /// The origin of every value, by key: `max_agents`, `backends.claude`, `backends.claude.env`.
@@ -95,6 +95,10 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
     let tokens = settings.caps.tokens.map_or_else(absent, show_count);
     let cost = settings.caps.cost_micros.map_or_else(absent, show_dollars);
     rows.extend([("max_tokens".to_owned(), tokens), ("max_cost".to_owned(), cost)]);
+    let denied: Vec<&str> = settings.denied.iter().map(RepoPath::as_str).collect();
+    let denied = if denied.is_empty() { absent() } else { format!("{denied:?}") };
+    let reads = format!("\"{}\"", settings.reads);
+    rows.extend([("denied".to_owned(), denied), ("reads".to_owned(), reads)]);
     for (name, backend) in &settings.backends {
         rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }

@@ -9,9 +9,9 @@ use crate::{
     document::{check_duration, out_of_range},
     duration::DURATION_HELP,
     money::{DOLLARS_HELP, parse_dollars},
-    plan::{BACKEND_BUILTIN, BACKEND_COMMAND},
+    plan::{BACKEND_BUILTIN, BACKEND_COMMAND, READS},
 };
-use pitcrew_model::{AgentRef, limits};
+use pitcrew_model::{AgentRef, Reads, limits};
 use std::{
     ops::RangeInclusive,
     path::{Path, PathBuf},
@@ -42,6 +42,7 @@ pub(super) fn set(
         "max_live_agents" => {
             draft.max_live_agents = Some(Found { value: count(key, text)?, origin });
         }
+        "reads" => draft.reads = Some(Found { value: reads(text)?, origin }),
         "agent" => draft.agent = Some(Found { value: agent(text)?, origin }),
         "worktrees" => draft.worktrees = Some(Found { value: worktrees(text, home)?, origin }),
         "task_timeout" => {
@@ -95,6 +96,13 @@ fn duration(text: &str, max_ms: u64) -> Result<u64, Refused> {
     let with_unit = if seconds { format!("{text}s") } else { text.to_owned() };
     let checked = check_duration(&with_unit, max_ms);
     checked.or_else(|reason| refused(format!("is wrong: {reason}"), DURATION_HELP))
+}
+
+pub(super) fn reads(text: &str) -> Result<Reads, Refused> {
+    match READS.iter().find(|it| it.0 == text) {
+        Some((_, reads)) => Ok(*reads),
+        None => refused(format!("cannot be `{text}`"), "write `guided` or `zone`"),
+    }
 }
 
 pub(super) fn agent(text: &str) -> Result<AgentRef, Refused> {

@@ -6,7 +6,7 @@ use crate::{
     permissions::PermissionEntries,
     plan::PlanDefaults,
 };
-use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, HostPattern, limits};
+use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, HostPattern, Reads, RepoPath, limits};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
@@ -19,6 +19,8 @@ pub const SETTING_KEYS: &[&str] = &[
     "lease",
     "max_tokens",
     "max_cost",
+    "denied",
+    "reads",
     "backends",
     "model",
     "permissions",
@@ -41,6 +43,10 @@ pub struct Settings {
     pub lease_ms: u64,
     /// What a plan may use that does not say.
     pub caps: Caps,
+    /// What no task of any plan may change.
+    pub denied: Vec<RepoPath>,
+    /// What keeps workers from reading beyond their zones; a plan can only be stricter.
+    pub reads: Reads,
     pub backends: BTreeMap<String, BackendSettings>,
     /// What the built-in agent works with where a task has words only.
     pub model: Option<ModelSettings>,
@@ -62,6 +68,8 @@ impl Default for Settings {
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             lease_ms: limits::LEASE_MS_DEFAULT,
             caps: Caps::NONE,
+            denied: Vec::new(),
+            reads: Reads::Guided,
             backends: backend::known(),
             model: None,
             permissions: PermissionEntries::default(),
@@ -81,6 +89,8 @@ impl Settings {
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: self.task_timeout_ms,
             caps: self.caps,
+            denied: self.denied.clone(),
+            reads: self.reads,
             backends: self.backends.keys().cloned().collect(),
             model: self.model.as_ref().map(ModelSettings::title),
             ..PlanDefaults::default()

@@ -2,7 +2,7 @@
 
 use super::{Verdict, disguise, executes};
 use crate::changes::{Change, MODE_LINK, MODE_NONE, MODE_REPOSITORY};
-use pitcrew_model::{RefusalKind, Zone, text};
+use pitcrew_model::{RefusalKind, Standing, Zone, text};
 
 const MODES: [&str; 5] = [MODE_NONE, "100644", "100755", MODE_LINK, MODE_REPOSITORY];
 
@@ -20,10 +20,14 @@ pub(super) fn judge_name(change: &Change, zone: &Zone, verdict: &mut Verdict) {
         verdict.refuse(shown, RefusalKind::GitDir);
         return;
     }
-    if !zone.allows(path) {
-        verdict.refuse(&*shown, RefusalKind::OutsideZone);
-    } else if executes::is(path) && !executes::is_granted(path, zone) {
-        verdict.refuse(&*shown, RefusalKind::Executes);
+    match zone.standing(path) {
+        Standing::Denied(_) => verdict.refuse(&*shown, RefusalKind::Denied),
+        Standing::Outside => verdict.refuse(&*shown, RefusalKind::OutsideZone),
+        Standing::Own(_) | Standing::Shared(_) => {
+            if executes::is(path) && !executes::is_granted(path, zone) {
+                verdict.refuse(&*shown, RefusalKind::Executes);
+            }
+        }
     }
     if change.mode_after == MODE_REPOSITORY {
         verdict.refuse(&*shown, RefusalKind::Gitlink);

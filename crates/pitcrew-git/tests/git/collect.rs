@@ -1,6 +1,6 @@
 use crate::lab::{Lab, attempt, refusals, write, zone};
 use pitcrew_git::{AttemptName, CollectWork, LiveCheckout};
-use pitcrew_model::{AttemptId, Failure, FileChange, RefusalKind, RepoPath, limits};
+use pitcrew_model::{AttemptId, Failure, FileChange, RefusalKind, RepoPath, Zone, limits};
 use std::{fs, os::unix::fs::symlink};
 
 #[test]
@@ -78,6 +78,29 @@ fn what_is_outside_the_zone_is_refused_by_path() {
         lab.vault_git(&vault, &["for-each-ref", "refs/pitcrew/plans/plan-1/task-1-work"]),
         ""
     );
+}
+
+/// Whatever the region and the shared paths say.
+#[test]
+fn what_is_denied_is_refused_inside_the_region_too() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+    write(&path.join("core/lib.rs"), "mine\n");
+    write(&path.join("core/key/x"), "nobody's\n");
+    let denied = zone(&["core/key"]).region;
+    let zone = Zone { shared: denied.clone(), denied, ..zone(&["core"]) };
+    let order = CollectWork {
+        name: attempt(1),
+        path: path.clone(),
+        start: base.start.clone(),
+        base: base.start.clone(),
+        zone,
+        message: "did it".into(),
+    };
+    let refused = refusals(vault.collect(&order, &lab.policy, &lab.cancel));
+    assert_eq!(refused, [("core/key/x".to_owned(), RefusalKind::Denied)]);
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         wait: None,
         shown: (Vec::new(), Vec::new()),
         handed: Vec::new(),
+        blocked: alloc::collections::BTreeMap::new(),
+        blocked_at: None,
     };
     state.workers.push(opened.worker, row);
     state.agenda.slots_used += 1;

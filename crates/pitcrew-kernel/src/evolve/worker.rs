@@ -11,7 +11,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
+    Access, EffectId, PermissionOption, PermissionOptionKind, PlanId, RequestId, RequestKind,
     RequestStatus, Timestamp, TurnCause, Usage, Verdict, WorkerId, WorkerStatus, limits,
 };
 
@@ -23,6 +23,7 @@ pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Work
         told_at: VecDeque::new(),
         requests: Vec::new(),
         answering: BTreeMap::new(),
+        blocked: BTreeMap::new(),
         calls: VecDeque::new(),
         wait: None,
         shown: (Vec::new(), Vec::new()),
@@ -106,6 +107,12 @@ pub fn call_taken(state: &mut State, worker: WorkerId, nonce: &str) {
         calls.pop_front();
     }
     calls.push_back(nonce.into());
+}
+
+pub fn access_blocked(state: &mut State, worker: WorkerId, place: u64, access: Access, path: &str) {
+    let row = state.workers.row(worker);
+    row.blocked_at = Some(place);
+    *row.blocked.entry((access, path.into())).or_default() += 1;
 }
 
 pub fn answer_asked(state: &mut State, worker: WorkerId, effect: EffectId, call: &str) {

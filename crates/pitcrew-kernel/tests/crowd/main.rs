@@ -27,6 +27,8 @@ fn plan() -> CreatePlan {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     let task = |index: usize| TaskSpec {
         key: format!("t{index}"),

@@ -4,6 +4,7 @@ mod script;
 mod scheduling;
 mod snapshots;
 mod regions;
+mod zones;
 mod plans;
 mod approval;
 mod retries;

@@ -33,6 +33,9 @@ fn low_effort_tells_the_task_alone() {
               | Shared with other tasks, where you must: Cargo.lock.
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              |
               | ## Checks that will be run on the merged result
               | - make
               |
@@ -74,6 +77,9 @@ fn medium_effort_tells_what_the_dependencies_did() {
               | You may change: app. What you change elsewhere is refused, and the attempt fails.
               | Shared with other tasks, where you must: Cargo.lock.
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## Checks that will be run on the merged result
               | - make
@@ -121,6 +127,9 @@ fn high_effort_tells_about_everybody() {
               | You may change: app. What you change elsewhere is refused, and the attempt fails.
               | Shared with other tasks, where you must: Cargo.lock.
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## Checks that will be run on the merged result
               | - make
@@ -216,6 +225,9 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
               | You may change: core. What you change elsewhere is refused, and the attempt fails.
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              |
               | ## How to finish
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
@@ -224,6 +236,7 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
               | ## The previous attempt
               | Attempt 1 did not succeed: refused at the gate: ui/x is outside the zone.
               | Your checkout is fresh: start again from the newest integrated state.
+              | Do the task without changing these paths. If it cannot be done without them, report it as failed and name them: only a person can give you more.
               |
               | ```
               | ui/x: outside the zone

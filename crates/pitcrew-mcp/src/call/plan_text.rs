@@ -13,6 +13,8 @@ const KEYS: &[&str] = &[
     "overlap",
     "effort",
     "shared",
+    "denied",
+    "reads",
     "setup",
     "setup_inputs",
     "max_attempts",

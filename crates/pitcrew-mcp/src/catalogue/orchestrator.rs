@@ -56,6 +56,7 @@ fn save_plan() -> ToolInfo {
         "deploy": choice(&["auto", "manual"], Some("auto"), "manual: each task also waits for orchestrator_deploy_task."),
         "setup": texts("Shell commands that make a fresh checkout usable.", json!(["npm ci"])),
         "shared": texts("Paths that every task may change, such as lock files.", json!(["Cargo.lock"])),
+        "denied": texts("Paths that no task may change.", json!(["infra"])),
     });
     merge(&mut properties, more);
     ToolInfo {

@@ -4,11 +4,18 @@ use crate::{
     golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
-use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Workspace};
+use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Reads, Workspace, Zone};
 
 fn effects() -> Vec<Effect> {
-    [plan_effects(), worker_effects(), attempt_effects(), with_a_model(), queries::effects()]
-        .concat()
+    [
+        plan_effects(),
+        worker_effects(),
+        attempt_effects(),
+        with_a_model(),
+        queries::effects(),
+        in_a_zone(),
+    ]
+    .concat()
 }
 
 fn plan_effects() -> Vec<Effect> {
@@ -42,6 +49,22 @@ fn with_a_model() -> Vec<Effect> {
         backend: Backend::Program { name: "claude".into() },
         path: "/checkouts/task-392".into(),
         model: Some("opus".into()),
+        zone: Zone::default(),
+        sees: Vec::new(),
+        reads: Reads::Guided,
+    }]
+}
+
+fn in_a_zone() -> Vec<Effect> {
+    vec![Effect::StartAgent {
+        worker: WORKER,
+        attempt: ATTEMPT,
+        backend: Backend::Model,
+        path: "/checkouts/task-392".into(),
+        model: None,
+        zone: zone(),
+        sees: vec![path("src")],
+        reads: Reads::Zone,
     }]
 }
 
@@ -53,6 +76,9 @@ fn worker_effects() -> Vec<Effect> {
             backend: Backend::Builtin,
             path: "/checkouts/task-392".into(),
             model: None,
+            zone: Zone::default(),
+            sees: Vec::new(),
+            reads: Reads::Guided,
         },
         Effect::Prompt { worker: WORKER, text: "Add the API".into() },
         Effect::AnswerPermission {

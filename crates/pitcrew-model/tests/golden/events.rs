@@ -4,16 +4,16 @@ use crate::{
     golden, queries,
     subtasks::{delegation, output},
     values::{
-        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, plan_head,
-        task_spec,
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, path,
+        plan_head, task_spec,
     },
 };
 use pitcrew_model::{
-    Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry, Event,
-    Failure, Freshness, Grant, GrantId, LandingStatus, Measure, Message, MessageContext,
-    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reach, Reason,
-    RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp, TurnCause,
-    Usage, WorkerStatus,
+    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry,
+    Event, Failure, Freshness, Grant, GrantId, LandingStatus, Measure, Message, MessageContext,
+    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reach, Reads,
+    Reason, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp,
+    TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -28,6 +28,7 @@ fn events() -> Vec<Event> {
         with_a_model(),
         message_events(),
         queries::events(),
+        zone_events(),
     ]
     .concat()
 }
@@ -36,14 +37,32 @@ fn caps() -> Caps {
     Caps { tokens: Some(200_000), cost_micros: Some(2_500_000) }
 }
 
-fn plan_events() -> Vec<Event> {
-    let created = |head| Event::PlanCreated {
+fn created(head: PlanHead) -> Event {
+    Event::PlanCreated {
         plan: PLAN,
         head,
         status: PlanStatus::AwaitingApproval,
         clean_base: false,
         actor: Actor::Person,
+    }
+}
+
+fn zone_events() -> Vec<Event> {
+    let blocked = |access, bytes_saved| Event::AccessBlocked {
+        worker: WORKER,
+        place: 4_096,
+        access,
+        path: "core/auth.rs".into(),
+        bytes_saved,
     };
+    vec![
+        created(PlanHead { denied: vec![path("infra")], reads: Reads::Zone, ..plan_head() }),
+        blocked(Access::Read, 1_200),
+        blocked(Access::Write, 0),
+    ]
+}
+
+fn plan_events() -> Vec<Event> {
     vec![
         Event::SettingsApplied { agents_max: 5, agents_live_max: 20 },
         Event::AgentsMaxSet { count: 5 },
@@ -364,6 +383,7 @@ golden!(
         QueryRouted,
         QueryEnded,
         QueryAnsweredLate,
+        AccessBlocked,
     ]
 );
 

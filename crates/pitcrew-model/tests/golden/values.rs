@@ -2,8 +2,8 @@
 
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
-    Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, RepoPath, RequestId, TaskId,
-    TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+    Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath, RequestId,
+    TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -45,6 +45,8 @@ pub fn plan_head() -> PlanHead {
         setup: strings(&["npm ci"]),
         setup_inputs: vec![path("package.json")],
         caps: Caps::NONE,
+        denied: Vec::new(),
+        reads: Reads::Guided,
     }
 }
 

@@ -6,12 +6,12 @@ use crate::{
 };
 use expect_test::expect;
 use pitcrew_model::{
-    Action, Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy, Effort,
-    ErrorCause, Freshness, GrantScope, LandedAt, LandingStatus, Measure, MessageKind,
+    Access, Action, Actor, Addressee, Approval, AwaitEnd, Backend, BudgetScope, Claim, Deploy,
+    Effort, ErrorCause, Freshness, GrantScope, LandedAt, LandingStatus, Measure, MessageKind,
     MessageStatus, NoteKind, Origin, Outcome, Overlap, Party, PermissionOption,
-    PermissionOptionKind, PlanStatus, Priority, QueryBudget, QueryVia, RefusalKind, RequestKind,
-    RequestStatus, Rule, Spending, StopReason, SubtaskKind, TaskStatus, TaskWork, Timestamp,
-    ToolUse, TurnCause, Verdict, WorkerStatus, Workspace,
+    PermissionOptionKind, PlanStatus, Priority, QueryBudget, QueryVia, Reads, RefusalKind,
+    RequestKind, RequestStatus, Rule, Spending, StopReason, SubtaskKind, TaskStatus, TaskWork,
+    Timestamp, ToolUse, TurnCause, Verdict, WorkerStatus, Workspace,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -36,7 +36,9 @@ fn words_are_stored_as_ever() {
     let lines = [
         words!(Outcome: Success, Partial, Failed, Timeout, Cancelled),
         words!(RefusalKind: OutsideZone, GitDir, SymlinkLeaves, Gitlink, TooLarge, TooMany,
-            Executes, BadName, BadMode),
+            Executes, BadName, BadMode, Denied),
+        words!(Reads: Guided, Zone),
+        words!(Access: Read, Write),
         words!(Origin: File, Intent),
         words!(Approval: Ask, Given),
         words!(Verdict: Approve, Deny),
@@ -68,7 +70,9 @@ fn words_are_stored_as_ever() {
     ];
     expect![[r#"
         Outcome ["success","partial","failed","timeout","cancelled"]
-        RefusalKind ["outside_zone","git_dir","symlink_leaves","gitlink","too_large","too_many","executes","bad_name","bad_mode"]
+        RefusalKind ["outside_zone","git_dir","symlink_leaves","gitlink","too_large","too_many","executes","bad_name","bad_mode","denied"]
+        Reads ["guided","zone"]
+        Access ["read","write"]
         Origin ["file","intent"]
         Approval ["ask","given"]
         Verdict ["approve","deny"]

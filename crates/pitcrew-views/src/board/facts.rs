@@ -2,10 +2,10 @@
 
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, Caps, Claim, CommitId, Delegation, EffectId, Failure, KeptStates,
-    Landing, LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason, RequestId,
-    Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus, limits,
+    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Delegation, EffectId, Failure,
+    KeptStates, Landing, LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason,
+    RequestId, Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
+    Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,6 +146,32 @@ pub struct Attempt {
     /// What the worker handed in besides its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<TaskOutput>,
+    #[serde(default, skip_serializing_if = "Blocked::is_none")]
+    pub blocked: Blocked,
+}
+
+/// The files outside its zone that a worker was refused, as far as they were noted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    pub reads_count: u64,
+    pub writes_count: u64,
+    /// What it did not have to read.
+    pub bytes_saved: u64,
+}
+
+impl Blocked {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn count(&mut self, access: Access, bytes_saved: u64) {
+        let count = match access {
+            Access::Read => &mut self.reads_count,
+            Access::Write => &mut self.writes_count,
+        };
+        *count = count.saturating_add(1);
+        self.bytes_saved = self.bytes_saved.saturating_add(bytes_saved);
+    }
 }
 
 /// The steps of an attempt, in their order.

@@ -1,7 +1,7 @@
 //! Puts each fact at its place.
 
 use super::facts::{
-    Activity, Asked, Attempt, BaseCheck, Board, LandingView, Plan, Step, Task, Worker,
+    Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, Step, Task, Worker,
 };
 use crate::plain;
 use pitcrew_model::{
@@ -83,6 +83,9 @@ impl Board {
                 let activity = Activity { note: plain::line(note), at };
                 self.live.remove(worker);
                 self.edit_worker(*worker, |it| it.activity = Some(activity));
+            }
+            Event::AccessBlocked { worker, access, bytes_saved, .. } => {
+                self.edit_attempt_of(*worker, |it| it.blocked.count(*access, *bytes_saved));
             }
             Event::MessageQueued(message) => self.note_message(message, at),
             Event::RequestOpened { request, plan, task, worker, kind } => {
@@ -255,6 +258,7 @@ impl Board {
             kept_count: 0,
             unkept: None,
             output: None,
+            blocked: Blocked::default(),
         };
         self.attempts.insert(*attempt, opened);
     }

@@ -76,6 +76,10 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             };
             by_us(About::Worker(*worker), tool_decided(title, option.as_deref(), &by))
         }
+        Event::AccessBlocked { worker, access, path, .. } => {
+            let path = plain::line(path);
+            by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its zone"))
+        }
         Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
         Event::GrantGiven { grant, actor, .. } => {
             by(*actor, About::Workspace, format!("{} given: {}", grant.id, granted(grant)))

@@ -165,6 +165,8 @@ pub fn head(name: &str) -> PlanHead {
         setup: vec!["make deps".to_owned()],
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     }
 }
 

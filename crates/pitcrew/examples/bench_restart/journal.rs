@@ -131,6 +131,8 @@ fn create_plan(number: u64) -> Command {
         setup: vec!["cargo fetch".into()],
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS_PER_PLAN).map(task).collect() },

@@ -122,6 +122,7 @@ fn subject(event: &Event) -> Subject {
         | Event::CallTaken { worker, .. }
         | Event::ActivityNoted { worker, .. }
         | Event::UsageNoted { worker, .. }
+        | Event::AccessBlocked { worker, .. }
         | Event::ToolDecided { worker, .. }
         | Event::ToolAnswered { worker, .. }
         | Event::AwaitBegun { worker, .. }

@@ -30,6 +30,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
             table.row(task_row(board, task, style));
         }
         lines.extend(table.lines("  "));
+        lines.extend(board.tree_of(plan.id).filter_map(blocked));
         lines.extend(usage(&plan.vendors, &plan.usage));
         let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
         lines.extend(caps(plan.caps.iter().chain(of_tasks)));
@@ -151,6 +152,17 @@ pub fn place(task: &TaskView) -> String {
         Some(it) => format!("{}, {}", plain::line(&task.agent), it.workspace),
         None => region(&task.region),
     }
+}
+
+/// What a task was refused because it lies outside its zone.
+fn blocked(task: &TaskView) -> Option<String> {
+    let (reads, writes) = task.attempts.iter().fold((0, 0), |(reads, writes), it| {
+        (reads + it.blocked.reads_count, writes + it.blocked.writes_count)
+    });
+    let counts = [(reads, "read"), (writes, "write")].into_iter().filter(|it| it.0 > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| plural(count, what)).collect();
+    let counts = counts.join(" and ");
+    (!counts.is_empty()).then(|| format!("  {}: {counts} outside its zone blocked", task.name()))
 }
 
 /// What it waits for, why it failed, or what its worker did last.

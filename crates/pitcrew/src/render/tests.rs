@@ -166,6 +166,8 @@ fn journal() -> Journal {
         setup: vec!["make deps".to_owned()],
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     let (status, actor) = (PlanStatus::Draft, Actor::Person);
     journal.push(Event::PlanCreated { plan: PLAN, head, status, clean_base: false, actor });

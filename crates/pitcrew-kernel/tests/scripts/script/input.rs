@@ -2,11 +2,11 @@
 
 use super::{Script, family, plan, queries};
 use pitcrew_model::{
-    Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command, CommitId,
-    Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, GrantScope, InputBody,
-    LandedAt, Landing, Matrix, MessageId, NoteKind, Party, PermissionOption, PermissionOptionKind,
-    PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule, Signal, Snapshot, StopReason, TaskId,
-    Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
+    Access, Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command,
+    CommitId, Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, GrantScope,
+    InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind, Party, PermissionOption,
+    PermissionOptionKind, PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule, Signal, Snapshot,
+    StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -221,9 +221,28 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
         },
         "uses" => Signal::UsageTold { worker: id(subject), usage: usage(words) },
         "permit" => permission(id(subject), words),
+        "blocked" => blocked(id(subject), words),
+        "needs" => need(id(subject), words),
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
         _ => return None,
     })
+}
+
+/// `7 read core/auth.rs`: at this place of what it has said.
+fn blocked(worker: WorkerId, words: &str) -> Signal {
+    let mut words = words.split(' ');
+    let place = words.next().and_then(|it| it.parse().ok()).expect("a place");
+    let access = if words.next() == Some("write") { Access::Write } else { Access::Read };
+    let path = words.next().expect("a path").into();
+    Signal::AccessBlocked { worker, place, access, path, bytes_saved: 100 }
+}
+
+/// `n1 AuthValidator core/auth.rs`
+fn need(worker: WorkerId, words: &str) -> Signal {
+    let mut words = words.split(' ').map(String::from);
+    let (nonce, symbol) = (words.next().expect("a nonce"), words.next().expect("a symbol"));
+    let context = words.next().unwrap_or_default();
+    Signal::QueryHeard { worker, nonce, symbol, context }
 }
 
 /// `40`: tokens, half of them in. `$3`: dollars. `max`: nobody believes it.

@@ -2,7 +2,7 @@
 
 use pitcrew_model::{
     AgentRef, Approval, Caps, CreatePlan, Deploy, Effort, Origin, Overlap, PlanHead, PlanSpec,
-    RepoPath, TaskSpec, TaskWork, limits,
+    Reads, RepoPath, TaskSpec, TaskWork, limits,
 };
 
 pub fn parse(text: &str) -> CreatePlan {
@@ -20,6 +20,8 @@ pub fn parse(text: &str) -> CreatePlan {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: Caps::NONE,
+        denied: Vec::new(),
+        reads: Reads::Guided,
     };
     let tasks = parts.filter(|it| !it.is_empty()).map(task).collect();
     let mut plan = CreatePlan {
@@ -37,6 +39,8 @@ pub fn parse(text: &str) -> CreatePlan {
             ("effort", "high") => head.effort = Effort::High,
             ("about", text) => head.description = text.replace('_', " "),
             ("shared", path) => head.shared.push(prefix(path)),
+            ("denied", path) => head.denied.push(prefix(path)),
+            ("reads", _) => head.reads = Reads::Zone,
             ("setup", command) => head.setup.push(command.into()),
             ("ask", _) => plan.approval = Approval::Ask,
             ("intent", _) => plan.origin = Origin::Intent,

@@ -3,7 +3,8 @@
 use pitcrew_kernel::Step;
 use pitcrew_model::{
     AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, QueryLimits,
-    Reason, RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
+    Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
+    Zone,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -120,6 +121,9 @@ pub fn event(event: &Event) -> String {
             let command = grant.command.as_deref().unwrap_or_default();
             format!("{}: {} {command} ({})", grant.id, actions.join(", "), grant.reach)
         }
+        Event::AccessBlocked { worker, access, path, .. } => {
+            format!("{worker} may not {access} {path}")
+        }
         Event::GrantRevoked { grant, .. } => format!("{grant} revoked"),
         Event::LandingMoved { plan, from, to, reason, .. } => {
             format!("{plan} landing {from} -> {to}{}", because(reason))
@@ -200,6 +204,18 @@ pub fn event(event: &Event) -> String {
     format!("  {line}\n")
 }
 
+/// Where something is denied or kept from it.
+fn in_zone(zone: &Zone, sees: &[RepoPath], reads: Reads) -> String {
+    let names = |it: &[RepoPath]| it.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let mut out = String::new();
+    if !zone.denied.is_empty() {
+        let (region, shared, denied) =
+            (names(&zone.region), names(&zone.shared), names(&zone.denied));
+        out = format!(" in {region} + {shared} - {denied}, reads {reads}");
+    }
+    if sees.is_empty() { out } else { format!("{out}, sees {}", names(sees)) }
+}
+
 fn used(usage: &Usage) -> String {
     let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = usage;
     format!("{tokens_in} + {tokens_out} tokens, {tokens_cached} cached, {}", Dollars(*cost_micros))
@@ -237,11 +253,14 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::PullWork { attempt, task, commit, base, .. } => {
             format!("pull {} into {attempt}: {base}..{commit}", SubtaskName(*task))
         }
-        Effect::StartAgent { worker, backend, model, .. } => match (backend, model) {
-            (_, Some(model)) => format!("start agent {worker} with {model}"),
-            (Backend::Model, None) => format!("start agent {worker} with a model"),
-            (Backend::Builtin | Backend::Program { .. }, None) => format!("start agent {worker}"),
-        },
+        Effect::StartAgent { worker, backend, model, zone, sees, reads, .. } => {
+            let with = match (backend, model) {
+                (_, Some(model)) => format!(" with {model}"),
+                (Backend::Model, None) => " with a model".into(),
+                (Backend::Builtin | Backend::Program { .. }, None) => String::new(),
+            };
+            format!("start agent {worker}{with}{}", in_zone(zone, sees, *reads))
+        }
         Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
         Effect::AnswerPermission { worker, call, option } => {
             format!("answer {worker}, {call}: {}", option.as_deref().unwrap_or("cancelled"))

@@ -47,6 +47,8 @@ pub fn diamond() -> Command {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: pitcrew_model::Caps::NONE,
+        denied: Vec::new(),
+        reads: pitcrew_model::Reads::Guided,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks },

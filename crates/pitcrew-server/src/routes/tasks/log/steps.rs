@@ -56,6 +56,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         }
         Event::AwaitBegun { worker, .. }
         | Event::ResultsHanded { worker, .. }
+        | Event::AccessBlocked { worker, .. }
         | Event::QueryAsked { worker, .. }
         | Event::QueryRouted { worker, .. }
         | Event::QueryEnded { worker, .. }

@@ -1,0 +1,63 @@
+//! What an agent reached for beyond its zone: a file that was refused, or a line that asks.
+
+use super::ask_query::{self, Ask};
+use crate::{
+    State,
+    state::{Process, Worker},
+};
+use alloc::{format, string::String, vec, vec::Vec};
+use pitcrew_model::{Access, Event, QueryVia, Rejection, Timestamp, WorkerId, limits, text};
+
+/// Longer paths are no paths.
+const PATH_BYTES_MAX: usize = 1_024;
+
+/// A file that was refused.
+pub struct Blocked<'a> {
+    pub worker: WorkerId,
+    pub place: u64,
+    pub access: Access,
+    pub path: &'a str,
+    pub bytes_saved: u64,
+}
+
+/// Told again it is known by its place; a path that is tried again and again would otherwise fill
+/// the journal. What was to be read counts as a question.
+pub fn blocked(state: &State, at: Timestamp, it: &Blocked<'_>) -> Result<Vec<Event>, Rejection> {
+    let Blocked { worker, place, access, bytes_saved, .. } = *it;
+    let row = state.worker(worker)?;
+    let path: String = text::cut(it.path, PATH_BYTES_MAX).into();
+    if row.blocked_at.is_some_and(|last| place <= last) || !is_worth_noting(row, access, &path) {
+        return Ok(Vec::new());
+    }
+    let mut events =
+        vec![Event::AccessBlocked { worker, place, access, path: path.clone(), bytes_saved }];
+    if access == Access::Read {
+        let nonce = format!("read-{place}");
+        let ask = Ask { nonce: &nonce, symbol: &path, context: &path, via: QueryVia::Read };
+        // Whether it may ask so much makes no difference: it has its answer.
+        events.extend(ask_query::decide(state, at, row.attempt, &ask).unwrap_or_default());
+    }
+    Ok(events)
+}
+
+fn is_worth_noting(worker: &Worker, access: Access, path: &str) -> bool {
+    match worker.blocked.get(&(access, path.into())) {
+        Some(count) => *count < limits::BLOCKED_PER_PATH_MAX,
+        None => worker.blocked.len() < limits::BLOCKED_PATHS_MAX,
+    }
+}
+
+/// A question in the agent's own words. Told again it is known by its nonce.
+pub fn query(
+    state: &State,
+    at: Timestamp,
+    worker: WorkerId,
+    ask: &Ask<'_>,
+) -> Result<Vec<Event>, Rejection> {
+    let row = state.worker(worker)?;
+    // Nobody waits for the answer any more.
+    if row.process != Process::Alive || !state.attempts[row.attempt].is_open() {
+        return Ok(Vec::new());
+    }
+    ask_query::decide(state, at, row.attempt, ask)
+}

@@ -1,0 +1,160 @@
+//! What an agent reaches for outside its zone.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// S0-044, S0-045: a refused file is noted when it happens, once for each time, and a path that is
+/// tried again and again a few times only.
+#[test]
+fn a_refused_file_is_noted() {
+    check(
+        "
+            ~ plan demo | a in ui
+            ~ prepared plan-1
+            ~ start task-1
+            blocked worker-1 7 read core/auth.rs
+            blocked worker-1 7 read core/auth.rs
+            blocked worker-1 8 write core/auth.rs
+            blocked worker-1 9 read core/auth.rs
+            blocked worker-1 10 read core/auth.rs
+            blocked worker-1 11 read core/auth.rs
+            blocked worker-1 12 read core/user.rs
+            blocked worker-9 1 read core/user.rs
+        ",
+        &expect![[r#"
+            > blocked worker-1 7 read core/auth.rs
+              worker-1 may not read core/auth.rs
+              query-1: worker-1 needs core/auth.rs (read) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > blocked worker-1 7 read core/auth.rs
+              nothing
+            > blocked worker-1 8 write core/auth.rs
+              worker-1 may not write core/auth.rs
+            > blocked worker-1 9 read core/auth.rs
+              worker-1 may not read core/auth.rs
+              query-2: worker-1 needs core/auth.rs (read) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-2
+            > blocked worker-1 10 read core/auth.rs
+              worker-1 may not read core/auth.rs
+              query-3: worker-1 needs core/auth.rs (read) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-3
+            > blocked worker-1 11 read core/auth.rs
+              nothing
+            > blocked worker-1 12 read core/user.rs
+              worker-1 may not read core/user.rs
+              query-4: worker-1 needs core/user.rs (read) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-4
+            > blocked worker-9 1 read core/user.rs
+              rejected: there is no worker-9
+        "#]],
+    );
+}
+
+/// S0-042: told twice it is heard once.
+#[test]
+fn a_line_that_asks_is_heard_once() {
+    check(
+        "
+            ~ plan demo | a in ui
+            ~ prepared plan-1
+            ~ start task-1
+            needs worker-1 need-1 AuthValidator core/auth.rs
+            needs worker-1 need-1 AuthValidator core/auth.rs
+            needs worker-1 need-2 Session
+            ~ finish task-1
+            needs worker-1 need-3 Late
+        ",
+        &expect![[r#"
+            > needs worker-1 need-1 AuthValidator core/auth.rs
+              query-1: worker-1 needs AuthValidator (need) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > needs worker-1 need-1 AuthValidator core/auth.rs
+              nothing
+            > needs worker-1 need-2 Session
+              query-2: worker-1 needs Session (need) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-2
+            > needs worker-1 need-3 Late
+              nothing
+        "#]],
+    );
+}
+
+/// S0-041: the region, what is shared and denied, and how to ask for the rest instead of reading it.
+#[test]
+fn the_prompt_tells_the_zone_and_how_to_ask() {
+    check(
+        "
+            ~ plan demo shared=Cargo.lock denied=infra | a in ui
+            ~ prepared plan-1
+            ~ start task-1
+            show prompt worker-1
+        ",
+        &expect![[r#"
+            > show prompt worker-1
+              | # Task a (task-1, attempt 1)
+              |
+              | Do a.
+              |
+              | ## Where you work
+              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
+              | You may change: ui. What you change elsewhere is refused, and the attempt fails.
+              | Shared with other tasks, where you must: Cargo.lock.
+              | Nobody may change: infra.
+              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              |
+              | ## How to finish
+              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              |
+              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+        "#]],
+    );
+}
+
+#[test]
+fn without_a_region_nothing_lies_outside() {
+    check(
+        "
+            ~ plan demo denied=infra | a
+            ~ prepared plan-1
+            ~ start task-1
+            show prompt worker-1
+        ",
+        &expect![[r#"
+            > show prompt worker-1
+              | # Task a (task-1, attempt 1)
+              |
+              | Do a.
+              |
+              | ## Where you work
+              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
+              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
+              | Nobody may change: infra.
+              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              |
+              | ## How to finish
+              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              |
+              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+        "#]],
+    );
+}
+
+/// The agent is started with what it may reach.
+#[test]
+fn the_zone_goes_with_the_start() {
+    check(
+        "
+            ~ plan demo shared=Cargo.lock denied=infra reads=zone | a in ui
+            ~ prepared plan-1
+            checkout attempt-1
+        ",
+        &expect![[r#"
+            > checkout attempt-1
+              worker-1 created -> starting
+              => start agent worker-1 in ui + Cargo.lock - infra, reads zone
+        "#]],
+    );
+}
