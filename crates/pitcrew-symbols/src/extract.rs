@@ -13,6 +13,11 @@ mod python;
 mod go;
 mod java;
 mod c;
+mod shape;
+mod ruby;
+mod bash;
+mod lua;
+mod zig;
 
 use crate::{FileSymbols, Language, Skipped, Visibility};
 pub use parse::on_large_stack;
@@ -49,16 +54,30 @@ fn visit(language: Language) -> Visit {
         Language::Go => go::visit,
         Language::Java => java::visit,
         Language::C | Language::Cpp => c::visit,
+        Language::CSharp | Language::Kotlin | Language::Php => shape::visit,
+        Language::Ruby => ruby::visit,
+        Language::Bash => bash::visit,
+        Language::Lua => lua::visit,
+        Language::Zig => zig::visit,
     }
 }
 
 /// Who may name what says nothing about it.
 fn visibility(language: Language) -> Visibility {
     match language {
-        Language::Rust | Language::TypeScript | Language::Tsx | Language::JavaScript => {
-            Visibility::Private
-        }
-        Language::Go | Language::Java => Visibility::Restricted,
-        Language::Python | Language::C | Language::Cpp => Visibility::Public,
+        Language::Rust
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::JavaScript
+        | Language::Zig => Visibility::Private,
+        Language::Go | Language::Java | Language::CSharp => Visibility::Restricted,
+        Language::Python
+        | Language::C
+        | Language::Cpp
+        | Language::Ruby
+        | Language::Php
+        | Language::Bash
+        | Language::Kotlin
+        | Language::Lua => Visibility::Public,
     }
 }

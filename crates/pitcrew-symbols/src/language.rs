@@ -14,6 +14,13 @@ pub enum Language {
     Java,
     C,
     Cpp,
+    CSharp,
+    Ruby,
+    Php,
+    Bash,
+    Kotlin,
+    Lua,
+    Zig,
 }
 
 impl Language {
@@ -27,6 +34,13 @@ impl Language {
         Self::Java,
         Self::C,
         Self::Cpp,
+        Self::CSharp,
+        Self::Ruby,
+        Self::Php,
+        Self::Bash,
+        Self::Kotlin,
+        Self::Lua,
+        Self::Zig,
     ];
 
     /// The language of a file, by its name.
@@ -46,6 +60,13 @@ impl Language {
             Self::Java => "java",
             Self::C => "c",
             Self::Cpp => "c++",
+            Self::CSharp => "c#",
+            Self::Ruby => "ruby",
+            Self::Php => "php",
+            Self::Bash => "bash",
+            Self::Kotlin => "kotlin",
+            Self::Lua => "lua",
+            Self::Zig => "zig",
         }
     }
 
@@ -62,6 +83,13 @@ impl Language {
             Self::Cpp => {
                 &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "inl", "cu"]
             }
+            Self::CSharp => &["cs"],
+            Self::Ruby => &["rb", "rake"],
+            Self::Php => &["php"],
+            Self::Bash => &["sh", "bash"],
+            Self::Kotlin => &["kt", "kts"],
+            Self::Lua => &["lua"],
+            Self::Zig => &["zig"],
         }
     }
 
@@ -69,13 +97,18 @@ impl Language {
     pub fn separator(self) -> &'static str {
         match self {
             // A header that is named as C may be C++.
-            Self::Rust | Self::C | Self::Cpp => "::",
+            Self::Rust | Self::C | Self::Cpp | Self::Ruby | Self::Php => "::",
             Self::TypeScript
             | Self::Tsx
             | Self::JavaScript
             | Self::Python
             | Self::Go
-            | Self::Java => ".",
+            | Self::Java
+            | Self::CSharp
+            | Self::Bash
+            | Self::Kotlin
+            | Self::Lua
+            | Self::Zig => ".",
         }
     }
 
@@ -91,6 +124,13 @@ impl Language {
             Self::Java => tree_sitter_java::LANGUAGE.into(),
             Self::C => tree_sitter_c::LANGUAGE.into(),
             Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+            Self::CSharp => tree_sitter_c_sharp::LANGUAGE.into(),
+            Self::Ruby => tree_sitter_ruby::LANGUAGE.into(),
+            Self::Php => tree_sitter_php::LANGUAGE_PHP.into(),
+            Self::Bash => tree_sitter_bash::LANGUAGE.into(),
+            Self::Kotlin => tree_sitter_kotlin_ng::LANGUAGE.into(),
+            Self::Lua => tree_sitter_lua::LANGUAGE.into(),
+            Self::Zig => tree_sitter_zig::LANGUAGE.into(),
         }
     }
 
@@ -99,7 +139,11 @@ impl Language {
     /// Where the line imports from several places, the first counts.
     pub fn import_of(self, line: &str) -> Option<Import> {
         let line = line.trim().trim_end_matches(';');
-        let source = |line: String| extract(self, line.as_bytes()).imports.into_iter().next();
-        source(format!("{line};\n")).or_else(|| source(format!("{line}\n")))
+        let opening = if self == Self::Php { "<?php " } else { "" };
+        let read = |end: &str| {
+            let source = [opening, line, end].concat();
+            extract(self, source.as_bytes()).imports.into_iter().next()
+        };
+        read(";\n").or_else(|| read("\n"))
     }
 }

@@ -33,6 +33,13 @@ fn a_quoted_import_is_understood() {
     check(Language::C, "#include \"core/auth.h\"", "core/auth.h: ");
     check(Language::Cpp, "#include <core/auth.hpp>", "core/auth.hpp: ");
     check(Language::Cpp, "using core::AuthValidator;", "core: AuthValidator");
+    check(Language::CSharp, "using Example.Core;", "Example.Core: *");
+    check(Language::Ruby, "require_relative '../core/auth'", "../core/auth: ");
+    check(Language::Php, "use App\\Core\\AuthValidator;", "App\\Core: AuthValidator");
+    check(Language::Bash, "source ./lib.sh", "./lib.sh: ");
+    check(Language::Kotlin, "import com.example.core.Auth as A", "com.example.core: Auth");
+    check(Language::Lua, "local auth = require('core.auth')", "core.auth: ");
+    check(Language::Zig, "const auth = @import(\"core/auth.zig\");", "core/auth.zig: ");
 }
 
 #[test]

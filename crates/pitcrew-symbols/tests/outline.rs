@@ -59,6 +59,41 @@ fn cpp_is_read() {
     check("auth.cpp");
 }
 
+#[test]
+fn csharp_is_read() {
+    check("AuthValidator.cs");
+}
+
+#[test]
+fn ruby_is_read() {
+    check("auth.rb");
+}
+
+#[test]
+fn php_is_read() {
+    check("AuthValidator.php");
+}
+
+#[test]
+fn bash_is_read() {
+    check("deploy.sh");
+}
+
+#[test]
+fn kotlin_is_read() {
+    check("Auth.kt");
+}
+
+#[test]
+fn lua_is_read() {
+    check("auth.lua");
+}
+
+#[test]
+fn zig_is_read() {
+    check("auth.zig");
+}
+
 /// `lines kind name in container: signature { members } // doc`, with `+` for public, `~` for
 /// restricted and `-` for private.
 fn outline(found: &FileSymbols) -> String {

@@ -10,6 +10,7 @@ const ELLIPSIS: &str = "…";
 enum Comments {
     Slashes,
     Hash,
+    Dashes,
 }
 
 fn comments(language: Language) -> Comments {
@@ -21,8 +22,13 @@ fn comments(language: Language) -> Comments {
         | Language::Go
         | Language::Java
         | Language::C
-        | Language::Cpp => Comments::Slashes,
-        Language::Python => Comments::Hash,
+        | Language::Cpp
+        | Language::CSharp
+        | Language::Kotlin
+        | Language::Php
+        | Language::Zig => Comments::Slashes,
+        Language::Python | Language::Ruby | Language::Bash => Comments::Hash,
+        Language::Lua => Comments::Dashes,
     }
 }
 
@@ -40,8 +46,18 @@ fn documentation(language: Language) -> Documentation {
         | Language::TypeScript
         | Language::Tsx
         | Language::JavaScript
-        | Language::Java => Documentation::Marked,
-        Language::Python | Language::Go | Language::C | Language::Cpp => Documentation::Any,
+        | Language::Java
+        | Language::CSharp
+        | Language::Kotlin
+        | Language::Php
+        | Language::Zig => Documentation::Marked,
+        Language::Python
+        | Language::Go
+        | Language::C
+        | Language::Cpp
+        | Language::Ruby
+        | Language::Bash
+        | Language::Lua => Documentation::Any,
     }
 }
 
@@ -107,8 +123,10 @@ fn comment_length(comments: Comments, source: &[u8]) -> usize {
             let end = rest.windows(2).position(|it| it == b"*/");
             end.map_or(source.len(), |it| it + 4)
         }
-        (Comments::Slashes, [b'/', b'/', ..]) | (Comments::Hash, [b'#', ..]) => line(),
-        (Comments::Slashes | Comments::Hash, _) => 0,
+        (Comments::Slashes, [b'/', b'/', ..])
+        | (Comments::Hash, [b'#', ..])
+        | (Comments::Dashes, [b'-', b'-', ..]) => line(),
+        (Comments::Slashes | Comments::Hash | Comments::Dashes, _) => 0,
     }
 }
 
@@ -144,7 +162,7 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
         if !seen || language == Language::Rust && line.starts_with("//!") {
             continue;
         }
-        let text = line.trim_start_matches(['/', '*', '!', '#', '-']).trim_end_matches("*/");
+        let text = line.trim_start_matches(['/', '*', '!', '#', '-']).trim_end_matches("*/").trim();
         let text = text.trim_start_matches("<summary>").trim_end_matches("</summary>").trim();
         if text.starts_with('@') {
             return None;

@@ -1,0 +1,70 @@
+//! Imports of C#, Kotlin and PHP, whose last part is what is imported.
+
+use super::super::walk::{Imported, Walk};
+use tree_sitter::Node;
+
+pub fn import(walk: &mut Walk<'_>, node: Node<'_>) {
+    let text = walk.header_of(node, None);
+    let modules = match node.kind() {
+        "namespace_use_declaration" => php(&text),
+        "using_directive" => vec![using(&text)],
+        _ => vec![kotlin(&text)],
+    };
+    walk.import(node, modules);
+}
+
+/// `using System.Text;` takes everything, `using A = B.C;` one thing.
+fn using(text: &str) -> Imported {
+    let path = words_after(text, &["global", "using", "static", "unsafe"]);
+    match path.split_once('=') {
+        Some((alias, path)) => one(path.trim(), '.', Some(alias.trim())),
+        None => {
+            Imported { module: path.to_owned(), names: vec!["*".to_owned()], ..Imported::default() }
+        }
+    }
+}
+
+fn kotlin(text: &str) -> Imported {
+    let path = words_after(text, &["import"]);
+    match path.split_once(" as ") {
+        Some((path, alias)) => one(path.trim(), '.', Some(alias.trim())),
+        None => one(path, '.', None),
+    }
+}
+
+/// `use A\B\{C, D as E};` and `use function A\b;`
+fn php(text: &str) -> Vec<Imported> {
+    let path = words_after(text, &["use", "function", "const"]);
+    let (prefix, list) = match path.split_once('{') {
+        Some((prefix, list)) => (prefix, list.trim_end_matches('}')),
+        None => ("", path),
+    };
+    let parts = list.split(',').map(str::trim).filter(|it| !it.is_empty());
+    parts
+        .map(|part| {
+            let (path, alias) =
+                part.split_once(" as ").map_or((part, None), |it| (it.0, Some(it.1)));
+            one(&[prefix, path.trim()].concat(), '\\', alias.map(str::trim))
+        })
+        .collect()
+}
+
+fn words_after<'t>(text: &'t str, words: &[&str]) -> &'t str {
+    let mut rest = text.trim();
+    while let Some((word, after)) = rest.split_once(' ')
+        && words.contains(&word)
+    {
+        rest = after.trim_start();
+    }
+    rest
+}
+
+fn one(path: &str, separator: char, alias: Option<&str>) -> Imported {
+    let path = path.split('<').next().unwrap_or_default();
+    let (module, name) = path.rsplit_once(separator).unwrap_or((path, ""));
+    let names: Vec<String> =
+        Some(name.to_owned()).filter(|it| !it.is_empty()).into_iter().collect();
+    let original = if name.is_empty() { "self" } else { name };
+    let aliases = alias.map(|it| (original.to_owned(), it.to_owned())).into_iter().collect();
+    Imported { module: module.to_owned(), names, aliases }
+}
