@@ -14,7 +14,7 @@ const MISSES: usize = 200;
 const UPDATES: usize = 20;
 
 /// Names of symbols all over the tree; common ones come often.
-fn names(tree: &Tree, count: usize) -> Outcome<Vec<String>> {
+pub fn names(tree: &Tree, count: usize) -> Outcome<Vec<String>> {
     let mut names = Vec::new();
     let step = (tree.files.len() / 1_000).max(1);
     for (path, language) in tree.files.iter().step_by(step) {

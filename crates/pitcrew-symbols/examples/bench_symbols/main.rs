@@ -27,10 +27,10 @@ pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    if let [word, root, pool] = &arguments[..]
+    if let [word, root, pool, symbol] = &arguments[..]
         && word == "warm"
     {
-        return start_warm(Path::new(root), Path::new(pool));
+        return start_warm(Path::new(root), Path::new(pool), symbol);
     }
     let given: Vec<usize> = arguments.iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
     let sources = trees::sources()?;
@@ -98,15 +98,16 @@ struct Warm {
     bytes: u64,
 }
 
-fn start_warm(root: &Path, pool: &Path) -> Outcome<()> {
+fn start_warm(root: &Path, pool: &Path, symbol: &str) -> Outcome<()> {
     let before = resident_bytes()?;
     let began = Instant::now();
     let pool = Arc::new(Pool::open(pool));
     let index = Index::open(root, &pool);
-    index.query(&Question { symbol: "no_name_of_anything", ..Question::default() });
+    let answer = index.query(&Question { symbol, ..Question::default() });
     let took = began.elapsed();
-    if pool.parsed_count() > 0 {
-        return Err(format!("{} files were parsed", pool.parsed_count()).into());
+    let parsed_count = pool.parsed_count();
+    if parsed_count > 0 || answer.matches.is_empty() {
+        return Err(format!("{parsed_count} files were parsed: {}", answer.text).into());
     }
     println!("{} {}", took.as_nanos(), resident_bytes()?.saturating_sub(before));
     Ok(())
@@ -114,11 +115,17 @@ fn start_warm(root: &Path, pool: &Path) -> Outcome<()> {
 
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it measures")]
 fn warm_in_a_new_process(tree: &Tree, pool: &Path) -> Outcome<Warm> {
+    let symbol = asked::names(tree, 1)?.pop().ok_or("the tree defines nothing")?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let mut command = Command::new(env::current_exe()?);
-        let output =
-            command.arg("warm").arg(&tree.root).arg(pool).stderr(Stdio::inherit()).output()?;
+        let output = command
+            .arg("warm")
+            .arg(&tree.root)
+            .arg(pool)
+            .arg(&symbol)
+            .stderr(Stdio::inherit())
+            .output()?;
         let printed = String::from_utf8(output.stdout)?;
         let (took, bytes) = printed.trim().split_once(' ').ok_or("the warm start failed")?;
         rounds.push((Duration::from_nanos(took.parse()?), bytes.parse()?));

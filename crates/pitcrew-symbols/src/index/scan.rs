@@ -12,7 +12,7 @@ use std::{
 };
 
 /// How long what has the name is read before the answer is given.
-const READ_TIME_MAX: Duration = Duration::from_secs(1);
+const READ_TIME_MAX: Duration = Duration::from_millis(600);
 
 /// Files that are read before it is looked whether the time is over.
 const STEP: usize = 64;

@@ -14,6 +14,8 @@ pub struct Hints {
     pub files: Vec<String>,
     /// Where whoever asks is.
     pub from: Vec<Vec<String>>,
+    /// What whoever asks writes.
+    pub language: Option<Language>,
 }
 
 /// Folders and files that modules do not have in their names.
@@ -36,6 +38,7 @@ impl Hints {
             }
         }
         let regions = question.from.unwrap_or_default().split([',', '\n', ' ']);
+        hints.language = question.from.and_then(|it| Language::of(Path::new(it)));
         hints.from = regions.map(names::segments).filter(|it| !it.is_empty()).collect();
         hints
     }
@@ -76,10 +79,23 @@ impl Hints {
         self.modules.iter().map(|it| fits(it, &parts)).max().unwrap_or_default()
     }
 
+    /// Whether a file can be used by whoever asks as it is.
+    pub fn is_kin(&self, language: Language) -> bool {
+        self.language.is_some_and(|it| family(it) == family(language))
+    }
+
     /// How many folders a file shares with whoever asks.
     pub fn nearness(&self, path: &str) -> usize {
         self.from.iter().map(|it| shared(it, path)).max().unwrap_or_default()
     }
+}
+
+/// Languages that use each other's files have one name.
+fn family(language: Language) -> &'static str {
+    if matches!(language, Language::TypeScript | Language::Tsx | Language::JavaScript) {
+        return Language::JavaScript.name();
+    }
+    if language == Language::Cpp { Language::C.name() } else { language.name() }
 }
 
 pub fn shared(from: &[String], path: &str) -> usize {

@@ -1,7 +1,7 @@
 //! Which of the symbols of a name are meant, best first.
 //!
-//! By what stands before the name, by the import context, by nearness to whoever asks, then by
-//! visibility, definition before declaration, and the shorter path. The order is always the same.
+//! By what stands before the name, by the import context, by the language and the nearness of
+//! whoever asks, then by visibility, definition before declaration, and the shorter path. The order is always the same.
 
 use super::{
     MATCHES_MAX,
@@ -37,6 +37,7 @@ pub struct Matches<'a> {
 struct Worth {
     qualified: Reverse<usize>,
     hinted: Reverse<usize>,
+    kin: Reverse<bool>,
     near: Reverse<usize>,
     rank: u8,
 }
@@ -84,6 +85,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
         let worth = Worth {
             qualified: Reverse(qualified(wanted, file, head.container)),
             hinted: Reverse(hints.score(&file.path)),
+            kin: Reverse(hints.is_kin(file.language)),
             near: Reverse(hints.nearness(&file.path)),
             rank: posting.rank,
         };
@@ -123,14 +125,16 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
         return smallest(postings, |it| it.rank);
     }
     let worth = |posting: &Posting| {
-        let path = state.file_of(posting).map(|it| &*it.path)?;
+        let file = state.file_of(posting)?;
+        let path = &*file.path;
         if !is_in(path, &wanted.path) {
             return None;
         }
         let named = |it: &String| module_parts(path).contains(it);
         let qualified = wanted.qualifiers.iter().filter(|it| named(it)).count();
         let (hinted, near) = (hints.score(path), hints.nearness(path));
-        Some((Reverse(qualified), Reverse(hinted), Reverse(near), posting.rank))
+        let kin = Reverse(hints.is_kin(file.language));
+        Some((Reverse(qualified), Reverse(hinted), kin, Reverse(near), posting.rank))
     };
     let worths: Vec<_> = postings.iter().filter_map(|it| Some((worth(it)?, *it))).collect();
     smallest(worths, |it| it.0).into_iter().map(|it| it.1).collect()

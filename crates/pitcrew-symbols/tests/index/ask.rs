@@ -168,3 +168,42 @@ fn questions_of_many_threads_are_answered() {
         }
     });
 }
+
+#[test]
+fn imports_of_every_language_lead_to_their_file() {
+    let tree = Tree::new(&[
+        ("core/auth.ts", "export function check(token: string): boolean { return true }\n"),
+        ("near/auth.ts", "export function check(): void {}\n"),
+        ("near/app.ts", "import { check } from '../core/auth';\nexport const app = 1;\n"),
+        ("core/auth.py", "def check(token: str) -> bool:\n    return True\n"),
+        ("near/auth.py", "def check():\n    pass\n"),
+        ("core/check.go", "package core\n\nfunc Check(token string) bool { return true }\n"),
+        ("near/check.go", "package near\n\nfunc Check() {}\n"),
+        ("src/com/example/core/Gate.java", "package com.example.core;\npublic class Gate {}\n"),
+        ("src/com/example/near/Gate.java", "package com.example.near;\npublic class Gate {}\n"),
+        ("core/door.h", "int open_door(int key);\n"),
+        ("core/door.c", "#include \"door.h\"\nint open_door(int key) { return key; }\n"),
+        ("near/door.c", "int open_door(int key) { return 0; }\n"),
+    ]);
+    let index = tree.index();
+    for (symbol, context, from, place) in [
+        ("check", "import { check } from '../core/auth'", "near/app.ts", "core/auth.ts:1"),
+        ("check", "", "near/app.ts", "core/auth.ts:1"),
+        ("import { check } from '../core/auth'", "", "near/app.ts", "core/auth.ts:1"),
+        ("check", "", "near/other.ts", "near/auth.ts:1"),
+        ("check", "from core.auth import check", "near/app.py", "core/auth.py:1"),
+        ("from core.auth import check", "", "near/app.py", "core/auth.py:1"),
+        ("core.Check", "import \"example.com/app/core\"", "near/app.go", "core/check.go:3"),
+        (
+            "Gate",
+            "import com.example.core.Gate;",
+            "src/com/example/near/App.java",
+            "src/com/example/core/Gate.java:2",
+        ),
+        ("open_door", "#include \"core/door.h\"", "near/main.c", "core/door.c:2"),
+    ] {
+        let answer = index.query(&Question { symbol, context, from: Some(from) });
+        let first = places(&answer).into_iter().next().unwrap_or_default();
+        assert_eq!(first, place, "{symbol} {context} {from}: {}", answer.text);
+    }
+}
