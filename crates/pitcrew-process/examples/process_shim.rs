@@ -1,6 +1,8 @@
 //! The processes of this crate as a program of their own, for the tests.
 
-use pitcrew_process::{bridge_main, confine_main, egress_main, shim_main};
+use pitcrew_process::{
+    Cancel, Policy, Run, bridge_main, confine_main, egress_main, run_confined, shim_main,
+};
 use std::{
     ffi::OsString,
     io::{Read, Write},
@@ -20,9 +22,19 @@ fn main() -> ExitCode {
         ["confine", spec, "--", argv @ ..] => {
             confine_main(spec, &argv.iter().map(OsString::from).collect::<Vec<_>>())
         }
+        ["run", policy, cwd, script] => run(policy, cwd, script),
         ["say", port, text] => say(port, text),
         _ => ExitCode::from(2),
     }
+}
+
+/// Runs a script as a program for an agent.
+fn run(policy: &str, cwd: &str, script: &str) -> ExitCode {
+    let policy: Policy = serde_json::from_str(policy).expect("the test wrote it");
+    let finished = run_confined(&policy, Run::shell(script, cwd), &Cancel::default());
+    let finished = finished.expect("the test can be run");
+    std::io::stdout().write_all(&finished.stdout).expect("the test reads it");
+    finished.code.and_then(|it| u8::try_from(it).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Says something to a port of the loopback and prints what it is answered.

@@ -1,0 +1,364 @@
+//! What is tried, and what stops it. Where a tier does not say that it stops something, nothing
+//! stands here, and docs/sandbox.md says so.
+
+use crate::stage::{Stage, User};
+use pitcrew_process::Tier;
+
+pub struct Attempt {
+    pub name: &'static str,
+    /// Ends with 0 where it got what it wanted.
+    pub script: String,
+    /// What stops it in T3 and T2; empty where the tier does not say so.
+    pub by: [&'static str; 2],
+    pub who: Who,
+    /// Whether it changes files where nothing holds it.
+    pub changes: bool,
+}
+
+/// Who can do it where nothing holds them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Everybody,
+    Root,
+    /// The kernel holds root to no limit.
+    User,
+}
+
+impl Attempt {
+    /// What stops it there, where anything has to.
+    pub fn stopped_by(&self, tier: Tier, user: User) -> Option<&'static str> {
+        let by = match tier {
+            Tier::T1 => "",
+            Tier::T2 => self.by[1],
+            Tier::T3 => self.by[0],
+        };
+        let tried = match self.who {
+            Who::Everybody => true,
+            Who::Root => user.is_root(),
+            Who::User => !user.is_root(),
+        };
+        (tried && !by.is_empty()).then_some(by)
+    }
+}
+
+const TREE: &str = "not in the box";
+const READ_ONLY: &str = "read-only";
+const LANDLOCK: &str = "Landlock";
+const SECCOMP: &str = "seccomp";
+const PIDS: &str = "own processes";
+const NET: &str = "own network";
+const CAPS: &str = "no capabilities";
+const ENV: &str = "allow-list";
+const LIMITS: &str = "limits";
+const SCOPE: &str = "Landlock scope";
+const NNP: &str = "no_new_privs";
+
+pub fn attempts(stage: &Stage) -> Vec<Attempt> {
+    let mut all = processes(stage);
+    all.extend(calls());
+    all.extend(network(stage));
+    for attempt in &mut all {
+        attempt.changes = false;
+    }
+    all.extend(files(stage));
+    all.extend(places(stage));
+    all.extend(git(stage));
+    all
+}
+
+fn attempt(name: &'static str, by: [&'static str; 2], script: impl Into<String>) -> Attempt {
+    Attempt { name, script: script.into(), by, who: Who::Everybody, changes: true }
+}
+
+fn of(who: Who, attempt: Attempt) -> Attempt {
+    Attempt { who, ..attempt }
+}
+
+/// Files beside the checkout.
+fn files(stage: &Stage) -> Vec<Attempt> {
+    let (user, outside) = (stage.shown("user"), stage.shown("outside"));
+    let token = format!("{user}/.local/state/pitcrew/workspaces/1/token");
+    let hidden = [TREE, LANDLOCK];
+    vec![
+        attempt("read a key in ~/.ssh", hidden, format!("cat {user}/.ssh/id")),
+        attempt("read our token", hidden, format!("cat {token}")),
+        attempt("read our settings", hidden, format!("cat {user}/.config/pitcrew/config.toml")),
+        attempt("read another's file", hidden, "cat ../outside/secret"),
+        attempt("list a folder outside", hidden, "ls ../outside | grep secret"),
+        attempt("write outside", hidden, "echo x > ../outside/secret"),
+        attempt("make a file outside", hidden, "echo x > ../outside/new"),
+        attempt(
+            "empty a file outside",
+            hidden,
+            "perl -e 'truncate(\"../outside/secret\", 0) or exit 1'",
+        ),
+        attempt("remove a file outside", hidden, "rm ../outside/secret"),
+        attempt("change the user's .gitconfig", hidden, format!("echo x >> {user}/.gitconfig")),
+        attempt("read through a link", hidden, format!("ln -s {outside}/secret ui/l && cat ui/l")),
+        attempt(
+            "write through a linked folder",
+            hidden,
+            format!("ln -s {outside} ui/l && echo x > ui/l/new"),
+        ),
+        attempt("link a file in", hidden, "ln ../outside/secret ui/hard && cat ui/hard"),
+        attempt(
+            "rename out",
+            hidden,
+            "perl -e 'rename(\"ui/file\", \"../outside/file\") or exit 1'",
+        ),
+        attempt("exchange with a file outside", hidden, rename_exchange()),
+        attempt("see that a file is there", [TREE, ""], "test -e ../outside/secret"),
+        attempt("change the mode of a file outside", [TREE, ""], "chmod 666 ../outside/secret"),
+        attempt(
+            "change the times of a file outside",
+            [TREE, ""],
+            "touch -d 2001-01-01 ../outside/secret",
+        ),
+        attempt("read what is denied in the checkout", ["masked", LANDLOCK], "cat p/sub/kept"),
+        attempt(
+            "rename the folder above what is denied",
+            ["pinned, Landlock", LANDLOCK],
+            "mv p p2 && mkdir -p p/sub && echo evil > p/sub/kept",
+        ),
+        attempt("write beside the zone", [LANDLOCK, LANDLOCK], "echo x > core/file"),
+        attempt("move work out of the zone", [LANDLOCK, LANDLOCK], "mv ui/file core/other"),
+    ]
+}
+
+fn rename_exchange() -> String {
+    let call = format!("syscall({}, -100, $a, -100, $b, 2) == -1 and exit 1", libc::SYS_renameat2);
+    format!("perl -e 'my ($a, $b) = (\"ui/file\", \"../outside/secret\"); {call}'")
+}
+
+/// Places of the machine that are not files of anybody's work.
+fn places(stage: &Stage) -> Vec<Attempt> {
+    let tools = stage.shown("tools");
+    vec![
+        of(Who::Root, attempt("read /etc/shadow", [TREE, LANDLOCK], "cat /etc/shadow")),
+        attempt("leave something in the machine's /tmp", ["", LANDLOCK], "f=/tmp/pitcrew-escape-$$; echo x > $f && rm $f"),
+        of(Who::Root, attempt("make a device", [CAPS, LANDLOCK], "mknod ui/null c 1 3")),
+        of(Who::User, attempt("gain root by a setuid program", [NNP, NNP], format!("{tools}/id -u | grep -x 0"))),
+        attempt("read a secret of our environment", [ENV, ENV], "test -n \"$GITHUB_TOKEN\""),
+        attempt("leave memory behind in a crash", [LIMITS, LIMITS], "ulimit -c unlimited"),
+        attempt("fill the disk with one file", [LIMITS, LIMITS], "head -c 8000000 /dev/zero > ui/big"),
+        attempt("use more memory than allowed", [LIMITS, LIMITS], "perl -e '$x = \"x\" x (400 << 20)'"),
+        of(Who::User, attempt(
+            "start more processes than allowed",
+            [LIMITS, LIMITS],
+            "perl -e 'my @all; for (1..120) { my $p = fork; defined $p or (kill(9, @all), exit 1);
+             $p or (sleep 600, exit); push @all, $p } kill 9, @all'",
+        )),
+    ]
+}
+
+/// Processes of the machine.
+fn processes(stage: &Stage) -> Vec<Attempt> {
+    let pid = stage.bystander.id();
+    let secret = stage.shown("outside/secret");
+    let attach = format!("syscall({}, 16, {pid}, 0, 0) == -1 and exit 1", libc::SYS_ptrace);
+    vec![
+        attempt("see a process of the machine", [PIDS, ""], format!("test -d /proc/{pid}")),
+        attempt(
+            "read the environment of a process",
+            [PIDS, LANDLOCK],
+            format!("grep -q PASSWORD /proc/{pid}/environ"),
+        ),
+        attempt(
+            "read through /proc/PID/root",
+            [PIDS, LANDLOCK],
+            format!("cat /proc/{pid}/root{secret}"),
+        ),
+        attempt(
+            "read through /proc/PID/cwd",
+            [PIDS, LANDLOCK],
+            format!("cat /proc/{pid}/cwd{secret}"),
+        ),
+        attempt(
+            "look at the memory of a process",
+            [PIDS, LANDLOCK],
+            format!("grep -q stack /proc/{pid}/maps"),
+        ),
+        attempt("signal a process", [PIDS, SCOPE], format!("kill -CONT {pid}")),
+        of(
+            Who::Root,
+            attempt(
+                "trace a process",
+                [PIDS, SECCOMP],
+                format!("perl -e '{attach}; kill 18, {pid}'"),
+            ),
+        ),
+    ]
+}
+
+/// Calls of the kernel. They succeed when the kernel looks at them at all.
+fn calls() -> Vec<Attempt> {
+    let call = |number: i64, arguments: &str| {
+        let prepare = "my ($zeros, $name) = (\"\\0\" x 120, \"none\");";
+        format!(
+            "perl -e '{prepare} syscall({number}, {arguments}) == -1 and $!{{EPERM}} and exit 1; exit 0'"
+        )
+    };
+    let both = [SECCOMP, SECCOMP];
+    vec![
+        attempt("use io_uring", both, call(libc::SYS_io_uring_setup, "8, $zeros")),
+        attempt("use the kernel's key rings", both, call(libc::SYS_keyctl, "0, -3, 0")),
+        of(
+            Who::Root,
+            attempt("load a program into the kernel", both, call(libc::SYS_bpf, "0, $zeros, 72")),
+        ),
+        of(
+            Who::Root,
+            attempt(
+                "open a file by its handle",
+                both,
+                call(libc::SYS_open_by_handle_at, "-1, $zeros, 0"),
+            ),
+        ),
+        attempt("make a user's name space", both, call(libc::SYS_unshare, "0x10000000")),
+        attempt(
+            "start a process in a name space",
+            both,
+            call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0"),
+        ),
+        attempt("enter another's name space", both, call(libc::SYS_setns, "-1, 0")),
+        of(
+            Who::Root,
+            attempt("mount something", both, call(libc::SYS_mount, "$name, $name, $name, 0, 0")),
+        ),
+        attempt("type into a terminal", both, call(libc::SYS_ioctl, "0, 0x5412, $name")),
+        attempt(
+            "type into a terminal by other bits",
+            both,
+            call(libc::SYS_ioctl, "0, 0x7700005412, $name"),
+        ),
+    ]
+}
+
+fn internet(kind: &str, protocol: u32, port: u16, rest: &str) -> String {
+    format!(
+        "perl -MSocket -e 'socket(my $s, AF_INET, {kind}, {protocol}) or exit 1;
+         my $to = pack_sockaddr_in({port}, inet_aton(\"127.0.0.1\")); {rest}'"
+    )
+}
+
+/// Where the kernel does not have it, nothing is to be refused.
+fn mptcp(port: u16, rest: &str) -> String {
+    internet("SOCK_STREAM", 262, port, rest).replace("or exit 1;", "or exit ($!{EPERM} ? 1 : 0);")
+}
+
+fn unix(address: &str) -> String {
+    format!(
+        "perl -MSocket -e 'socket(my $s, AF_UNIX, SOCK_STREAM, 0) or exit 1;
+         connect($s, {address}) or exit 2'"
+    )
+}
+
+/// What listens on the machine.
+fn network(stage: &Stage) -> Vec<Attempt> {
+    let tcp = stage.tcp.local_addr().unwrap().port();
+    let connect = "connect($s, $to) or exit 2; syswrite($s, \"out\") or exit 3";
+    let fast = "send($s, \"out\", 0x20000000, $to) or exit 2";
+    let lazy = format!("setsockopt($s, 6, 30, 1) or exit 1; {connect}");
+    let hear = "alarm 20; defined recv($s, my $got, 9, 0) or exit 4";
+    let ask = format!("connect($s, $to) or exit 2; send($s, \"?\", 0) or exit 3; {hear}");
+    let socket = stage.shown("services/docker.sock");
+    let family = |number: u32, kind: u32| {
+        format!("perl -e 'socket(my $s, {number}, {kind}, 0) or ($!{{EPERM}} and exit 1)'")
+    };
+    let bind = "bind($s, pack_sockaddr_in(0, INADDR_ANY)) or exit 2; listen($s, 1) or exit 3";
+    vec![
+        attempt(
+            "connect to a service of the machine",
+            [NET, LANDLOCK],
+            internet("SOCK_STREAM", 0, tcp, connect),
+        ),
+        attempt("connect by MPTCP", [NET, SECCOMP], mptcp(tcp, connect)),
+        attempt("send by TCP fast open", [NET, SECCOMP], internet("SOCK_STREAM", 0, tcp, fast)),
+        attempt(
+            "connect by a lazy fast open",
+            [NET, LANDLOCK],
+            internet("SOCK_STREAM", 0, tcp, &lazy),
+        ),
+        attempt("send by UDP", [NET, SECCOMP], internet("SOCK_DGRAM", 0, stage.udp, &ask)),
+        attempt(
+            "ask a name server",
+            [NET, SECCOMP],
+            internet("SOCK_DGRAM", 17, stage.udp, &ask),
+        ),
+        attempt(
+            "listen for the machine's network",
+            ["", LANDLOCK],
+            internet("SOCK_STREAM", 0, tcp, bind),
+        ),
+        attempt("speak to the host of a virtual machine", [SECCOMP, SECCOMP], family(40, 1)),
+        attempt("use the kernel's ciphers", [SECCOMP, SECCOMP], family(38, 5)),
+        of(Who::Root, attempt("listen to all packets", [SECCOMP, SECCOMP], family(17, 3))),
+        attempt(
+            "connect to a socket like docker's",
+            [TREE, SECCOMP],
+            unix(&format!("pack_sockaddr_un(\"{socket}\")")),
+        ),
+        attempt(
+            "connect to an abstract socket",
+            [NET, SECCOMP],
+            unix(&format!("pack(\"S\", 1) . \"\\0{}\"", stage.abstract_name)),
+        ),
+    ]
+}
+
+/// Git in the checkout, which runs what the checkout says, and the vault. Our git on an agent's
+/// checkout runs in the same box as the agent.
+fn git(stage: &Stage) -> Vec<Attempt> {
+    let vault = stage.shown("vault");
+    let hidden = [TREE, LANDLOCK];
+    let evil = "printf '#!/bin/sh\\necho x > ../outside/pwned\\n' > ui/evil; chmod +x ui/evil;";
+    let ran = "; test -e ../outside/pwned";
+    vec![
+        attempt(
+            "run a planted hook",
+            hidden,
+            format!("{evil} cp ui/evil .git/hooks/pre-commit; git commit -qm x --allow-empty{ran}"),
+        ),
+        attempt(
+            "run a planted file monitor",
+            hidden,
+            format!("{evil} git config core.fsmonitor $PWD/ui/evil; git status > ui/s 2>&1{ran}"),
+        ),
+        attempt(
+            "run a planted filter",
+            hidden,
+            format!(
+                "{evil} git config filter.x.clean $PWD/ui/evil; echo '* filter=x' > .git/info/attributes; echo y > ui/file; git add ui/file{ran}"
+            ),
+        ),
+        attempt(
+            "run a planted diff program",
+            hidden,
+            format!(
+                "{evil} git config diff.external $PWD/ui/evil; echo y > ui/file; git diff > ui/d{ran}"
+            ),
+        ),
+        attempt(
+            "point .git elsewhere",
+            hidden,
+            format!(
+                "{evil} mkdir ui/r && git init -q ui/r && git -C ui/r config core.fsmonitor $PWD/ui/evil; GIT_DIR=ui/r/.git git status > ui/s 2>&1{ran}"
+            ),
+        ),
+        attempt(
+            "push into the vault",
+            [READ_ONLY, LANDLOCK],
+            format!("git push -q {vault} HEAD:refs/heads/evil"),
+        ),
+        attempt(
+            "remove objects of the vault",
+            [READ_ONLY, LANDLOCK],
+            format!("rm -rf {vault}/objects/?? && ! ls -d {vault}/objects/??"),
+        ),
+        attempt(
+            "plant a hook in the vault",
+            [READ_ONLY, LANDLOCK],
+            format!("echo x > {vault}/hooks/post-receive"),
+        ),
+    ]
+}
