@@ -1,4 +1,4 @@
-//! The chores of this repository: `test`, `sim`, `ci`, `tidy`, `crash`, `bench`, `agents` and `model`.
+//! The chores of this repository: `test`, `sim`, `ci`, `tidy`, `crash`, `escape`, `bench`, `agents` and `model`.
 //!
 //! One file per command. It depends on nothing but the standard library, so that it is built in
 //! a moment on a fresh machine. Never part of the product.
@@ -8,6 +8,7 @@ mod tidy;
 mod agents;
 mod test;
 mod crash;
+mod escape;
 mod sim;
 mod ci;
 mod bench;
@@ -26,6 +27,9 @@ usage: cargo xtask COMMAND
   tidy    the rules of this repository that the compiler does not know
   crash   [--rounds N | --power-loss N [--prove]] [--seed S]
           kill the real binary, or cut the power under it; without arguments as ci does
+  escape  [--tier T2|T3] [--user root|nobody] [--write]
+          try to get out of every tier, past the gate and through the orchestrator's doors;
+          --write puts the table into docs/sandbox.md
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
           measure; all when none is named; --write puts the tables into docs/benchmarks.md
   agents  install [NAME]... [--all]
@@ -60,6 +64,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
         ("crash", rest) => crash::run(rest),
+        ("escape", rest) => escape::run(rest),
         ("sim", options) => sim::run(options),
         ("bench", names) => bench::run(names),
         ("agents", arguments) => agents::run(arguments),

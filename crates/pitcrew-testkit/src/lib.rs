@@ -18,12 +18,14 @@ mod memory;
 mod agents;
 mod offline;
 mod skipped;
+mod escape;
 mod peers;
 pub mod model;
 pub mod crew;
 
 pub use agents::RealAgent;
 pub use corpus::{Corpus, Sample, cases};
+pub use escape::escape_stopped;
 pub use finished::Finished;
 pub use memory::memory_peak;
 pub use offline::{can_be_offline, is_offline, offline, offline_command};

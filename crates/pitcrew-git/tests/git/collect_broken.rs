@@ -132,6 +132,14 @@ fn traps_in_the_git_folder_do_not_spring() {
     assert!(!sprung.exists());
     scene.lab.save(&scene.vault, &attempt(1), &scene.path).expect("saved");
     assert!(!sprung.exists());
+    scene.git(&["status"]);
+    assert!(sprung.exists(), "plain git springs them");
+    pitcrew_testkit::escape_stopped(
+        "trap our git in the checkout",
+        "gate",
+        "any",
+        "own git folder",
+    );
 }
 
 #[test]

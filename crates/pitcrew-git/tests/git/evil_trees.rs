@@ -64,6 +64,15 @@ impl Scene {
     }
 }
 
+/// A tree with one entry of this mode and name is refused.
+#[track_caller]
+pub fn try_entry(mode: &str, name: &str, kind: RefusalKind) {
+    let scene = scene();
+    let inner = scene.tree(&[("100644", "config", &scene.blob)]);
+    let object = if mode == "40000" { &inner } else { &scene.blob };
+    scene.assert_refused(&scene.tree(&[(mode, name, object)]), kind);
+}
+
 #[test]
 fn git_folders_in_every_disguise() {
     for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it"] {

@@ -11,6 +11,7 @@ mod submodules;
 mod collect;
 mod collect_broken;
 mod evil_trees;
+mod escape;
 mod verify;
 mod land;
 mod land_busy;

@@ -13,6 +13,8 @@ pub struct Attempt {
     pub who: Who,
     /// Whether it changes files where nothing holds it.
     pub changes: bool,
+    /// What the record of network decisions says of it, where it goes through the proxy.
+    pub recorded: Option<String>,
 }
 
 /// Who can do it where nothing holds them.
@@ -57,6 +59,7 @@ pub fn attempts(stage: &Stage) -> Vec<Attempt> {
     let mut all = processes(stage);
     all.extend(calls());
     all.extend(network(stage));
+    all.extend(proxied(stage));
     for attempt in &mut all {
         attempt.changes = false;
     }
@@ -67,7 +70,7 @@ pub fn attempts(stage: &Stage) -> Vec<Attempt> {
 }
 
 fn attempt(name: &'static str, by: [&'static str; 2], script: impl Into<String>) -> Attempt {
-    Attempt { name, script: script.into(), by, who: Who::Everybody, changes: true }
+    Attempt { name, script: script.into(), by, who: Who::Everybody, changes: true, recorded: None }
 }
 
 fn of(who: Who, attempt: Attempt) -> Attempt {
@@ -280,11 +283,7 @@ fn network(stage: &Stage) -> Vec<Attempt> {
             internet("SOCK_STREAM", 0, tcp, &lazy),
         ),
         attempt("send by UDP", [NET, SECCOMP], internet("SOCK_DGRAM", 0, stage.udp, &ask)),
-        attempt(
-            "ask a name server",
-            [NET, SECCOMP],
-            internet("SOCK_DGRAM", 17, stage.udp, &ask),
-        ),
+        attempt("ask a name server", [NET, SECCOMP], internet("SOCK_DGRAM", 17, stage.udp, &ask)),
         attempt(
             "listen for the machine's network",
             ["", LANDLOCK],
@@ -303,6 +302,39 @@ fn network(stage: &Stage) -> Vec<Attempt> {
             [NET, SECCOMP],
             unix(&format!("pack(\"S\", 1) . \"\\0{}\"", stage.abstract_name)),
         ),
+    ]
+}
+
+/// Perl that asks the proxy for a place, or goes there itself where there is no proxy.
+fn through_proxy(host: &str, port: u16) -> String {
+    format!(
+        r#"perl -MSocket -e 'my ($proxy, $port, $head) = ($ENV{{HTTPS_PROXY}}, {port}, "");
+         if ($proxy and $proxy =~ m#//(?:(.*?)@)?127.0.0.1:(\d+)#) {{
+             $port = $2; my $secret = pack("u", $1 // ""); $secret =~ s/^.|\n//mg;
+             $secret =~ tr#` -_#AA-Za-z0-9+/#; my $over = (3 - length($1 // "") % 3) % 3;
+             substr($secret, -$over) = "=" x $over if $over;
+             $head = "Proxy-Authorization: Basic $secret\r\n" if $1;
+         }} elsif ("{host}" ne "127.0.0.1") {{ exit 0 }}
+         socket(my $s, AF_INET, SOCK_STREAM, 0) or exit 1;
+         connect($s, pack_sockaddr_in($port, inet_aton("127.0.0.1"))) or exit 2;
+         $proxy or exit 0;
+         syswrite($s, "CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n$head\r\n");
+         sysread($s, my $answer, 4096) or exit 3; print $answer; $answer =~ m# 200 # or exit 4'"#
+    )
+}
+
+/// Places that the proxy does not lead to, though it is asked properly. Where nothing holds a
+/// program nobody is in between, and whoever is on the machine's network is reached.
+fn proxied(stage: &Stage) -> Vec<Attempt> {
+    let port = stage.tcp.local_addr().unwrap().port();
+    let refused = |name, host: &str, port| Attempt {
+        recorded: Some(host.to_owned()),
+        ..attempt(name, ["proxy", "proxy"], through_proxy(host, port))
+    };
+    vec![
+        refused("reach the machine's loopback by the proxy", "127.0.0.1", port),
+        refused("reach the metadata of a cloud by the proxy", "169.254.169.254", 80),
+        refused("reach a host that nobody allowed by the proxy", "not-allowed.example", 443),
     ]
 }
 

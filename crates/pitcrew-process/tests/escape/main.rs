@@ -9,7 +9,8 @@ mod stage;
 mod attempts;
 
 use attempts::{Attempt, attempts};
-use pitcrew_process::Tier;
+use pitcrew_process::{Net, Tier};
+use pitcrew_testkit::escape_stopped;
 use stage::{Ended, Stage, User};
 
 /// S0-120, S0-127, S0-128
@@ -68,7 +69,8 @@ fn tried(stage: &Stage, attempt: &Attempt, tiers: &[Tier]) -> Result<(), String>
     }
     let before = stage.outside();
     for tier in tiers {
-        let held = stage.held(*tier, &attempt.script);
+        let net = if attempt.recorded.is_some() { stage.proxy() } else { Net::None };
+        let held = stage.held(*tier, net, &attempt.script);
         if !held.text.contains("trying\n") {
             return Err(format!("was not run in {tier}: {}", held.text));
         }
@@ -79,7 +81,14 @@ fn tried(stage: &Stage, attempt: &Attempt, tiers: &[Tier]) -> Result<(), String>
             return Err(format!("changed in {tier} what is outside"));
         }
         let by = attempt.stopped_by(*tier, stage.user).expect("it is asked for where there is one");
-        stage::record(attempt.name, *tier, stage.user, by);
+        if let Some(place) = &attempt.recorded {
+            let decisions = stage.decisions();
+            let is_recorded = |it: &str| it.contains(place) && it.contains("\"allowed\":false");
+            if !decisions.lines().any(is_recorded) {
+                return Err(format!("is not recorded in {tier}: {decisions} {}", held.text));
+            }
+        }
+        escape_stopped(attempt.name, &tier.to_string(), &stage.user.to_string(), by);
     }
     if attempt.changes {
         stage.reset();

@@ -1,13 +1,13 @@
 //! A machine in a folder: a user's home with secrets, a vault, a checkout, and what listens.
 
 use pitcrew_process::{
-    Cancel, Limits, Net, Policy, Run, Streams, Tier, roots, run_confined, run_trusted,
+    Cancel, Egress, Limits, Net, Policy, Run, Streams, Tier, ledger_path, roots, run_confined,
+    run_trusted,
 };
 use rustix::fs::{Gid, Uid, chown};
 use std::{
     collections::BTreeMap,
     fmt, fs,
-    io::Write,
     net::{TcpListener, UdpSocket},
     os::{
         linux::net::SocketAddrExt,
@@ -37,7 +37,7 @@ pub enum User {
 
 impl fmt::Display for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_root() { "root" } else { "user" })
+        f.write_str(if self.is_root() { "root" } else { "nobody" })
     }
 }
 
@@ -50,14 +50,6 @@ impl User {
 /// Whether something else was asked for.
 pub fn is_left_out(what: &str, name: &str) -> bool {
     std::env::var(format!("PITCREW_ESCAPE_{what}")).is_ok_and(|it| it != name)
-}
-
-/// One line of the table, where somebody makes one.
-pub fn record(name: &str, tier: Tier, user: User, by: &str) {
-    if let Ok(path) = std::env::var("PITCREW_ESCAPE_ROWS") {
-        let mut file = fs::File::options().append(true).create(true).open(path).unwrap();
-        writeln!(file, "{name}\t{tier}\t{user}\t{by}").unwrap();
-    }
 }
 
 /// How a program ended and what it said.
@@ -188,14 +180,30 @@ impl Stage {
         }
     }
 
+    /// A network with a proxy that lets one host through.
+    pub fn proxy(&self) -> Net {
+        Net::Proxy(Egress {
+            allow: vec!["allowed.example".to_owned()],
+            private: Vec::new(),
+            forward: Vec::new(),
+            dir: self.path("attempt"),
+            at: None,
+        })
+    }
+
+    /// What the proxy has written down.
+    pub fn decisions(&self) -> String {
+        fs::read_to_string(ledger_path(&self.path("attempt"))).unwrap_or_default()
+    }
+
     /// Runs a script with nothing that holds it.
     pub fn free(&self, script: &str) -> Ended {
         self.run(&["sh".into(), "-c".into(), format!("echo trying\n{script}")])
     }
 
-    /// Runs it as a program for an agent.
-    pub fn held(&self, tier: Tier, script: &str) -> Ended {
-        let policy = serde_json::to_string(&self.policy(tier)).unwrap();
+    /// Runs it as a program for an agent; `net` is its network.
+    pub fn held(&self, tier: Tier, net: Net, script: &str) -> Ended {
+        let policy = serde_json::to_string(&Policy { net, ..self.policy(tier) }).unwrap();
         let words = [self.launcher.display().to_string(), "run".into(), policy];
         self.run(
             &[&words[..], &[self.shown("checkout"), format!("echo trying\n{script}")]].concat(),

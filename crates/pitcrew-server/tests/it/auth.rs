@@ -4,6 +4,7 @@ use crate::lab::{Lab, task};
 use hyper::Method;
 use pitcrew_api::{ToolAnswer, paths};
 use pitcrew_model::{Command, TaskId, TaskStatus};
+use pitcrew_testkit::escape_stopped;
 
 const TOOL: &str = "/v1/tools/orchestrator_complete_task";
 const DONE: &str = r#"{"summary": "done"}"#;
@@ -49,6 +50,8 @@ async fn every_door_needs_the_token_of_the_person() {
         let (status, _) = lab.problem(Some(&worker), method.clone(), path, "{}").await;
         assert_eq!(status, 403, "{method} {path} as a worker");
     }
+    escape_stopped("decide for a person with a worker's token", "orchestrator", "any", "the token");
+    escape_stopped("use another worker's door", "orchestrator", "any", "the token");
     let (status, _) = lab.call_as(Some(&lab.person()), Method::GET, paths::HEALTH, "").await;
     assert_eq!(status, 200);
 }

@@ -1,0 +1,164 @@
+//! The escape suite: programs that try to get out of each tier, work that the gate shall refuse,
+//! and doors of the orchestrator. Runs the tests that try them and makes one table of all.
+
+use crate::program::{Failure, root, run_cargo};
+use std::{collections::BTreeMap, fs, path::Path};
+
+const DOCUMENT: &str = "docs/sandbox.md";
+const OPEN: &str = "<!-- escape -->";
+const CLOSE: &str = "<!-- end escape -->";
+const USAGE: &str = "escape takes `--tier T2|T3`, `--user root|nobody` and `--write`";
+
+/// Tests that try something, and whether they depend on the tier and the user.
+const HELD: &[&str] = &["test", "--package", "pitcrew-process", "--test", "escape"];
+const JUDGED: &[&[&str]] = &[
+    &["test", "--package", "pitcrew-git", "--test", "git", "escape"],
+    &["test", "--package", "pitcrew-git", "--test", "git", "traps_in_the_git_folder"],
+    &["test", "--package", "pitcrew-server", "--test", "it", "every_door_needs"],
+];
+
+/// What was asked for.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Options {
+    tier: Option<String>,
+    user: Option<String>,
+    write: bool,
+}
+
+pub fn run(arguments: &[String]) -> Result<(), Failure> {
+    let options = parse(arguments)?;
+    let rows = std::env::temp_dir().join(format!("pitcrew-escape-{}", std::process::id()));
+    let result = try_all(&options, &rows);
+    let found = fs::read_to_string(&rows).unwrap_or_default();
+    fs::remove_file(&rows).ok();
+    let table = table(&found);
+    print!("\n{table}");
+    result?;
+    match (found.is_empty(), options.write) {
+        (true, _) => Err(Failure("nothing was tried".into())),
+        (false, true) => write(&table),
+        (false, false) => Ok(()),
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    let mut words = arguments.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match (word, words.clone().next()) {
+            ("--write", _) => options.write = true,
+            ("--tier", Some(tier @ ("T2" | "T3"))) => {
+                options.tier = Some(tier.to_owned());
+                words.next();
+            }
+            ("--user", Some(user @ ("root" | "nobody"))) => {
+                options.user = Some(user.to_owned());
+                words.next();
+            }
+            _ => return Err(Failure(format!("{USAGE}, and got `{word}`"))),
+        }
+    }
+    match options {
+        Options { write: true, tier: Some(_), .. } | Options { write: true, user: Some(_), .. } => {
+            Err(Failure("the document holds everything: `--write` goes alone".into()))
+        }
+        options => Ok(options),
+    }
+}
+
+fn try_all(options: &Options, rows: &Path) -> Result<(), Failure> {
+    let rows = rows.to_str().ok_or_else(|| Failure("TMPDIR is not UTF-8".into()))?;
+    let mut environment = vec![("PITCREW_ESCAPE_ROWS", rows)];
+    environment.extend(options.tier.as_deref().map(|it| ("PITCREW_ESCAPE_TIER", it)));
+    environment.extend(options.user.as_deref().map(|it| ("PITCREW_ESCAPE_USER", it)));
+    run_cargo(&["build", "--package", "pitcrew-process", "--examples"], &[])?;
+    let mut result = run_cargo(HELD, &environment);
+    if options.tier.is_none() && options.user.is_none() {
+        for test in JUDGED {
+            result = run_cargo(test, &environment).and(result);
+        }
+    }
+    result
+}
+
+/// One line for an attempt, with what stops it where.
+fn table(rows: &str) -> String {
+    // In the order in which they were tried first.
+    let mut names: Vec<&str> = Vec::new();
+    let mut cells: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
+    for row in rows.lines() {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let [name, at, user, by] = fields[..] else { continue };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        let cell = cells.entry((name, at)).or_default();
+        if !cell.contains(&(user, by)) {
+            cell.push((user, by));
+        }
+    }
+    let row = |name: &str| {
+        let cell = |at: &str| cells.get(&(name, at)).map_or(String::new(), |it| shown(it));
+        let judged = [cell("gate"), cell("orchestrator")].concat();
+        format!("| {name} | {} | {} | {judged} |\n", cell("T3"), cell("T2"))
+    };
+    let head = "| Attempt | in T3 | in T2 | gate and orchestrator |\n|---|---|---|---|\n";
+    head.to_owned() + &names.into_iter().map(row).collect::<String>()
+}
+
+fn shown(cell: &[(&str, &str)]) -> String {
+    match cell {
+        [("root", by)] => format!("{by} (root)"),
+        [("nobody", by)] => format!("{by} (not root)"),
+        [(_, by), ..] => (*by).to_owned(),
+        [] => String::new(),
+    }
+}
+
+fn write(table: &str) -> Result<(), Failure> {
+    let path = root().join(DOCUMENT);
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure(format!("cannot read `{DOCUMENT}`: {error}")))?;
+    let text = replace(&text, table).ok_or_else(|| {
+        Failure(format!("`{DOCUMENT}` has no place for it: add the lines `{OPEN}` and `{CLOSE}`"))
+    })?;
+    fs::write(&path, text).map_err(|error| Failure(format!("cannot write `{DOCUMENT}`: {error}")))
+}
+
+fn replace(document: &str, table: &str) -> Option<String> {
+    let (before, rest) = document.split_once(OPEN)?;
+    let (_, after) = rest.split_once(CLOSE)?;
+    Some(format!("{before}{OPEN}\n{table}{CLOSE}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_what_stops_it_where() {
+        let rows = "read\tT3\troot\tmasked\nread\tT2\troot\tLandlock\nread\tT3\tnobody\tmasked\n\
+                    mount\tT2\troot\tseccomp\nlink\tgate\tany\ta link\nread\tT2\tnobody\tLandlock\n";
+        let expected = "| Attempt | in T3 | in T2 | gate and orchestrator |\n|---|---|---|---|\n\
+                        | read | masked | Landlock |  |\n| mount |  | seccomp (root) |  |\n\
+                        | link |  |  | a link |\n";
+        assert_eq!(table(rows), expected);
+    }
+
+    #[test]
+    fn arguments_are_read_strictly() {
+        let parsed =
+            |words: &str| parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let both = Options { tier: Some("T2".into()), user: Some("nobody".into()), write: false };
+        assert_eq!(parsed("--tier T2 --user nobody"), Ok(both));
+        for wrong in ["--tier T1", "--tier", "--user me", "x", "--write --tier T2"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_document_has_a_place_for_the_table() {
+        let text = fs::read_to_string(root().join(DOCUMENT)).expect("the document");
+        assert!(replace(&text, "x").is_some());
+    }
+}
