@@ -106,7 +106,7 @@ async fn answer(session: &Session, mut events: SessionEvents) -> Outcome<Times> 
                 times.push(since(&tool.title)?);
                 session.answer_permission(&call, options.first().map(|it| it.id.as_str())).await;
             }
-            Some(Event::Activity { .. } | Event::Usage(_)) => {}
+            Some(Event::Activity { .. } | Event::Usage(_) | Event::Blocked { .. }) => {}
             Some(Event::Exited(exit)) => return Err(format!("the agent ended: {exit}").into()),
             None => break,
         }
@@ -134,6 +134,7 @@ fn launch(home: &Path) -> Outcome<Launch> {
         },
         program,
         cwd: home.to_owned(),
+        reach: None,
         profile: Profile::default(),
         effect: EffectId(1),
         timeout: Duration::from_mins(1),

@@ -1,7 +1,7 @@
 //! Coming back to an agent that has a session with somebody who is gone.
 
 use crate::{
-    Profile, Session, SessionEvents,
+    Profile, Reach, Session, SessionEvents,
     connection::Connection,
     frame::number,
     open::{Agreed, Wire, session},
@@ -47,6 +47,7 @@ pub async fn attach(
     dir: &Path,
     cwd: &Path,
     profile: Profile,
+    reach: Option<Reach>,
     patience: Duration,
 ) -> Result<Reattached, AttachError> {
     let failed = |kind| AttachError { dir: dir.to_owned(), kind };
@@ -56,7 +57,7 @@ pub async fn attach(
         Presence::Ended | Presence::Lost => u64::MAX,
     };
     let title = profile.title.clone();
-    let connection = Connection::new(found.shim, cwd.to_owned(), profile);
+    let connection = Connection::new(found.shim, cwd.to_owned(), profile, reach);
     let wire = Wire::caught_up(connection, found.events, until).await;
     let presence = if wire.events.was_silent() { Presence::Lost } else { found.presence };
     let agreed = agreed(&wire.connection, title.as_deref()).zip(wire.connection.opened_by());

@@ -9,11 +9,12 @@ mod reader;
 mod incoming;
 mod sent;
 
+use incoming::ask_name;
 pub(crate) use incoming::{OPTION_ID_BYTES_MAX, OPTIONS_MAX};
 pub(crate) use reader::{CaughtUp, catch_up, read};
 
 use crate::{
-    Profile,
+    Profile, Reach,
     error::TurnError,
     fault::{self, Known},
     frame::{self, Answer, RpcError, number},
@@ -47,6 +48,8 @@ pub(crate) struct Connection {
     root: PathBuf,
     /// What is known of the agent's backend.
     profile: Profile,
+    /// The files that it reaches through us; none where it opens them itself.
+    reach: Option<Reach>,
     state: Mutex<State>,
     /// Rings when there is a new note of activity.
     pub activity: Notify,
@@ -66,6 +69,8 @@ struct State {
     turn_end: Option<(EffectId, TurnEnd)>,
     /// The agent's requests for permission that wait for an answer, by the name that we gave them.
     asks: BTreeMap<String, Ask>,
+    /// What it is told of files that it may not reach, as soon as that is noted.
+    refusals: BTreeMap<String, Refusal>,
     calls: ToolCalls,
     usage: UsageMeter,
     /// What a turn that was cut off has used, where nobody was told yet.
@@ -107,13 +112,20 @@ struct Ask {
     offset: u64,
 }
 
+/// An answer that waits to be sent.
+struct Refusal {
+    number: u64,
+    frame: String,
+}
+
 impl Connection {
-    pub fn new(shim: ShimHandle, root: PathBuf, profile: Profile) -> Self {
+    pub fn new(shim: ShimHandle, root: PathBuf, profile: Profile, reach: Option<Reach>) -> Self {
         let usage = UsageMeter::new(profile.usage);
         Self {
             shim,
             root,
             profile,
+            reach,
             state: Mutex::new(State::new(usage)),
             activity: Notify::new(),
             hurry: Notify::new(),
@@ -261,6 +273,14 @@ impl Connection {
         }
     }
 
+    /// Tells the agent that it may not reach the file it asked for at this place.
+    pub async fn answer_blocked(&self, place: u64) {
+        let refusal = self.state().refusals.remove(&ask_name(place));
+        if let Some(Refusal { number, frame }) = refusal {
+            self.send_small(number, &frame).await;
+        }
+    }
+
     async fn answer(&self, ask: &Ask, option: Option<&str>) {
         let outcome = match option {
             Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
@@ -349,6 +369,7 @@ impl State {
             self.usage_left = self.usage.take_news();
         }
         self.asks.clear();
+        self.refusals.clear();
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an agent wants and does while nobody asks it.
 
 use crate::{connection::News, session::Inner};
-use pitcrew_model::{Exit, PermissionOption, ToolUse, Usage, limits};
+use pitcrew_model::{Access, Exit, PermissionOption, ToolUse, Usage, limits};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
@@ -18,6 +18,9 @@ const SILENCES_APART: Duration = Duration::from_mins(5);
 pub enum Event {
     /// The agent waits for `Session::answer_permission` with this `call`.
     Permission { call: String, tool: ToolUse, options: Vec<PermissionOption> },
+    /// It wanted to reach a file outside its zone, and waits for `SessionEvents::answer_blocked` with
+    /// this `place`.
+    Blocked { place: u64, access: Access, path: String, bytes_saved: u64 },
     /// What it just did, in a few words. At most one in `limits::ACTIVITY_MS_MIN`; the newest is never lost.
     Activity { note: String },
     /// What the turn that is going on has used so far. At most one in `limits::HEARTBEAT_MS_MIN`;
@@ -25,6 +28,13 @@ pub enum Event {
     Usage(Usage),
     /// The whole process tree is gone. Always the last one.
     Exited(Exit),
+}
+
+/// What the agent waits for, on its way to whoever has to know.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    Permission(Permission),
+    Blocked { place: u64, access: Access, path: String, bytes_saved: u64 },
 }
 
 /// A request for permission on its way to whoever decides.
@@ -38,7 +48,7 @@ pub(crate) struct Permission {
 /// The events of a session. Must be read: an agent whose requests nobody takes is not read on.
 pub struct SessionEvents {
     inner: Arc<Inner>,
-    permissions: mpsc::Receiver<Permission>,
+    asked: mpsc::Receiver<Asked>,
     /// When the next of each may be told.
     next: Next,
     over: bool,
@@ -70,11 +80,24 @@ impl Next {
     }
 }
 
+impl From<Asked> for Event {
+    fn from(asked: Asked) -> Self {
+        match asked {
+            Asked::Permission(Permission { call, tool, options }) => {
+                Self::Permission { call, tool, options }
+            }
+            Asked::Blocked { place, access, path, bytes_saved } => {
+                Self::Blocked { place, access, path, bytes_saved }
+            }
+        }
+    }
+}
+
 impl SessionEvents {
-    pub(crate) fn new(inner: Arc<Inner>, permissions: mpsc::Receiver<Permission>) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, asked: mpsc::Receiver<Asked>) -> Self {
         let now = Instant::now();
         let next = Next { note: now, usage: now, silence: now };
-        Self { inner, permissions, next, over: false }
+        Self { inner, asked, next, over: false }
     }
 
     /// The next event; nothing after `Exited`. May be dropped while it waits.
@@ -93,9 +116,9 @@ impl SessionEvents {
             };
             tokio::select! {
                 biased;
-                permission = self.permissions.recv() => {
-                    if let Some(Permission { call, tool, options }) = permission {
-                        return Some(Event::Permission { call, tool, options });
+                asked = self.asked.recv() => {
+                    if let Some(asked) = asked {
+                        return Some(asked.into());
                     }
                     // The reader has ended, and with it the agent.
                     if let Some(note) = connection.take_note() {
@@ -115,6 +138,11 @@ impl SessionEvents {
                 () = connection.activity.notified() => {}
             }
         }
+    }
+
+    /// Answers the agent that was kept from a file. Answering twice is harmless.
+    pub async fn answer_blocked(&self, place: u64) {
+        self.inner.connection.answer_blocked(place).await;
     }
 
     fn tell(&mut self, due: Due) -> Option<Event> {

@@ -185,8 +185,17 @@ pub(crate) fn answer(id: &Value, result: &impl Serialize) -> String {
 }
 
 pub(crate) fn refusal(id: &Value, code: i64, message: &str) -> String {
-    let message = text::cut(message, 500);
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string()
+    refusal_with(id, code, message, &Value::Null)
+}
+
+/// A refusal that carries something to go on with.
+pub(crate) fn refusal_with(id: &Value, code: i64, message: &str, data: &Value) -> String {
+    let message = text::cut(message, 1_000);
+    let mut error = json!({ "code": code, "message": message });
+    if !data.is_null() {
+        error["data"] = data.clone();
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
 }
 
 #[cfg(test)]

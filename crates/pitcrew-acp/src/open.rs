@@ -1,23 +1,23 @@
 //! Starting an agent and agreeing on a session with it.
 
 use crate::{
-    Profile, Session, SessionEvents,
+    Profile, Reach, Session, SessionEvents,
     connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
-    events::Permission,
+    events::Asked,
     frame::{Answer, number},
     offer::Setting,
     plain,
     schema::{
-        ClientCapabilities, EnvVariable, Implementation, InitializeRequest, InitializeResponse,
-        McpServer as AcpMcpServer, McpServerStdio, NewSessionRequest, NewSessionResponse,
-        ProtocolVersion, SessionId,
+        ClientCapabilities, EnvVariable, FileSystemCapabilities, Implementation, InitializeRequest,
+        InitializeResponse, McpServer as AcpMcpServer, McpServerStdio, NewSessionRequest,
+        NewSessionResponse, ProtocolVersion, SessionId,
     },
     session::{Inner, Reader},
 };
 use pitcrew_model::{EffectId, ErrorCause, Failure, limits};
 use pitcrew_process::{
-    Presence, ShimError, ShimErrorKind, ShimEvents, ShimSpec, attach_shim, start_shim,
+    Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle, ShimSpec, attach_shim, start_shim,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub struct Launch {
     pub mcp: McpServer,
     /// What is known of its backend.
     pub profile: Profile,
+    /// The files that it reaches through us. None: it is not offered to.
+    pub reach: Option<Reach>,
     /// Numbers the frames.
     pub effect: EffectId,
     /// For each answer: `limits::INITIALIZE_TIMEOUT_MS` unless somebody knows better.
@@ -65,6 +67,11 @@ pub struct McpServer {
 }
 
 impl Launch {
+    fn connection(&self, shim: ShimHandle) -> Connection {
+        let (cwd, profile) = (self.cwd.clone(), self.profile.clone());
+        Connection::new(shim, cwd, profile, self.reach.clone())
+    }
+
     /// What people know the agent by.
     fn called(&self) -> &str {
         let program = self.shim.argv.first().map_or("", String::as_str);
@@ -88,7 +95,7 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
     }
     let started = start_shim(&launch.program, &launch.shim).await;
     let (shim, events) = started.map_err(|error| failed(&launch, not_started(&error)))?;
-    let connection = Connection::new(shim, launch.cwd.clone(), launch.profile.clone());
+    let connection = launch.connection(shim);
     let wire = Wire { connection, events, before: CaughtUp::default() };
     settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
 }
@@ -98,7 +105,7 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
 async fn resume(launch: &Launch) -> Option<Wire> {
     let found = attach_shim(&launch.shim.dir, PREDECESSOR_END_MAX).await.ok()?;
     let Presence::Alive { spooled, .. } = found.presence else { return None };
-    let connection = Connection::new(found.shim, launch.cwd.clone(), launch.profile.clone());
+    let connection = launch.connection(found.shim);
     Some(Wire::caught_up(connection, found.events, spooled).await)
 }
 
@@ -131,7 +138,7 @@ impl Wire {
         Self { connection, events, before }
     }
 
-    pub fn listen(self) -> (Arc<Connection>, Reader, mpsc::Receiver<Permission>) {
+    pub fn listen(self) -> (Arc<Connection>, Reader, mpsc::Receiver<Asked>) {
         let Self { connection, events, before } = self;
         let connection = Arc::new(connection);
         let (sender, permissions) = mpsc::channel(PERMISSIONS_QUEUED_MAX);
@@ -143,7 +150,7 @@ impl Wire {
 pub(crate) fn session(
     connection: Arc<Connection>,
     reader: Reader,
-    permissions: mpsc::Receiver<Permission>,
+    permissions: mpsc::Receiver<Asked>,
     opened_by: EffectId,
     agreed: Agreed,
 ) -> (Session, SessionEvents) {
@@ -209,10 +216,12 @@ impl Agreed {
 }
 
 async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failure> {
-    // No file system and no terminal of ours: agents use their own, and the next protocol
-    // version removes both.
+    // No terminal of ours, and files only where that is known to work: agents use their own, and
+    // the next protocol version removes both.
+    let has_files = launch.reach.is_some();
+    let files = FileSystemCapabilities::new().read_text_file(has_files).write_text_file(has_files);
     let initialize = InitializeRequest::new(ProtocolVersion::V1)
-        .client_capabilities(ClientCapabilities::new())
+        .client_capabilities(ClientCapabilities::new().fs(files))
         .client_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")));
     let step = connection.request(number::initialize(launch.effect), "initialize", &initialize);
     let answer = answered(connection, "initialize", launch.timeout, step).await?;

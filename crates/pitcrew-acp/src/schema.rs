@@ -6,9 +6,9 @@ pub(crate) use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
         CancelNotification, ClientCapabilities, CloseSessionRequest, ContentBlock, EnvVariable,
-        Implementation, InitializeRequest, InitializeResponse, McpServer, McpServerStdio,
-        NewSessionRequest, NewSessionResponse, PermissionOption, PermissionOptionKind,
-        PromptRequest, RequestPermissionOutcome, RequestPermissionResponse,
+        FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, McpServer,
+        McpServerStdio, NewSessionRequest, NewSessionResponse, PermissionOption,
+        PermissionOptionKind, PromptRequest, RequestPermissionOutcome, RequestPermissionResponse,
         SelectedPermissionOutcome, SessionId, SessionUpdate, SetSessionConfigOptionRequest,
         SetSessionModeRequest, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
         UsageUpdate,

@@ -1,7 +1,7 @@
 //! One session with one agent.
 
 use crate::{
-    TurnError,
+    Need, TurnError,
     connection::Connection,
     frame::{self, number},
     open::Agreed,
@@ -18,6 +18,8 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// The agent's last message of the turn, or its end.
     pub last_words: String,
+    /// What it asked for in its messages, in their order.
+    pub needs: Vec<Need>,
 }
 
 /// A session with an agent. Clones are the same session.

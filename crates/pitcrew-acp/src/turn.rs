@@ -3,6 +3,7 @@
 use crate::{
     fault::{self, Known},
     frame::Answer,
+    need::Needs,
     plain::plain,
     session::TurnEnd,
 };
@@ -17,6 +18,7 @@ pub(crate) struct Turn {
     /// Whoever waits for its end; nobody in a turn that was begun before we came.
     pub waiter: Option<oneshot::Sender<TurnEnd>>,
     pub words: Words,
+    pub needs: Needs,
     /// What the agent last said of the session's state, in words of its own.
     pub marks: Vec<String>,
     /// It was asked to end.
@@ -70,8 +72,26 @@ impl Words {
 
 impl Turn {
     pub fn new(effect: EffectId) -> Self {
-        let (words, marks) = (Words::default(), Vec::new());
-        Self { effect, waiter: None, words, marks, is_cancelled: false }
+        let (words, needs, marks) = (Words::default(), Needs::default(), Vec::new());
+        Self { effect, waiter: None, words, needs, marks, is_cancelled: false }
+    }
+
+    pub fn say(&mut self, chunk: &str) {
+        self.words.say(chunk);
+        self.needs.say(chunk);
+    }
+
+    /// A tool call ends the message.
+    pub fn end_message(&mut self) {
+        self.words.supersede();
+        self.needs.end_message();
+    }
+
+    /// What the agent said before it was prompted belongs to no turn.
+    pub fn begin(&mut self) {
+        self.words = Words::default();
+        self.needs = Needs::default();
+        self.marks.clear();
     }
 
     pub fn is_waited_for(&self) -> bool {
@@ -101,7 +121,8 @@ impl Turn {
 
     /// Ends the turn. Gives back the end where nobody waits for it any more, or not yet.
     pub fn finish(self, stop: StopReason, usage: Usage) -> Option<TurnEnd> {
-        let end = TurnEnd { stop, usage, last_words: self.words.last() };
+        let (last_words, needs) = (self.words.last(), self.needs.take());
+        let end = TurnEnd { stop, usage, last_words, needs };
         match self.waiter {
             Some(waiter) => waiter.send(end).err(),
             None => Some(end),

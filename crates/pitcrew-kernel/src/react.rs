@@ -168,9 +168,15 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
         (name, _) => Backend::Program { name: name.into() },
     };
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    let sees = sees(state, task, plan);
-    let (zone, reads, model) = (zone(task, plan), plan.head.reads, task.spec.model.clone());
+    let (zone, sees) = reach(state, worker);
+    let (reads, model) = (plan.head.reads, task.spec.model.clone());
     Effect::StartAgent { worker, attempt: it.id, backend, path, model, zone, sees, reads }
+}
+
+/// What a worker may change, and what it may read besides.
+pub fn reach(state: &State, worker: WorkerId) -> (Zone, Vec<RepoPath>) {
+    let (_, task, plan) = rows(state, state.workers[worker].attempt);
+    (zone(task, plan), sees(state, task, plan))
 }
 
 /// Who was given files by name may look at all that the worker at the top of its chain may change.

@@ -43,8 +43,14 @@ pub struct Drivers {
 }
 
 impl Drivers {
-    pub fn new(handle: Handle, setup: AgentSetup, vault: VaultDriver, log: Arc<Log>) -> Self {
-        let agents = Arc::new(Agents::new(handle.clone(), setup, log.clone()));
+    pub fn new(
+        handle: Handle,
+        setup: AgentSetup,
+        vault: VaultDriver,
+        symbols: Symbols,
+        log: Arc<Log>,
+    ) -> Self {
+        let agents = Arc::new(Agents::new(handle.clone(), setup, symbols, log.clone()));
         Self { handle, agents, vault: Arc::new(vault), log }
     }
 
@@ -149,8 +155,9 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path, model, .. } => {
-            agents.start(id, worker, attempt, &Wanted { backend, model }, &path).await
+        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads: _ } => {
+            let wanted = Wanted { backend, model, zone, sees };
+            agents.start(id, worker, attempt, &wanted, &path).await
         }
         Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,
         Effect::AnswerPermission { worker, call, option } => {

@@ -68,6 +68,13 @@ impl Handle {
         self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody).await;
     }
 
+    /// The same, and waits until it is on disk, or of no use to anybody.
+    pub(crate) async fn signal_and_wait(&self, signal: Signal) {
+        let (sender, verdict) = oneshot::channel();
+        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::To(sender)).await;
+        verdict.await.ok();
+    }
+
     pub(crate) async fn tick(&self) {
         self.send(Actor::Orchestrator, InputBody::Tick, Reply::Nobody).await;
     }

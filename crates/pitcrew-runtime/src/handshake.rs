@@ -11,7 +11,7 @@ use crate::{
 };
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
-use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, limits};
+use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Zone, limits};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -83,7 +83,12 @@ async fn meet(
         model: None,
         lease_ms: LEASE_MS,
     };
-    let which = Wanted { backend: Backend::Program { name: name.to_owned() }, model: None };
+    let which = Wanted {
+        backend: Backend::Program { name: name.to_owned() },
+        model: None,
+        zone: Zone::default(),
+        sees: Vec::new(),
+    };
     // With the user's own state: it is the user who starts it, to see whether it works.
     let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {
         Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),

@@ -4,7 +4,7 @@ use crate::{
     Handle, Tokens, Views, Writer,
     boot::{Boot, First},
     clock,
-    drivers::{AgentSetup, Drivers, VaultDriver},
+    drivers::{AgentSetup, Drivers, Symbols, VaultDriver},
     log::Log,
     published::Published,
     redact::Redactor,
@@ -138,7 +138,8 @@ impl Orchestrator {
         };
         let policy = Arc::new(Policy::unconfined().owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
-        let drivers = Drivers::new(handle.clone(), agents, driver, log.clone());
+        let symbols = Symbols::new(&setup.dirs.state.join("symbols"));
+        let drivers = Drivers::new(handle.clone(), agents, driver, symbols, log.clone());
         let boot =
             Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);
         // Before the writer says anything: what it ends must find what it ends.

@@ -3,6 +3,7 @@
 use super::{Ask, Connection, Request, State};
 use crate::{
     events::Permission,
+    files::FileCall,
     frame::{self, Answer, Incoming, NoFrame, number, take},
     plain,
     schema::{
@@ -33,6 +34,10 @@ pub(super) enum Wanted {
     Permission(Permission),
     /// The frame that refuses it.
     Refusal(String),
+    File {
+        id: Value,
+        call: FileCall,
+    },
 }
 
 impl Connection {
@@ -54,9 +59,15 @@ impl Connection {
                     self.state().is_logged_out = params["authStatus"]["kind"] == "none";
                 }
             }
-            Ok(Incoming::Request { id, method, params }) => {
+            Ok(Incoming::Request { id, method, mut params }) => {
                 if method == "session/request_permission" {
                     return Some(self.take_permission(offset, id, params));
+                }
+                let call = self.reach.as_ref().and_then(|_| FileCall::parse(&method, &mut params));
+                match call {
+                    Some(Ok(call)) => return Some(Wanted::File { id, call }),
+                    Some(Err(error)) => return Some(Wanted::Refusal(error.frame(&id))),
+                    None => {}
                 }
                 let remedy = match method.split('/').next() {
                     Some("fs" | "terminal") => ": it is not among its capabilities; use your own",
@@ -122,7 +133,7 @@ impl Connection {
                     self.activity.notify_one();
                 }
                 if let (ContentBlock::Text(text), Some(turn)) = (chunk.content, &mut state.turn) {
-                    turn.words.say(&text.text);
+                    turn.say(&text.text);
                 }
             }
             SessionUpdate::ToolCall(call) => {
@@ -153,7 +164,7 @@ impl Connection {
 
     fn note(&self, state: &mut State, note: String) {
         if let Some(turn) = &mut state.turn {
-            turn.words.supersede();
+            turn.end_message();
         }
         if !note.is_empty() {
             state.note = Some(note);

@@ -1,9 +1,19 @@
 //! Reads what passes between us and the agent, and answers what only needs an answer.
 
-use super::{Connection, incoming::Wanted, lost, pace::Pace};
-use crate::{events::Permission, frame::number};
+use super::{
+    Connection, Refusal,
+    incoming::{Wanted, ask_name},
+    lost,
+    pace::Pace,
+};
+use crate::{
+    events::Asked,
+    files::{Blocked, FileCall, Served},
+    frame::{self, number},
+};
 use pitcrew_model::{Timestamp, limits};
 use pitcrew_process::{ShimEvent, ShimEvents};
+use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
@@ -14,6 +24,8 @@ use tokio::{
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// What passed before is told much faster than this, also on a busy machine.
 const SLOWEST_BYTES_PER_SECOND: u64 = 256 * 1_024;
+
+const INTERNAL: i64 = -32603;
 
 /// What the agent waited for when all that passed before we came was read, by the number of the
 /// answer.
@@ -56,7 +68,7 @@ pub(crate) async fn catch_up(
     // Permission for a call of a turn that is over is wanted no more.
     wanted.retain(|_, it| match it {
         Wanted::Permission(permission) => state.asks.contains_key(&permission.call),
-        Wanted::Refusal(_) => true,
+        Wanted::Refusal(_) | Wanted::File { .. } => true,
     });
     if state.turn.is_none() {
         // Whoever was here told what it did, or it was not worth telling.
@@ -71,10 +83,10 @@ pub(crate) async fn read(
     connection: Arc<Connection>,
     mut events: ShimEvents,
     before: CaughtUp,
-    permissions: mpsc::Sender<Permission>,
+    asked: mpsc::Sender<Asked>,
 ) {
     for (number, wanted) in before.0 {
-        connection.give(number, wanted, &permissions).await;
+        connection.give(number, wanted, &asked).await;
     }
     connection.end_if_broken().await;
     let mut pace = Some(Pace::new(Instant::now()));
@@ -82,7 +94,7 @@ pub(crate) async fn read(
         match events.next().await {
             Some(ShimEvent::Frame { offset, time_ms, line }) => {
                 if let Some(wanted) = connection.take_line(offset, Timestamp(time_ms), &line) {
-                    connection.give(number::answer(offset), wanted, &permissions).await;
+                    connection.give(number::answer(offset), wanted, &asked).await;
                 }
                 connection.keep(&mut pace, line.len()).await;
             }
@@ -100,13 +112,53 @@ pub(crate) async fn read(
 }
 
 impl Connection {
-    async fn give(&self, number: u64, wanted: Wanted, permissions: &mpsc::Sender<Permission>) {
+    async fn give(self: &Arc<Self>, number: u64, wanted: Wanted, asked: &mpsc::Sender<Asked>) {
         match wanted {
             // Whoever reads the events decides; while nobody does, nothing more is read.
             Wanted::Permission(permission) => {
-                permissions.send(permission).await.ok();
+                asked.send(Asked::Permission(permission)).await.ok();
             }
             Wanted::Refusal(frame) => self.send_small(number, &frame).await,
+            Wanted::File { id, call } => self.give_file(number, &id, call, asked).await,
+        }
+    }
+
+    /// One after the other, so that what was written is read; on a thread that may wait.
+    async fn give_file(
+        self: &Arc<Self>,
+        number: u64,
+        id: &Value,
+        call: FileCall,
+        asked: &mpsc::Sender<Asked>,
+    ) {
+        let connection = self.clone();
+        let served = tokio::task::spawn_blocking(move || {
+            connection.reach.as_ref().map(|it| it.serve(&connection.root, &call))
+        });
+        let frame = match served.await {
+            Ok(Some(Served::Done(result))) => frame::answer(id, &result),
+            Ok(Some(Served::Failed(error))) => error.frame(id),
+            Ok(Some(Served::Blocked(blocked))) => {
+                return self.block(number, id, blocked, asked).await;
+            }
+            // Nobody is left to do it, or it broke: the agent is told so, and works on.
+            Ok(None) | Err(_) => frame::refusal(id, INTERNAL, "the file could not be reached"),
+        };
+        self.send_small(number, &frame).await;
+    }
+
+    /// The agent is answered when what it wanted is noted. Whoever comes back finds it unanswered,
+    /// and notes it again.
+    async fn block(&self, number: u64, id: &Value, blocked: Blocked, asked: &mpsc::Sender<Asked>) {
+        let Some(reach) = &self.reach else { return };
+        let (error, bytes_saved) = blocked.told(&reach.outline).await;
+        let place = number::asked_at(number);
+        let refusal = Refusal { number, frame: error.frame(id) };
+        self.state().refusals.insert(ask_name(place), refusal);
+        let Blocked { access, path, .. } = blocked;
+        let event = Asked::Blocked { place, access, path, bytes_saved };
+        if asked.send(event).await.is_err() {
+            self.answer_blocked(place).await;
         }
     }
 

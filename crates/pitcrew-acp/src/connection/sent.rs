@@ -4,14 +4,17 @@
 use super::{Connection, Request, incoming::ask_name};
 use crate::{
     frame::{Incoming, number},
-    turn::{Turn, Words},
+    turn::Turn,
 };
 use tokio::time::Instant;
 
 impl Connection {
     pub(super) fn take_sent(&self, id: u64, line: &str) {
         let Some(effect) = number::effect(id) else {
-            self.state().asks.remove(&ask_name(number::asked_at(id)));
+            let name = ask_name(number::asked_at(id));
+            let mut state = self.state();
+            state.asks.remove(&name);
+            state.refusals.remove(&name);
             return;
         };
         let mut state = self.state();
@@ -33,11 +36,7 @@ impl Connection {
             state.heard_at = Some(Instant::now());
             self.activity.notify_one();
             match &mut state.turn {
-                // What the agent said before it was prompted belongs to no turn.
-                Some(turn) if turn.effect == effect => {
-                    turn.words = Words::default();
-                    turn.marks.clear();
-                }
+                Some(turn) if turn.effect == effect => turn.begin(),
                 Some(_) | None => state.turn = Some(Turn::new(effect)),
             }
         } else {

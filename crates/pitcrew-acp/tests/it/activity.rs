@@ -24,7 +24,9 @@ exit 0
         match event {
             Event::Activity { note } => notes.push(note),
             Event::Exited(_) => exited = true,
-            Event::Permission { .. } | Event::Usage(_) => panic!("{event:?}"),
+            Event::Permission { .. } | Event::Usage(_) | Event::Blocked { .. } => {
+                panic!("{event:?}")
+            }
         }
     }
     assert!(exited);

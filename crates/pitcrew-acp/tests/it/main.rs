@@ -9,4 +9,5 @@ mod turns;
 mod errors;
 mod usage;
 mod permissions;
+mod files;
 mod activity;

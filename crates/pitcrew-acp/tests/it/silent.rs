@@ -48,7 +48,7 @@ async fn a_false_shim_is_found_out_and_the_agent_lost() {
     };
     let cwd = stage.home.path().join("checkout");
     let back = tokio::select! {
-        back = attach(&attempt, &cwd, Profile::default(), LONG) => back.expect("its session is in the spool"),
+        back = attach(&attempt, &cwd, Profile::default(), None, LONG) => back.expect("its session is in the spool"),
         () = answer => unreachable!("it never ends"),
     };
     assert_eq!(back.presence, Presence::Lost);

@@ -72,6 +72,7 @@ pub fn launch(home: &Path, agent: &[&str]) -> Launch {
             env: vec![("PITCREW_TOKEN".into(), "secret".into())],
         },
         profile: Profile::default(),
+        reach: None,
         effect: EffectId(1),
         timeout: LONG,
     }

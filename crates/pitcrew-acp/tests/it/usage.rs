@@ -75,7 +75,7 @@ read forever
     drop((session, events));
     std::fs::write(home.path().join("checkout/go"), "").expect("a file");
     let (dir, cwd) = (home.path().join("attempt"), home.path().join("checkout"));
-    let back = attach(&dir, &cwd, profile, LONG).await.expect("a session");
+    let back = attach(&dir, &cwd, profile, None, LONG).await.expect("a session");
     let end = timeout(LONG, back.session.prompt(EffectId(3), "go")).await.expect("in time");
     let second = end.expect("a turn").usage;
     assert_eq!(second, Usage { cost_micros: 250_000, ..tokens(30, 4) });

@@ -41,7 +41,7 @@ async fn live(home: &Path, memory: &RefCell<Memory>) {
     let opened = memory.borrow_mut().opened;
     let (session, events) = if opened {
         let dir = home.join("attempt");
-        let back = attach(&dir, &home.join("checkout"), Profile::default(), LONG)
+        let back = attach(&dir, &home.join("checkout"), Profile::default(), None, LONG)
             .await
             .expect("a session");
         (back.session, back.events)
@@ -172,7 +172,8 @@ async fn a_spool_that_ends_anywhere_is_read_up_to_there() {
     let second_end = end_of(r#"\"id\":24,\"result\""#);
     for length in (0..=spool.len()).step_by(61) {
         std::fs::write(dir.join("spool.ndjson"), &spool[..length]).expect("a spool");
-        let back = attach(&dir, &home.path().join("checkout"), Profile::default(), LONG).await;
+        let back =
+            attach(&dir, &home.path().join("checkout"), Profile::default(), None, LONG).await;
         assert_eq!(back.is_ok(), length >= agreed, "after {length} bytes");
         let Ok(back) = back else { continue };
         let (first, second) = tokio::join!(

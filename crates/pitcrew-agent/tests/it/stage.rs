@@ -177,6 +177,7 @@ pub fn launch(home: &Path, words: &[&str]) -> Launch {
             env: Vec::new(),
         },
         profile: Profile::default(),
+        reach: None,
         effect: EffectId(1),
         timeout: LONG,
     }

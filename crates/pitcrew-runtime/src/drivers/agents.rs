@@ -5,20 +5,24 @@ mod login;
 mod live;
 mod profile;
 mod pump;
+mod reach;
 mod reattach;
 
 pub use launch::{AgentSetup, Wanted};
 pub use reattach::{Found, Held};
 
-use super::subject::{LOST, Subject};
+use super::{
+    Symbols,
+    subject::{LOST, Subject},
+};
 use crate::{Handle, log::Log};
 use live::{Live, Phase};
 use login::{Logins, Turn};
-use pitcrew_acp::{Session, SessionEvents};
+use pitcrew_acp::{Need, Session, SessionEvents};
 use pitcrew_config::user_environment;
 use pitcrew_model::{
-    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, StopReason, Usage, WorkerId,
-    limits,
+    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Usage,
+    WorkerId, limits,
 };
 use pitcrew_process::end_shim;
 use std::{
@@ -40,14 +44,15 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 pub struct Agents {
     handle: Handle,
     setup: AgentSetup,
+    symbols: Symbols,
     pub logins: Arc<Logins>,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
 }
 
 impl Agents {
-    pub fn new(handle: Handle, setup: AgentSetup, log: Arc<Log>) -> Self {
+    pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
         let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
-        Self { handle, setup, logins, live: Mutex::default() }
+        Self { handle, setup, symbols, logins, live: Mutex::default() }
     }
 
     /// An agent is about to be started. From now on it can be given up and stopped.
@@ -119,8 +124,9 @@ impl Agents {
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
         let home =
             self.setup.of(&wanted.backend).map(|it| self.logins.variables(live.attempt, it.1));
-        let launch =
+        let mut launch =
             self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
+        launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
         tokio::select! {
             opened = Box::pin(pitcrew_acp::open(launch)) => opened.map_err(|it| it.failure),
             () = live.over.notified() => Err(self.given_up(live.attempt).await),
@@ -157,15 +163,23 @@ impl Agents {
             return EffectResult::TurnEnded { worker, stop, usage, last_words };
         };
         match session.prompt(effect, text).await {
-            Ok(end) => EffectResult::TurnEnded {
-                worker,
-                stop: end.stop,
-                usage: end.usage,
-                last_words: end.last_words,
-            },
+            Ok(end) => {
+                self.tell_needs(effect, worker, end.needs).await;
+                let (stop, usage, last_words) = (end.stop, end.usage, end.last_words);
+                EffectResult::TurnEnded { worker, stop, usage, last_words }
+            }
             Err(error) => {
                 EffectResult::AttemptFailed { attempt: live.attempt, failure: error.failure() }
             }
+        }
+    }
+
+    /// Before the end of the turn is told: what it asks for decides what comes next. Named after the
+    /// turn, so that whoever tells it again tells the same.
+    async fn tell_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
+        for (index, Need { symbol, from }) in needs.into_iter().enumerate() {
+            let (nonce, context) = (format!("need-{}-{index}", turn.0), from.unwrap_or_default());
+            self.handle.signal(Signal::QueryHeard { worker, nonce, symbol, context }).await;
         }
     }
 

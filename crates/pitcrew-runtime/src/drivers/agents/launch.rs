@@ -5,7 +5,7 @@ use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
 };
-use pitcrew_model::{AttemptId, Backend, EffectId, Failure, limits};
+use pitcrew_model::{AttemptId, Backend, EffectId, Failure, RepoPath, Zone, limits};
 use pitcrew_process::{Policy, ShimSpec, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
@@ -31,6 +31,10 @@ pub struct AgentSetup {
 pub struct Wanted {
     pub backend: Backend,
     pub model: Option<String>,
+    /// What it may change, and read through us.
+    pub zone: Zone,
+    /// What it may read besides.
+    pub sees: Vec<RepoPath>,
 }
 
 impl AgentSetup {
@@ -72,6 +76,7 @@ impl AgentSetup {
                 args: vec!["mcp".into()],
                 env: tool_env,
             },
+            reach: None,
             effect,
             timeout: Duration::from_millis(limits::INITIALIZE_TIMEOUT_MS),
         })

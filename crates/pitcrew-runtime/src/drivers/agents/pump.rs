@@ -27,6 +27,13 @@ pub async fn run(
                 handle.published.show_activity(worker, &note, clock::now());
                 Signal::Activity { worker, note }
             }
+            Event::Blocked { place, access, path, bytes_saved } => {
+                let noted = Signal::AccessBlocked { worker, place, access, path, bytes_saved };
+                // What was refused is on record before the agent hears of it.
+                handle.signal_and_wait(noted).await;
+                events.answer_blocked(place).await;
+                continue;
+            }
             Event::Usage(usage) => Signal::UsageTold { worker, usage },
             Event::Exited(exit) => {
                 // What it said last counts, also when it said it while nobody was there.

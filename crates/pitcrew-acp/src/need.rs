@@ -1,0 +1,232 @@
+//! Finds the lines of a message that ask for something: `NEED: SYMBOL [from PATH]`.
+//!
+//! A message comes in pieces that are cut anywhere, so a line is looked at when its end has come.
+//! What stands in a code block is an example, not a question.
+
+use pitcrew_model::{limits, text};
+
+const MARK: &str = "NEED:";
+/// A longer line asks for nothing.
+const LINE_BYTES_MAX: usize = 600;
+
+/// What an agent needs to know, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    pub symbol: String,
+    /// Where the agent thinks it is.
+    pub from: Option<String>,
+}
+
+/// The questions of one turn.
+#[derive(Debug, Default)]
+pub(crate) struct Needs {
+    /// The line that has no end yet, or the beginning of it.
+    line: String,
+    is_long: bool,
+    fence: Option<Fence>,
+    found: Vec<Need>,
+}
+
+/// What a code block began with, and ends with.
+#[derive(Clone, Copy, Debug)]
+struct Fence {
+    mark: char,
+    count: usize,
+}
+
+impl Needs {
+    pub fn say(&mut self, chunk: &str) {
+        for piece in chunk.split_inclusive('\n') {
+            let (part, is_whole) = match piece.strip_suffix('\n') {
+                Some(part) => (part, true),
+                None => (piece, false),
+            };
+            if self.line.len() + part.len() > LINE_BYTES_MAX {
+                self.is_long = true;
+            }
+            self.line.push_str(text::cut(part, LINE_BYTES_MAX - self.line.len()));
+            if is_whole {
+                self.end_line();
+            }
+        }
+    }
+
+    /// The message is over: by a tool call, or with the turn.
+    pub fn end_message(&mut self) {
+        self.end_line();
+        self.fence = None;
+    }
+
+    pub fn take(mut self) -> Vec<Need> {
+        self.end_message();
+        self.found
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let is_long = std::mem::take(&mut self.is_long);
+        let line = line.strip_suffix('\r').unwrap_or(&line);
+        match (self.fence, fence(line)) {
+            (None, Some((open, _))) => self.fence = Some(open),
+            (Some(open), Some((close, is_bare))) => {
+                if is_bare && close.mark == open.mark && close.count >= open.count {
+                    self.fence = None;
+                }
+            }
+            (Some(_), None) => {}
+            (None, None) if is_long || self.found.len() == limits::NEEDS_PER_TURN_MAX => {}
+            (None, None) => {
+                let need = need(line).filter(|it| !self.found.contains(it));
+                self.found.extend(need);
+            }
+        }
+    }
+}
+
+/// The fence that a line is, and whether nothing else stands in it.
+fn fence(line: &str) -> Option<(Fence, bool)> {
+    let inner = line.trim_start_matches(' ');
+    let mark = inner.chars().next().filter(|it| matches!(it, '`' | '~'))?;
+    let rest = inner.trim_start_matches(mark);
+    let count = inner.len() - rest.len();
+    let is_fence = count >= 3 && line.len() - inner.len() <= 3;
+    // Three backticks and a fourth further on are code in a sentence.
+    let is_code = mark == '`' && rest.contains('`');
+    (is_fence && !is_code).then(|| (Fence { mark, count }, rest.trim().is_empty()))
+}
+
+fn need(line: &str) -> Option<Need> {
+    let words = line.strip_prefix(MARK)?.trim();
+    let (symbol, from) = match words.rsplit_once(" from ") {
+        Some((symbol, from)) => (bare(symbol), Some(bare(from))),
+        None => (bare(words), None),
+    };
+    let fits = |it: &str| !it.is_empty() && it.len() <= limits::NAME_BYTES_MAX;
+    let from = from.filter(|it| fits(it));
+    // It repeats what it was taught.
+    let is_lesson = symbol == "NAME" && from == Some("PATH");
+    (fits(symbol) && !is_lesson)
+        .then(|| Need { symbol: symbol.to_owned(), from: from.map(str::to_owned) })
+}
+
+/// A name without the marks that people put around it.
+fn bare(text: &str) -> &str {
+    let is_mark = |it: char| matches!(it, '`' | '"' | '\'' | '*');
+    text.trim().trim_end_matches(['.', ',', ';']).trim_matches(is_mark).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn needs(chunks: &[&str]) -> Vec<String> {
+        let mut needs = Needs::default();
+        for chunk in chunks {
+            needs.say(chunk);
+        }
+        shown(needs)
+    }
+
+    fn shown(needs: Needs) -> Vec<String> {
+        let show = |it: Need| format!("{}@{}", it.symbol, it.from.unwrap_or_default());
+        needs.take().into_iter().map(show).collect()
+    }
+
+    /// S0-042: what an agent needs is found in its words.
+    #[test]
+    fn a_line_of_its_own_asks() {
+        assert_eq!(
+            needs(&["NEED: AuthValidator from core/auth.rs"]),
+            ["AuthValidator@core/auth.rs"]
+        );
+        assert_eq!(
+            needs(&["I look.\nNEED: `a::B` from `x/y.rs`.\r\nNEED: **C**\n"]),
+            ["a::B@x/y.rs", "C@"]
+        );
+        assert_eq!(
+            needs(&["NE", "ED: Auth", "Validator fr", "om co", "re\nmore"]),
+            ["AuthValidator@core"]
+        );
+        let nothing = [
+            " NEED: a",
+            "- NEED: a",
+            "I NEED: a",
+            "need: a",
+            "NEED a",
+            "NEED:",
+            "NEED: ``",
+            "NEED: NAME from PATH",
+        ];
+        for line in nothing {
+            assert!(needs(&[line]).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_code_block_asks_for_nothing() {
+        assert_eq!(needs(&["```\nNEED: a\n```\nNEED: b"]), ["b@"]);
+        assert_eq!(needs(&["~~~~ text\nNEED: a\n~~~\nNEED: b\n```\n~~~~~\nNEED: c"]), ["c@"]);
+        assert_eq!(needs(&["```\n```not the end\nNEED: a\n"]), [""; 0]);
+        assert_eq!(needs(&["```inline``` code\nNEED: a"]), ["a@"]);
+        let mut needs = Needs::default();
+        needs.say("```\nNEED: a\nNE");
+        needs.end_message();
+        needs.say("NEED: b");
+        assert_eq!(shown(needs), ["b@"], "the next message begins anew");
+    }
+
+    #[test]
+    fn a_tool_call_ends_the_line() {
+        let mut needs = Needs::default();
+        needs.say("NEED: First");
+        needs.end_message();
+        needs.say("and more");
+        assert_eq!(shown(needs), ["First@"]);
+    }
+
+    #[test]
+    fn a_turn_asks_a_few_things_and_each_once() {
+        let many: String = (0..100).map(|it| format!("NEED: s{}\n", it / 2)).collect();
+        assert_eq!(needs(&[&many]).len(), limits::NEEDS_PER_TURN_MAX);
+        assert!(needs(&[&format!("NEED: {}", "x".repeat(10_000))]).is_empty());
+        let long = format!("NEED: x from {}\n", "日".repeat(400));
+        assert!(needs(&[&long]).is_empty());
+    }
+
+    proptest! {
+        /// It does not matter where a message is cut.
+        #[test]
+        fn pieces_are_as_good_as_the_whole(
+            lines in prop::collection::vec(
+                prop_oneof![
+                    Just("NEED: a from b"), Just("NEED: c"), Just("```"), Just("~~~"), Just("日本"),
+                    Just(""), Just("````rust"), Just(" NEED: d"), Just("NEED: \u{1b}[0m"),
+                ],
+                0..12,
+            ),
+            cuts in prop::collection::vec(0..200_usize, 0..8),
+        ) {
+            let whole = lines.join("\n");
+            let mut at: Vec<usize> =
+                cuts.into_iter().filter(|it| whole.is_char_boundary(*it)).collect();
+            at.extend([0, whole.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&str> = at.windows(2).map(|it| &whole[it[0]..it[1]]).collect();
+            prop_assert_eq!(needs(&pieces), needs(&[&whole]));
+        }
+
+        /// Nothing that is said is kept but what asks.
+        #[test]
+        fn whatever_is_said_is_bounded(chunks in prop::collection::vec(".{0,300}", 0..40)) {
+            let mut needs = Needs::default();
+            for chunk in &chunks {
+                needs.say(chunk);
+                prop_assert!(needs.line.len() <= LINE_BYTES_MAX);
+            }
+            let found = needs.take();
+            prop_assert!(found.len() <= limits::NEEDS_PER_TURN_MAX);
+            prop_assert!(found.iter().all(|it| it.symbol.len() <= limits::NAME_BYTES_MAX));
+        }
+    }
+}
