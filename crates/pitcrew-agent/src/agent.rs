@@ -18,7 +18,10 @@ use std::{
     collections::BTreeMap,
     path::Path,
     process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +51,12 @@ pub async fn agent_main(options: Options) -> ExitCode {
         let client = Client::new(&setup);
         Model { setup, client }
     });
-    let house = Arc::new(House { script: options.script, model, sessions: Mutex::default() });
+    let house = Arc::new(House {
+        script: options.script,
+        model,
+        has_files: AtomicBool::new(false),
+        sessions: Mutex::default(),
+    });
     let served = serve(&house).await;
     house.close_all();
     match served {
@@ -64,6 +72,8 @@ pub async fn agent_main(options: Options) -> ExitCode {
 struct House {
     script: Option<String>,
     model: Option<Model>,
+    /// The client reads and writes files for its agent.
+    has_files: AtomicBool,
     sessions: Mutex<Sessions>,
 }
 
@@ -84,13 +94,16 @@ type SessionIdText = Arc<str>;
 /// The handlers hold up everything else, so whatever takes time is spawned. A spawned task never
 /// fails: its error would close the connection.
 async fn serve(house: &Arc<House>) -> Result<(), Error> {
-    let (opening, prompting) = (house.clone(), house.clone());
+    let (meeting, opening, prompting) = (house.clone(), house.clone(), house.clone());
     let (closing, cancelling) = (house.clone(), house.clone());
     Agent
         .v1()
         .name("pitcrew-agent")
         .on_receive_request(
-            async move |_: InitializeRequest, responder: Responder<_>, _: Connection| {
+            async move |request: InitializeRequest, responder: Responder<_>, _: Connection| {
+                let fs = request.client_capabilities.fs;
+                let has_files = fs.read_text_file && fs.write_text_file;
+                meeting.has_files.store(has_files, Ordering::Relaxed);
                 responder.respond(wire::introduction())
             },
             on_receive_request!(),
@@ -191,7 +204,8 @@ impl House {
         sessions.opened_count += 1;
         let id = SessionId::new(format!("session-{}", sessions.opened_count));
         let teller = Teller::new(connection, id.clone());
-        let session = Session::new(request.cwd, servers, teller, withheld);
+        let has_files = self.has_files.load(Ordering::Relaxed);
+        let session = Session::new(request.cwd, servers, teller, has_files, withheld);
         sessions.by_id.insert(id.0.clone(), Arc::new(session));
         Ok(NewSessionResponse::new(id))
     }

@@ -85,6 +85,8 @@ pub enum Action {
     Sleep {
         duration: Duration,
     },
+    /// Ends the turn; the next prompt goes on.
+    Pause,
     Say {
         text: String,
     },

@@ -14,6 +14,8 @@ pub(crate) struct Session {
     pub cwd: PathBuf,
     pub servers: Vec<Server>,
     pub teller: Teller,
+    /// The client reads and writes files for us.
+    pub has_files: bool,
     /// Variables that no program of the session may see.
     pub withheld: Vec<String>,
     /// Absent while a turn has it.
@@ -45,11 +47,18 @@ struct Running {
 }
 
 impl Session {
-    pub fn new(cwd: PathBuf, servers: Vec<Server>, teller: Teller, withheld: Vec<String>) -> Self {
+    pub fn new(
+        cwd: PathBuf,
+        servers: Vec<Server>,
+        teller: Teller,
+        has_files: bool,
+        withheld: Vec<String>,
+    ) -> Self {
         Self {
             cwd,
             servers,
             teller,
+            has_files,
             withheld,
             progress: Mutex::new(Some(Progress::default())),
             cancel: Mutex::default(),
@@ -72,8 +81,11 @@ impl Session {
         self.cancel.lock().expect("nobody panics under the lock").cancel();
     }
 
-    /// Calls a tool of the session's MCP servers.
+    /// Calls a tool of the session's MCP servers, or a method of the client for files.
     pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Answer, Answer> {
+        if tool.starts_with("fs/") {
+            return self.teller.file_method(tool, &arguments, &self.cwd).await;
+        }
         match self.servers.iter().find(|it| it.has(tool)) {
             Some(server) => server.call(tool, arguments).await,
             None => {

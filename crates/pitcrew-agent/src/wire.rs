@@ -1,7 +1,8 @@
 //! The agent's side of ACP: the only module that names the protocol library.
 
+use crate::script::Answer;
 use agent_client_protocol::{Client, v1::ConnectionTo};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -22,10 +23,10 @@ pub(crate) use agent_client_protocol::{
 use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
-        ContentChunk, Cost, Diff, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
-        RequestPermissionRequest, SessionNotification, SessionUpdate, ToolCall, ToolCallContent,
-        ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
-        UsageUpdate,
+        ContentChunk, Cost, Diff, PermissionOption, PermissionOptionKind, ReadTextFileRequest,
+        RequestPermissionOutcome, RequestPermissionRequest, SessionNotification, SessionUpdate,
+        ToolCall, ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate,
+        ToolCallUpdateFields, UsageUpdate, WriteTextFileRequest,
     },
 };
 
@@ -167,6 +168,93 @@ impl Teller {
             // The library's enum may grow; nothing but a choice is permission.
             RequestPermissionOutcome::Cancelled | _ => Verdict::Cancelled,
         })
+    }
+}
+
+/// Files, through the client.
+impl Teller {
+    /// Nothing where there is no such file.
+    pub async fn read_file(
+        &self,
+        file: &Path,
+        first: u64,
+        count: Option<u64>,
+    ) -> Result<Option<String>, String> {
+        let number = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
+        let request = ReadTextFileRequest::new(self.session.clone(), file)
+            .line((first > 1).then(|| number(first)))
+            .limit(count.map(number));
+        match self.connection.send_request(request).block_task().await {
+            Ok(answer) => Ok(Some(answer.content)),
+            Err(error) => match Refused::of(&error) {
+                Refused { code: NOT_FOUND, .. } => Ok(None),
+                refused => Err(refused.told()),
+            },
+        }
+    }
+
+    pub async fn write_file(&self, file: &Path, text: &str) -> Result<(), String> {
+        let request = WriteTextFileRequest::new(self.session.clone(), file, text);
+        let written = self.connection.send_request(request).block_task().await;
+        written.map(|_| ()).map_err(|it| Refused::of(&it).told())
+    }
+
+    /// Calls a method of the client for files as if it were a tool.
+    pub async fn file_method(
+        &self,
+        method: &str,
+        arguments: &Map<String, Value>,
+        cwd: &Path,
+    ) -> Result<Answer, Answer> {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+        let number = |key: &str| arguments.get(key)?.as_u64()?.try_into().ok();
+        let (session, file) = (self.session.clone(), cwd.join(text("path")));
+        let answered = if method == "fs/read_text_file" {
+            let request = ReadTextFileRequest::new(session, file);
+            let request = request.line(number("line")).limit(number("limit"));
+            let answer = self.connection.send_request(request).block_task().await;
+            answer.map(|it| it.content)
+        } else if method == "fs/write_text_file" {
+            let request = WriteTextFileRequest::new(session, file, text("content"));
+            let answer = self.connection.send_request(request).block_task().await;
+            answer.map(|_| "written".to_owned())
+        } else {
+            let text = format!("there is no method `{method}` for files");
+            return Err(Answer { text, structured: None });
+        };
+        answered.map(|text| Answer { text, structured: None }).map_err(|error| {
+            let Refused { code, message, data } = Refused::of(&error);
+            Answer { text: format!("{message} (code {code})"), structured: data }
+        })
+    }
+}
+
+const NOT_FOUND: i64 = -32002;
+
+/// What the client answered with, read by hand: the library's type may grow.
+struct Refused {
+    code: i64,
+    message: String,
+    data: Option<Value>,
+}
+
+impl Refused {
+    fn of(error: &Error) -> Self {
+        let error = serde_json::to_value(error).unwrap_or_default();
+        Self {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message: error["message"].as_str().unwrap_or("refused").to_owned(),
+            data: error.get("data").filter(|it| !it.is_null()).cloned(),
+        }
+    }
+
+    /// For a model: an outline is what it would have read the file for.
+    fn told(self) -> String {
+        let outline = self.data.as_ref().and_then(|it| it["outline"].as_str());
+        match outline {
+            Some(outline) => format!("{}\n{outline}", self.message),
+            None => self.message,
+        }
     }
 }
 

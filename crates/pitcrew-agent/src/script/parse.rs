@@ -5,7 +5,7 @@ use pitcrew_model::RepoPath;
 use serde_json::{Map, Value};
 use std::{iter::Enumerate, str::Lines, time::Duration};
 
-const STEPS: &str = "read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit";
+const STEPS: &str = "read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit";
 
 pub(super) fn parse(text: &str) -> Result<Script, ScriptError> {
     let mut reader = Reader { lines: text.lines().enumerate() };
@@ -80,6 +80,7 @@ impl<'a> Reader<'a> {
             "keep" => keep(line, rest)?,
             "save" => Action::Save { path: only_path(line, word, rest)? },
             "permit" => Action::Permit { title: self.text(line, word, rest)? },
+            "pause" if rest.is_empty() => Action::Pause,
             "say" => Action::Say { text: self.text(line, word, rest)? },
             "complete" => Action::Complete { summary: self.text(line, word, rest)? },
             "partial" => Action::Partial { summary: self.text(line, word, rest)? },
@@ -372,7 +373,7 @@ mod tests {
         let mistakes = scripts.map(|it| format!("{}\n", Script::parse(it).expect_err(it)));
         expect![[r#"
             line 1: the script has no steps; write at least `complete SUMMARY`
-            line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit
+            line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit
             line 1: `write` needs a body; write `write PATH <<END`, the lines, and then `END` on a line of its own
             line 1: the body that begins with `<<END` has no end; write `END` on a line of its own after it
             line 1: `../a` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else

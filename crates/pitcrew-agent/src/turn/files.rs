@@ -72,7 +72,7 @@ pub(super) fn delete(session: &Session, path: &str) -> Result<(), String> {
 }
 
 /// Makes a file's new text from its old one and writes it.
-pub(super) fn change(
+fn change(
     session: &Session,
     word: &str,
     path: &str,
@@ -137,7 +137,7 @@ fn replaced(before: &str, old: &str, new: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn told(error: &io::Error, remedy: &str) -> String {
+fn told(error: &io::Error, remedy: &str) -> String {
     format!("{error}; {remedy}")
 }
 

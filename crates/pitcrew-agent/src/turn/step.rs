@@ -64,6 +64,7 @@ pub(super) async fn perform(
         Action::Save { path } => call::save(session, memory, path).map(next).map_err(Stop::Failed),
         Action::Permit { title } => permit(session, title, cancel).await,
         Action::Sleep { duration } => sleep(session, *duration, cancel).await,
+        Action::Pause => Ok(After::NextPrompt),
         Action::Say { text } => {
             session.teller.say(&memory.fill(text));
             Ok(After::NextStep)

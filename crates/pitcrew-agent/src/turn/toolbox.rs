@@ -5,6 +5,7 @@
 
 mod arguments;
 mod border;
+mod store;
 mod specs;
 mod files;
 mod look;
@@ -138,9 +139,9 @@ impl<'a> Toolbox<'a> {
     ) -> Result<Outcome, String> {
         let (session, arguments) = (self.session, Arguments(map));
         match tool {
-            Tool::Read => files::read(session, arguments),
-            Tool::Write => files::write(session, arguments),
-            Tool::Edit => files::edit(session, arguments),
+            Tool::Read => files::read(session, arguments).await,
+            Tool::Write => files::write(session, arguments).await,
+            Tool::Edit => files::edit(session, arguments).await,
             Tool::Search => look::search(session, arguments, cancel).await,
             Tool::List => look::list(session, arguments, cancel).await,
             Tool::Run => run::command(session, arguments, cancel).await,

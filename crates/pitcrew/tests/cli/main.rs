@@ -16,6 +16,7 @@ mod steer;
 mod emergency;
 mod journal;
 mod subtasks;
+mod zones;
 mod finish;
 mod recover;
 mod restore;

@@ -1,29 +1,29 @@
 //! Reading and changing files.
 
-use super::{Arguments, Outcome, RESULT_BYTES_MAX, border};
+use super::{Arguments, Outcome, RESULT_BYTES_MAX, store::Stored};
 use crate::{
     session::Session,
-    turn::files::{change, told},
-    wire::ToolKind,
+    wire::{Change, ToolKind},
 };
 use pitcrew_model::{limits, text};
 use serde_json::json;
-use std::{fs, io, path::Path};
 
-/// Larger files are for other tools.
-const FILE_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
-
-pub(super) fn read(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
-    let path = border::inside(&session.cwd, arguments.text("path")?)?;
+pub(super) async fn read(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
+    let stored = Stored::at(session, arguments.text("path")?)?;
     let first = arguments.number("first_line")?.unwrap_or(1);
-    let count = arguments.number("lines_count")?.unwrap_or(u64::MAX);
-    let file = session.cwd.join(&path);
-    let title = format!("read {path}");
-    let input = json!({ "path": file });
-    let doing = session.teller.begin(ToolKind::Read, &title, Some(&file), input);
-    Ok(match text_of(&file) {
-        Ok(whole) => {
-            let shown = lines(&whole, first, count);
+    let count = arguments.number("lines_count")?;
+    let (title, input) = (format!("read {}", stored.shown), json!({ "path": stored.file }));
+    let doing = session.teller.begin(ToolKind::Read, &title, Some(&stored.file), input);
+    let found = stored.lines(first, count).await;
+    let missing = || "there is no such file; correct the path, or use `list_files`".to_owned();
+    Ok(match found.and_then(|it| it.ok_or_else(missing)) {
+        Ok(text) => {
+            let is_part = stored.gives_parts();
+            let shown = if is_part {
+                lines(&text, 1, u64::MAX)
+            } else {
+                lines(&text, first, count.unwrap_or(u64::MAX))
+            };
             session.teller.done(&doing, text::cut(&shown, limits::OUTPUT_TAIL_BYTES));
             Outcome::done(shown)
         }
@@ -34,53 +34,51 @@ pub(super) fn read(session: &Session, arguments: Arguments<'_>) -> Result<Outcom
     })
 }
 
-pub(super) fn write(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
-    let path = border::inside(&session.cwd, arguments.text("path")?)?;
+pub(super) async fn write(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
+    let stored = Stored::at(session, arguments.text("path")?)?;
     let content = arguments.text("content")?;
-    check_changeable(&session.cwd.join(&path))?;
-    Ok(changed(change(session, "write", &path, |_| Ok(content.to_owned()))))
+    stored.check_changeable()?;
+    Ok(change(session, "write", &stored, |_| Ok(content.to_owned())).await)
 }
 
-pub(super) fn edit(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
-    let path = border::inside(&session.cwd, arguments.text("path")?)?;
+pub(super) async fn edit(session: &Session, arguments: Arguments<'_>) -> Result<Outcome, String> {
+    let stored = Stored::at(session, arguments.text("path")?)?;
     let (old, new) = (arguments.text("old_text")?, arguments.text("new_text")?);
-    check_changeable(&session.cwd.join(&path))?;
-    Ok(changed(change(session, "edit", &path, |before| {
+    stored.check_changeable()?;
+    let make = |before: Option<&str>| {
         let before =
             before.ok_or("there is no such file; use `write_file`, or correct the path")?;
         replaced(before, old, new)
-    })))
+    };
+    Ok(change(session, "edit", &stored, make).await)
 }
 
-fn changed(result: Result<(), String>) -> Outcome {
-    match result {
-        Ok(()) => Outcome::done("done"),
-        Err(reason) => Outcome::failed(&reason),
-    }
-}
-
-/// A pipe would be waited for, and a huge file be read whole.
-fn check_changeable(file: &Path) -> Result<(), String> {
-    match fs::metadata(file) {
-        Ok(about) if !about.is_file() => Err("the path is there, and is no file".to_owned()),
-        Ok(about) if about.len() > FILE_BYTES_MAX => {
-            Err(format!("the file has {} bytes; use `run_command`", about.len()))
+/// Makes a file's new text from its old one and writes it.
+async fn change(
+    session: &Session,
+    word: &str,
+    stored: &Stored<'_>,
+    make: impl FnOnce(Option<&str>) -> Result<String, String>,
+) -> Outcome {
+    let (title, input) = (format!("{word} {}", stored.shown), json!({ "path": stored.file }));
+    let doing = session.teller.begin(ToolKind::Edit, &title, Some(&stored.file), input);
+    let changed = async {
+        let old = stored.text().await?;
+        let new = make(old.as_deref())?;
+        stored.put(&new).await?;
+        Ok(Change { path: stored.file.clone(), old, new })
+    };
+    match changed.await {
+        Ok(change) => {
+            session.teller.changed(&doing, change);
+            Outcome::done("done")
         }
-        Ok(_) | Err(_) => Ok(()),
+        Err(reason) => {
+            let reason: String = reason;
+            session.teller.failed(&doing, &reason);
+            Outcome::failed(&format!("`{title}`: {reason}"))
+        }
     }
-}
-
-fn text_of(file: &Path) -> Result<String, String> {
-    let failed = |error: &io::Error| told(error, "correct the path, or use `list_files`");
-    let about = fs::metadata(file).map_err(|it| failed(&it))?;
-    if !about.is_file() {
-        return Err("it is no file; use `list_files`".to_owned());
-    }
-    if about.len() > FILE_BYTES_MAX {
-        return Err(format!("it has {} bytes; use `search` or `run_command`", about.len()));
-    }
-    let bytes = fs::read(file).map_err(|it| failed(&it))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The lines that were asked for, as many as there is room for.

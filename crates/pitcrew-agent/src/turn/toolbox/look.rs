@@ -18,7 +18,7 @@ pub(super) async fn search(
     let pattern = arguments.text("pattern")?;
     let path = match arguments.text_if_any("path")?.unwrap_or_default() {
         "" => String::new(),
-        path => border::inside(&session.cwd, path)?,
+        path => border::inside(&session.cwd, path)?.1.as_str().to_owned(),
     };
     let place = if path.is_empty() { "." } else { &path };
     let where_to = if in_git(session) { "--untracked" } else { "--no-index" };

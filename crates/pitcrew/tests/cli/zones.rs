@@ -1,0 +1,186 @@
+//! What lies outside a zone: refused, told instead, and never integrated; with the real binary.
+
+use crate::support::*;
+use pitcrew_testkit::{Sandbox, model::ModelServer};
+
+const AUTH: &str = "/// Checks tokens.\npub struct AuthValidator {\n    pub key: String,\n}\n\nimpl AuthValidator {\n    pub fn check(&self, token: &str) -> bool {\n        token == self.key\n    }\n}\n";
+
+fn with_auth(sandbox: Sandbox) -> Sandbox {
+    sandbox.write("core/auth.rs", AUTH);
+    sandbox.write("ui/form.rs", "pub fn form() {}\n");
+    sandbox.commit("two parts");
+    sandbox
+}
+
+/// S0-044, S0-045, S0-047, S0-098: reading it over the protocol gives the outline instead, is refused when it
+/// happens and on record; writing it is refused, and nothing of it is integrated.
+#[test]
+fn a_foreign_file_is_refused_with_its_outline() {
+    let sandbox = with_auth(sandbox());
+    let plan = sandbox.plan(
+        r#"
+name = "form"
+denied = "ui/keys"
+
+[[task]]
+id = "form"
+region = "ui"
+max_attempts = 1
+script = """
+refused fs/read_text_file {"path": "core/auth.rs"}
+expect -32001
+expect a2a_query
+expect AuthValidator
+expect fn check(&self, token: &str) -> bool
+refused fs/read_text_file {"path": "core/auth.rs"}
+refused fs/read_text_file {"path": "core/auth.rs"}
+refused fs/read_text_file {"path": "core/auth.rs"}
+refused fs/write_text_file {"path": "core/auth.rs", "content": "mine"}
+expect never taken
+refused fs/write_text_file {"path": "ui/keys/a", "content": "mine"}
+expect denied
+refused fs/write_text_file {"path": "../escape", "content": "mine"}
+tool fs/write_text_file {"path": "ui/new/form.rs", "content": "pub fn new() {}"}
+tool fs/read_text_file {"path": "ui/new/form.rs"}
+expect pub fn new() {}
+complete made the form
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    let status = sandbox.pitcrew(&["status"]).expect(0);
+    status.says("3 reads and 3 writes outside its zone blocked");
+    let logs = sandbox.pitcrew(&["logs", "form"]).expect(0);
+    logs.says("blocked: read core/auth.rs").says("blocked: write ui/keys/a");
+    let audit = sandbox.pitcrew(&["audit", "--kind", "access_blocked"]).expect(0);
+    assert_eq!(audit.stdout.lines().count(), 6, "{audit}");
+    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("ui/new/form.rs"), "pub fn new() {}");
+    assert_eq!(sandbox.read("core/auth.rs"), AUTH);
+    assert!(!sandbox.root().join(".worktrees/repo/escape").exists());
+}
+
+/// The built-in agent with a model reads and writes through the client: its zone holds at once.
+#[test]
+fn a_model_is_told_what_it_may_not_read() {
+    let server = ModelServer::start();
+    let sandbox = with_auth(with_model(&server));
+    let plan = sandbox.plan(
+        r#"
+name = "form"
+
+[[task]]
+id = "form"
+agent = "builtin"
+region = "ui"
+max_attempts = 1
+prompt = """
+Use the validator.
+@read core/auth.rs
+@write core/auth.rs mine
+@write ui/form.rs pub fn form() { check() }
+@complete used it
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    let logs = sandbox.pitcrew(&["logs", "form"]).expect(0);
+    logs.says("outside your zone (ui)").says("AuthValidator");
+    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("core/auth.rs"), AUTH);
+}
+
+/// S0-042, S0-043, S0-046, S0-118: a line in its words is heard, resolved and answered in its next prompt.
+#[test]
+fn a_need_line_is_answered_in_the_next_prompt() {
+    let sandbox = with_auth(sandbox());
+    let plan = sandbox.plan(
+        r#"
+name = "form"
+
+[[task]]
+id = "form"
+region = "ui"
+max_attempts = 1
+script = """
+say NEED: AuthValidator from core/auth.rs
+pause
+unless "pub struct AuthValidator" fail the prompt does not have it
+write ui/form.rs <<END
+pub fn form() { check() }
+END
+complete used it
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    let audit = sandbox.pitcrew(&["audit", "--kind", "query"]).expect(0);
+    audit.says("AuthValidator");
+}
+
+/// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files; nobody else may have
+/// them meanwhile, it reaches no others through us, and it may read what its parent works on.
+#[test]
+fn a_shared_subtask_keeps_to_its_lease() {
+    let sandbox = with_auth(sandbox());
+    let plan = sandbox.plan(
+        r#"
+name = "leases"
+
+[[task]]
+id = "parent"
+region = "ui"
+max_attempts = 1
+script = '''
+refused a2a_spawn_parallel_subtasks <<END
+{"subtasks": [
+  {"agent": "builtin", "prompt": "one", "workspace": "shared", "target_files": ["ui/a"], "script": "complete one"},
+  {"agent": "builtin", "prompt": "two", "workspace": "shared", "target_files": ["ui/a/b"], "script": "complete two"}]}
+END
+refused a2a_spawn_subtask {"agent": "builtin", "prompt": "far", "workspace": "shared", "target_files": ["core/auth.rs"], "script": "complete far"}
+tool a2a_spawn_subtask <<END
+{"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/a.rs"], "blocking": true,
+ "script": "tool fs/read_text_file {\"path\": \"ui/form.rs\"}\nrefused fs/write_text_file {\"path\": \"ui/form.rs\", \"content\": \"x\"}\nexpect outside your zone\nrefused fs/read_text_file {\"path\": \"core/auth.rs\"}\ntool fs/write_text_file {\"path\": \"ui/a.rs\", \"content\": \"a\"}\ncomplete near"}
+END
+expect "status": "success"
+complete all
+'''
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    sandbox.pitcrew(&["land", "leases", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("ui/a.rs"), "a");
+    assert_eq!(sandbox.read("ui/form.rs"), "pub fn form() {}\n");
+}
+
+/// The gate refuses what was changed behind our back, and the next prompt says which paths and what to do.
+#[test]
+fn what_the_gate_refuses_is_told_to_the_next_attempt() {
+    let sandbox = with_auth(sandbox());
+    let plan = sandbox.plan(
+        r#"
+name = "gate"
+denied = ["ui/keys"]
+
+[[task]]
+id = "form"
+region = "ui"
+max_attempts = 2
+script = """
+unless "did not succeed" run mkdir -p ui/keys && echo x > core/auth.rs && echo y > ui/keys/a
+unless "did not succeed" complete first
+unless "core/auth.rs: outside the zone" fail the path is not told
+unless "ui/keys/a: in a path that no task may change" fail the rule is not told
+unless "Do the task without changing these paths" fail the remedy is not told
+write ui/form.rs <<END
+pub fn form() { done() }
+END
+complete second
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    sandbox.pitcrew(&["land", "gate", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("core/auth.rs"), AUTH);
+    assert!(sandbox.read("ui/form.rs").contains("done()"));
+}
