@@ -39,6 +39,7 @@ mod budget;
 mod fleet;
 pub(crate) mod attempt_fails;
 pub(crate) mod effect_ended;
+mod egress_decided;
 mod agent_exited;
 mod permission_asked;
 mod heard;
@@ -168,5 +169,6 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             let ask = ask_query::Ask { nonce, symbol, context, via: QueryVia::Need };
             heard::query(state, input.at, *worker, &ask)
         }
+        Signal::EgressDecided(decision) => egress_decided::decide(state, decision),
     }
 }

@@ -158,6 +158,11 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AccessBlocked { worker, place, access, path, .. } => {
             worker::access_blocked(state, *worker, *place, *access, path);
         }
+        Event::EgressDecided(decision) => {
+            let row = state.attempts.row(decision.attempt);
+            row.egress_offset = decision.offset;
+            row.egress_count += 1;
+        }
         Event::InterruptAsked { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
@@ -222,6 +227,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
+        | Event::EgressDecided(_)
         | Event::QueryAsked { .. }
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
@@ -289,6 +295,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
+        | Event::EgressDecided(_)
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }

@@ -78,6 +78,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
+        | Event::EgressDecided(_)
         | Event::QueryRouted { .. }
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }

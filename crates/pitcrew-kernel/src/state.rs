@@ -181,6 +181,9 @@ pub struct Attempt {
     /// Its process is gone and its work is saved, or there is none to save.
     pub put_away: bool,
     pub checkout: Checkout,
+    /// How far the record of its way to the network is known, and how much of it.
+    pub egress_offset: u64,
+    pub egress_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

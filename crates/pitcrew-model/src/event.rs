@@ -2,8 +2,8 @@
 
 use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId,
-    EffectResult, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix, Message,
-    MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
+    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix,
+    Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
     QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, Seq, Spending, TaskId,
     TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
@@ -344,6 +344,8 @@ pub enum Event {
         path: String,
         bytes_saved: u64,
     },
+    /// A program of the attempt wanted to reach something outside its box.
+    EgressDecided(EgressDecision),
 }
 
 impl Event {

@@ -1,9 +1,9 @@
 //! What drivers report, and the one type that goes into the kernel.
 
 use crate::{
-    Access, Actor, AttemptId, CheckResult, Command, CommitId, EffectId, Failure, Landing,
-    OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId, Timestamp,
-    ToolUse, Usage, Work, WorkerId,
+    Access, Actor, AttemptId, CheckResult, Command, CommitId, EffectId, EgressDecision, Failure,
+    Landing, OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId,
+    Timestamp, ToolUse, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,8 @@ pub enum Signal {
         /// Where it is said to be, or what was said around it.
         context: String,
     },
+    /// The way out of a box has decided. What the kernel knows already may be told again.
+    EgressDecided(EgressDecision),
 }
 
 /// How an effect ended. Each variant names its subject, so that it can be read alone.

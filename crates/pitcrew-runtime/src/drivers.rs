@@ -7,6 +7,7 @@
 mod subject;
 mod running;
 mod agents;
+mod egress;
 mod vault;
 mod symbols;
 
@@ -27,6 +28,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{AgentSetup, Agents, Found, Held, Wanted};
+pub use egress::watch as watch_egress;
 pub use subject::{LOST, Subject};
 pub use symbols::{SymbolQuestion, Symbols};
 pub use vault::VaultDriver;

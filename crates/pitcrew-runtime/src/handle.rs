@@ -140,7 +140,8 @@ pub fn is_said_once(body: &InputBody) -> bool {
             | Signal::AgentReattached { .. }
             | Signal::PermissionAsked { .. }
             | Signal::AccessBlocked { .. }
-            | Signal::QueryHeard { .. },
+            | Signal::QueryHeard { .. }
+            | Signal::EgressDecided(_),
         ) => true,
         InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
         | InputBody::Command(_)

@@ -106,6 +106,7 @@ fn part(event: &Event) -> String {
         | Event::QueryRouted { worker, .. }
         | Event::QueryEnded { worker, .. }
         | Event::QueryAnsweredLate { worker, .. } => format!("WorkerSession:{worker}"),
+        Event::EgressDecided(_) => "Orchestrator:network".into(),
         Event::MessageQueued(_) | Event::MessageMoved { .. } => "Orchestrator:messages".into(),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
         Event::SettingsApplied { .. }

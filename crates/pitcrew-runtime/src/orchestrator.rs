@@ -4,7 +4,7 @@ use crate::{
     Handle, Tokens, Views, Writer,
     boot::{Boot, First},
     clock,
-    drivers::{AgentSetup, Drivers, Symbols, VaultDriver},
+    drivers::{AgentSetup, Drivers, Symbols, VaultDriver, watch_egress},
     log::Log,
     published::Published,
     redact::Redactor,
@@ -92,6 +92,7 @@ struct Engine {
     drivers: JoinHandle<()>,
     stop_drivers: oneshot::Sender<()>,
     clock: JoinHandle<()>,
+    egress: JoinHandle<()>,
 }
 
 impl Orchestrator {
@@ -159,7 +160,9 @@ impl Orchestrator {
             drivers.run(ordered, stop).await;
         });
         let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));
-        let engine = Mutex::new(Some(Engine { writer_ended, drivers, stop_drivers, clock }));
+        let egress = tokio::spawn(watch_egress(handle.clone(), setup.dirs.clone()));
+        let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress };
+        let engine = Mutex::new(Some(engine));
         let looks = Cancel::default();
         Ok(Self { handle, vault, policy, reader, dirs: setup.dirs, looks, engine })
     }
@@ -173,6 +176,7 @@ impl Orchestrator {
     pub async fn stop(&self) {
         let Some(mut engine) = self.take_engine() else { return };
         engine.clock.abort();
+        engine.egress.abort();
         self.looks.cancel();
         // First the writer: what is cut short after that must not be taken for a result.
         let written = async {
@@ -197,6 +201,7 @@ impl Drop for Orchestrator {
         self.looks.cancel();
         if let Some(engine) = self.take_engine() {
             engine.clock.abort();
+            engine.egress.abort();
             engine.drivers.abort();
         }
     }

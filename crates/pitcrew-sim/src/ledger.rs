@@ -250,6 +250,11 @@ impl Ledger {
             Event::AccessBlocked { worker, place, access, path, .. } => {
                 self.access_blocked(*worker, *place, *access, path);
             }
+            Event::EgressDecided(decision) => {
+                let row = self.attempt(decision.attempt);
+                let before = std::mem::replace(&mut row.egress, decision.offset);
+                hold!(before < decision.offset, "no line of a record is told twice", "{decision}");
+            }
             Event::QueryLimitsApplied { .. }
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }

@@ -2,10 +2,10 @@
 
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
-    Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, ErrorCause, Exit,
-    InputBody, MessageId, NoteKind, PermissionOption, PermissionOptionKind, RepoPath, RequestId,
-    Signal, StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse,
-    Usage, Verdict, WorkerId, Workspace,
+    Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, EgressDecision,
+    ErrorCause, Exit, InputBody, MessageId, NoteKind, PermissionOption, PermissionOptionKind,
+    RepoPath, RequestId, Signal, StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus,
+    TaskWork, Timestamp, ToolUse, Usage, Verdict, WorkerId, Workspace,
 };
 
 impl World {
@@ -201,6 +201,16 @@ impl World {
             None => Fault::UsageLate,
         };
         self.counters.count(fault);
+        // As whoever reads the record does after a restart: also what is known already.
+        self.signal(Signal::EgressDecided(EgressDecision {
+            attempt: AttemptId(worker.0),
+            host: "a.example".into(),
+            port: 443,
+            allowed: usage.tokens_out % 2 == 0,
+            reason: String::new(),
+            count: 1,
+            offset: usage.tokens_in % 500,
+        }));
         self.signal(Signal::UsageTold { worker, usage });
     }
 

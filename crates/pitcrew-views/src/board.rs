@@ -12,7 +12,8 @@ mod view;
 mod waits;
 
 pub use facts::{
-    Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, LandingView, Step, Worker,
+    Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, LandingView, RefusedPlace, Step,
+    Worker,
 };
 pub use shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView};
 pub use view::Scope;

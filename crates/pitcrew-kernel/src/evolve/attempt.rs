@@ -41,6 +41,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         failure: None,
         put_away: false,
         checkout: Checkout::Coming,
+        egress_offset: 0,
+        egress_count: 0,
     };
     state.attempts.push(opened.attempt, row);
     let task = state.tasks.row(opened.task);

@@ -13,6 +13,7 @@ mod long_limits;
 mod backends;
 mod budgets;
 mod usage;
+mod egress;
 mod timeouts;
 mod workers;
 mod messages;

@@ -9,11 +9,11 @@ use crate::{
     },
 };
 use pitcrew_model::{
-    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult, Entry,
-    Event, Failure, Freshness, Grant, GrantId, LandingStatus, Measure, Message, MessageContext,
-    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reach, Reads,
-    Reason, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec, TaskStatus, Timestamp,
-    TurnCause, Usage, WorkerStatus,
+    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult,
+    EgressDecision, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus, Measure,
+    Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus,
+    Priority, Reach, Reads, Reason, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec,
+    TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -29,8 +29,24 @@ fn events() -> Vec<Event> {
         message_events(),
         queries::events(),
         zone_events(),
+        egress_events(),
     ]
     .concat()
+}
+
+fn egress_events() -> Vec<Event> {
+    let decided = |allowed, reason: &str| {
+        Event::EgressDecided(EgressDecision {
+            attempt: ATTEMPT,
+            host: "a.example".into(),
+            port: 443,
+            allowed,
+            reason: reason.into(),
+            count: 2,
+            offset: 150,
+        })
+    };
+    vec![decided(true, "rule *.example"), decided(false, "it is not on the allow-list")]
 }
 
 fn caps() -> Caps {
@@ -384,6 +400,7 @@ golden!(
         QueryEnded,
         QueryAnsweredLate,
         AccessBlocked,
+        EgressDecided,
     ]
 );
 

@@ -87,6 +87,8 @@ pub struct Attempt {
     /// Nothing is kept of what it does where it works.
     pub borrows: bool,
     pub children: Vec<TaskId>,
+    /// How far the record of its way to the network is told.
+    pub egress: u64,
 }
 
 #[derive(Debug)]
@@ -218,6 +220,7 @@ impl Attempt {
             gone: false,
             borrows,
             children: Vec::new(),
+            egress: 0,
         }
     }
 

@@ -148,6 +148,12 @@ pub struct Attempt {
     pub output: Option<TaskOutput>,
     #[serde(default, skip_serializing_if = "Blocked::is_none")]
     pub blocked: Blocked,
+    /// Places outside its box that it was refused, the last ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_places: Vec<RefusedPlace>,
+    /// How far the record of its way to the network is told.
+    #[serde(default)]
+    pub egress_offset: u64,
 }
 
 /// The files outside its zone that a worker was refused, as far as they were noted.
@@ -172,6 +178,15 @@ impl Blocked {
         *count = count.saturating_add(1);
         self.bytes_saved = self.bytes_saved.saturating_add(bytes_saved);
     }
+}
+
+/// A place outside a box that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedPlace {
+    pub host: String,
+    pub port: u16,
+    pub reason: String,
+    pub count: u32,
 }
 
 /// The steps of an attempt, in their order.
@@ -252,6 +267,12 @@ impl Board {
     /// The attempts whose workers have not ended.
     pub fn live_attempts(&self) -> impl Iterator<Item = AttemptId> {
         self.workers.values().filter(|it| !it.status.has_ended()).map(|it| it.attempt)
+    }
+
+    /// The attempts that go on, each with how far the record of its way to the network is told.
+    pub fn open_attempts(&self) -> impl Iterator<Item = (AttemptId, u64)> {
+        let open = self.attempts.values().filter(|it| it.ended_at.is_none());
+        open.map(|it| (it.id, it.egress_offset))
     }
 
     pub fn live_workers_count(&self) -> usize {

@@ -1,14 +1,19 @@
 //! Puts each fact at its place.
 
 use super::facts::{
-    Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, Step, Task, Worker,
+    Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace, Step,
+    Task, Worker,
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, Delegation, EffectId, Entry, Event, Failure, KeptStates, LandingStatus,
-    Message, Outcome, Party, PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind,
-    RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
+    AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, Entry, Event, Failure,
+    KeptStates, LandingStatus, Message, Outcome, Party, PlanHead, PlanId, PlanStatus, Reason,
+    RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus,
 };
+
+/// Refused places that are shown of an attempt.
+const REFUSED_PLACES_MAX: usize = 8;
 
 impl Board {
     /// Takes in one entry. Total: what it cannot place is left out.
@@ -99,6 +104,7 @@ impl Board {
                 self.end_turn(*effect, result);
                 self.fold_result(result, at);
             }
+            Event::EgressDecided(it) => self.edit_attempt(it.attempt, |row| row.egress(it)),
             Event::BudgetWarned(_)
             | Event::PlanOpened { .. }
             | Event::StopAsked { .. }
@@ -259,6 +265,8 @@ impl Board {
             unkept: None,
             output: None,
             blocked: Blocked::default(),
+            refused_places: Vec::new(),
+            egress_offset: 0,
         };
         self.attempts.insert(*attempt, opened);
     }
@@ -344,6 +352,25 @@ impl Attempt {
         self.ended_at = Some(at);
         self.outcome = Some(outcome);
         self.failure = failure.cloned();
+    }
+
+    /// The newest refusals are those that somebody can do something about.
+    fn egress(&mut self, decision: &EgressDecision) {
+        let EgressDecision { host, port, reason, count, allowed, offset, .. } = decision;
+        self.egress_offset = *offset;
+        if *allowed {
+            return;
+        }
+        let known = self.refused_places.iter_mut().find(|it| it.host == *host && it.port == *port);
+        if let Some(known) = known {
+            known.count = known.count.saturating_add(*count);
+            return;
+        }
+        if self.refused_places.len() >= REFUSED_PLACES_MAX {
+            self.refused_places.remove(0);
+        }
+        let (host, reason) = (plain::line(host), plain::line(reason));
+        self.refused_places.push(RefusedPlace { host, port: *port, reason, count: *count });
     }
 
     fn count_turn(&mut self) {

@@ -102,6 +102,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::ResultsHanded { worker, tasks } => {
             by_us(About::Worker(*worker), format!("gets the results of {}", SubtaskNames(tasks)))
         }
+        Event::EgressDecided(it) => by_us(About::Attempt(it.attempt), plain::line(&it.to_string())),
         Event::QueryAsked { query, worker, symbol, .. } => {
             let text = format!("{query}: what is `{}`?", plain::line(symbol));
             by(Actor::Worker(*worker), About::Worker(*worker), text)

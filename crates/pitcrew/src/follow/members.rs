@@ -112,6 +112,7 @@ fn subject(event: &Event) -> Subject {
         | Event::OutputHanded { attempt, .. }
         | Event::PullAsked { attempt, .. }
         | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
+        Event::EgressDecided(it) => Subject::Attempt(it.attempt),
         Event::WorkerMoved { worker, .. }
         | Event::AgentStartAsked { worker }
         | Event::TurnOpened { worker, .. }

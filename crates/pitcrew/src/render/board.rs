@@ -31,6 +31,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         }
         lines.extend(table.lines("  "));
         lines.extend(board.tree_of(plan.id).filter_map(blocked));
+        lines.extend(board.tree_of(plan.id).flat_map(refused_places));
         lines.extend(usage(&plan.vendors, &plan.usage));
         let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
         lines.extend(caps(plan.caps.iter().chain(of_tasks)));
@@ -46,6 +47,19 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What the newest attempt of a task was refused outside its box, and what lets it through.
+fn refused_places(task: &TaskView) -> impl Iterator<Item = String> {
+    let places = task.attempts.last().map(|it| it.refused_places.as_slice()).unwrap_or_default();
+    places.iter().map(|it| {
+        let (place, reason) = (plain::line(&it.host), plain::line(&it.reason));
+        format!(
+            "  {} was refused {place}:{}: {reason}; `egress_allow` in your settings lets it through",
+            plain::line(&task.key),
+            it.port
+        )
+    })
 }
 
 fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {

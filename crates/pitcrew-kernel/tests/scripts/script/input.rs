@@ -3,10 +3,10 @@
 use super::{Script, family, plan, queries};
 use pitcrew_model::{
     Access, Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command,
-    CommitId, Effect, EffectResult, ErrorCause, Exit, Failure, FileChange, Freshness, GrantScope,
-    InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind, Party, PermissionOption,
-    PermissionOptionKind, PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule, Signal, Snapshot,
-    StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
+    CommitId, Effect, EffectResult, EgressDecision, ErrorCause, Exit, Failure, FileChange,
+    Freshness, GrantScope, InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind, Party,
+    PermissionOption, PermissionOptionKind, PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule,
+    Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -224,6 +224,8 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
         "blocked" => blocked(id(subject), words),
         "needs" => need(id(subject), words),
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
+        "reaches" => egress(id(subject), words, true),
+        "is-refused" => egress(id(subject), words, false),
         _ => return None,
     })
 }
@@ -243,6 +245,20 @@ fn need(worker: WorkerId, words: &str) -> Signal {
     let (nonce, symbol) = (words.next().expect("a nonce"), words.next().expect("a symbol"));
     let context = words.next().unwrap_or_default();
     Signal::QueryHeard { worker, nonce, symbol, context }
+}
+
+/// `HOST OFFSET`: a line of the record that ends there.
+fn egress(attempt: AttemptId, words: &str, allowed: bool) -> Signal {
+    let (host, offset) = words.split_once(' ').expect("a host and an offset");
+    Signal::EgressDecided(EgressDecision {
+        attempt,
+        host: host.into(),
+        port: 443,
+        allowed,
+        reason: "because".into(),
+        count: 1,
+        offset: offset.parse().expect("a number"),
+    })
 }
 
 /// `40`: tokens, half of them in. `$3`: dollars. `max`: nobody believes it.

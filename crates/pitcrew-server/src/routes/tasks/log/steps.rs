@@ -51,6 +51,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         }
         Event::AgentExited { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
+        Event::EgressDecided(it) => worded(Whose::Attempt(it.attempt), Place::After),
         Event::SubtaskAdded { delegation, .. } => {
             worded(Whose::Attempt(delegation.parent), Place::After)
         }

@@ -1,0 +1,124 @@
+//! Reads what the ways out of the boxes write down, and tells it.
+//!
+//! The record of an attempt is appended to by processes that outlive us. How far it is told stands
+//! in the journal, so an orchestrator that begins goes on there.
+
+use crate::Handle;
+use pitcrew_config::WorkspaceDirs;
+use pitcrew_model::{AttemptId, EgressDecision, Signal};
+use pitcrew_process::{EgressLine, ledger_path};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+    time::Duration,
+};
+use tokio::time::MissedTickBehavior;
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// What is read of one record at a time.
+const READ_BYTES_MAX: u64 = 256 * 1_024;
+
+/// Tells every decision once, until it is aborted.
+pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
+    let mut known: BTreeMap<AttemptId, u64> = BTreeMap::new();
+    let mut look = tokio::time::interval(LOOK_EVERY);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        look.tick().await;
+        let open: BTreeMap<AttemptId, u64> = handle.views().board.open_attempts().collect();
+        // Of one that has ended since the last look, what it did last is told too.
+        let ended: Vec<AttemptId> =
+            known.keys().filter(|it| !open.contains_key(it)).copied().collect();
+        for (attempt, told) in open {
+            let from = known.entry(attempt).or_insert(told);
+            *from = tell(&handle, &dirs, attempt, *from).await;
+        }
+        for attempt in ended {
+            if let Some(from) = known.remove(&attempt) {
+                tell(&handle, &dirs, attempt, from).await;
+            }
+        }
+    }
+}
+
+/// Tells what was written after `from`, and returns how far it is told now.
+async fn tell(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId, from: u64) -> u64 {
+    let path = ledger_path(&dirs.attempt(attempt));
+    let read = tokio::task::spawn_blocking(move || decisions(&path, attempt, from));
+    // What cannot be read now is read at the next look.
+    let Ok(Ok((decisions, end))) = read.await else { return from };
+    for decision in decisions {
+        handle.signal(Signal::EgressDecided(decision)).await;
+    }
+    end
+}
+
+/// The decisions in the whole lines after `from`, and where those end.
+fn decisions(path: &Path, attempt: AttemptId, from: u64) -> io::Result<(Vec<EgressDecision>, u64)> {
+    if path.metadata()?.len() <= from {
+        return Ok((Vec::new(), from));
+    }
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+    let mut end = from;
+    let mut decisions = Vec::new();
+    for line in bytes.split_inclusive(|it| *it == b'\n').filter(|it| it.ends_with(b"\n")) {
+        end += line.len() as u64;
+        // What was cut by a crash is no line of ours, and one without requests tells only bytes.
+        let line = serde_json::from_slice(line).ok().filter(|it: &EgressLine| it.count > 0);
+        decisions.extend(line.map(|it| EgressDecision {
+            attempt,
+            host: it.host,
+            port: it.port,
+            allowed: it.allowed,
+            reason: it.reason,
+            count: it.count,
+            offset: end,
+        }));
+    }
+    Ok((decisions, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn whole_lines_are_told_once_and_torn_ones_are_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = ledger_path(folder.path());
+        let line = |host: &str, count: u32| {
+            let line = EgressLine {
+                at: 1,
+                host: host.into(),
+                port: 443,
+                allowed: false,
+                reason: "no".into(),
+                count,
+                bytes_up: 0,
+                bytes_down: 0,
+            };
+            serde_json::to_string(&line).expect("plain data")
+        };
+        let (one, two) = (line("a.example", 1), line("b.example", 2));
+        let bytes_only = line("a.example", 0);
+        fs::write(&path, format!("{one}\n{{\"at\":1\n{bytes_only}\n{two}")).expect("a file");
+        let hosts = |from| {
+            let (found, end) = decisions(&path, AttemptId(1), from).expect("a record");
+            (found.into_iter().map(|it| (it.host, it.offset)).collect::<Vec<_>>(), end)
+        };
+        let (found, end) = hosts(0);
+        assert_eq!(found, [("a.example".to_owned(), one.len() as u64 + 1)]);
+        assert_eq!(hosts(end), (Vec::new(), end), "the last line is not whole yet");
+        let text = fs::read_to_string(&path).expect("the file") + "\n";
+        fs::write(&path, &text).expect("a file");
+        let expected = vec![("b.example".to_owned(), text.len() as u64)];
+        assert_eq!(hosts(end), (expected, text.len() as u64));
+    }
+}
