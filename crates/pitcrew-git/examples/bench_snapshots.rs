@@ -1,7 +1,8 @@
 //! What a snapshot costs, beside `git status` on the same tree: `cargo run --release -p pitcrew-git --example bench_snapshots`.
 
 use pitcrew_git::{
-    AttemptName, Git, Layout, PrepareCheckout, PreparePlan, Repository, TakeSnapshot, Vault,
+    AttemptName, CheckoutKind, Git, Layout, PrepareCheckout, PreparePlan, Repository, TakeSnapshot,
+    Vault,
 };
 use pitcrew_model::{AttemptId, PlanId, TaskId};
 use pitcrew_process::{Cancel, Policy, Run, run_trusted};
@@ -44,7 +45,8 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let start = vault.prepare_plan(&order, &cancel).map_err(|it| it.to_string())?.start;
     let (attempt, plan, task, slug) = (AttemptId(1), PlanId(1), TaskId(1), String::from("x"));
     let name = AttemptName { attempt, plan, task, number: 1, slug };
-    let order = PrepareCheckout { name, start: start.clone(), setup: Vec::new() };
+    let order =
+        PrepareCheckout { name, kind: CheckoutKind::Task, start: start.clone(), setup: Vec::new() };
     let path = vault.prepare_checkout(&order, &policy, &cancel).map_err(|it| it.to_string())?.path;
 
     let base = start.clone();

@@ -65,7 +65,7 @@ pub use git::Git;
 pub use land::LandPlan;
 pub use layout::Layout;
 pub use lend_checkout::LendCheckout;
-pub use names::AttemptName;
+pub use names::{AttemptName, Kind as CheckoutKind};
 pub use prepare_checkout::{Checkout, PrepareCheckout};
 pub use prepare_plan::PreparePlan;
 pub use pull_work::PullWork;

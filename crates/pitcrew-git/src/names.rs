@@ -1,6 +1,6 @@
 //! What branches, refs and folders are called.
 
-use pitcrew_model::{AttemptId, PlanId, TaskId};
+use pitcrew_model::{AttemptId, PlanId, SubtaskName, TaskId};
 
 /// What names everything that belongs to one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,10 +14,25 @@ pub struct AttemptName {
     pub slug: String,
 }
 
+/// What a checkout is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Task,
+    Subtask,
+}
+
 impl AttemptName {
     /// The branch that the worker is on, in its checkout.
-    pub fn branch(&self) -> String {
-        format!("pitcrew/{}/{}-{}/a{}", self.plan, self.task, self.slug, self.number)
+    pub fn branch(&self, kind: Kind) -> String {
+        format!("pitcrew/{}/{}-{}/a{}", self.plan, self.known_as(kind), self.slug, self.number)
+    }
+
+    /// As people and agents know it.
+    fn known_as(&self, kind: Kind) -> String {
+        match kind {
+            Kind::Task => self.task.to_string(),
+            Kind::Subtask => SubtaskName(self.task).to_string(),
+        }
     }
 
     /// Where the work is in the vault once it came through the gate.
@@ -26,10 +41,11 @@ impl AttemptName {
     }
 
     /// The folder of the checkout.
-    pub(crate) fn folder(&self) -> String {
+    pub(crate) fn folder(&self, kind: Kind) -> String {
+        let name = self.known_as(kind);
         match self.number {
-            0 | 1 => format!("{}-{}", self.task, self.slug),
-            number => format!("{}-{}-a{number}", self.task, self.slug),
+            0 | 1 => format!("{name}-{}", self.slug),
+            number => format!("{name}-{}-a{number}", self.slug),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Makes the checkout that a worker works in.
 
 use crate::{
-    AttemptName, Vault,
+    AttemptName, CheckoutKind, Vault,
     commands::run_setup,
     error::{FileError, GitError},
     files::{self, failed, require_free_space},
@@ -24,6 +24,7 @@ const FOLDERS_TRIED_MAX: u32 = 100;
 #[derive(Clone, Debug)]
 pub struct PrepareCheckout {
     pub name: AttemptName,
+    pub kind: CheckoutKind,
     pub start: CommitId,
     /// Commands that make a fresh checkout usable.
     pub setup: Vec<String>,
@@ -77,7 +78,7 @@ impl Vault {
 
     /// Makes an empty folder that is surely ours and notes that it is being filled.
     fn claim_folder(&self, order: &PrepareCheckout) -> Result<CheckoutRecord, Failure> {
-        let folder = order.name.folder();
+        let folder = order.name.folder(order.kind);
         for number in 1..=FOLDERS_TRIED_MAX {
             let name = if number == 1 { folder.clone() } else { format!("{folder}-{number}") };
             let path = self.layout.checkouts.join(name);
@@ -122,7 +123,8 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<(), Failure> {
         let attempt = order.name.attempt;
-        let mut tree = self.make_tree(path, &order.name.branch(), &order.start, policy, cancel)?;
+        let mut tree =
+            self.make_tree(path, &order.name.branch(order.kind), &order.start, policy, cancel)?;
         files::copy_with_times(&path.join(".git/index"), &self.records().index(attempt))?;
         if !order.setup.is_empty() {
             run_setup(policy, &order.setup, path, cancel)?;

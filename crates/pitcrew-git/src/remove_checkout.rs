@@ -32,6 +32,8 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Removal, Failure> {
         if !files::is_there(path) {
+            // Maybe it was removed by us, and we were cut off before the rest.
+            self.forget_checkout(attempt, cancel)?;
             return Ok(Removal::Removed);
         }
         let kept = |reason: String| Ok(Removal::Kept { reason });
@@ -69,10 +71,15 @@ impl Vault {
         fail::fail_point!("removal-before", |_| std::process::abort());
         files::remove_folder(path)?;
         fail::fail_point!("removal-half", |_| std::process::abort());
-        files::remove_folder(&self.records().attempt(attempt))?;
+        self.forget_checkout(attempt, cancel)?;
+        Ok(Removal::Removed)
+    }
+
+    /// What belongs to a checkout that is gone goes too.
+    fn forget_checkout(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), Failure> {
         self.remove_lent(attempt)?;
         self.drop_pulls(attempt, cancel)?;
-        Ok(Removal::Removed)
+        Ok(files::remove_folder(&self.records().attempt(attempt))?)
     }
 
     /// The trees that were saved or collected of an attempt, and what it started from.

@@ -1,5 +1,5 @@
 use crate::lab::{Lab, attempt, read, write};
-use pitcrew_git::{AttemptName, PrepareCheckout};
+use pitcrew_git::{AttemptName, CheckoutKind, PrepareCheckout};
 use pitcrew_model::{AttemptId, Failure, PlanId, TaskId};
 use std::fs;
 
@@ -106,6 +106,7 @@ fn setup_runs_in_the_checkout_and_what_it_leaves_is_no_work() {
     let vault = lab.vault();
     let base = lab.plan(&vault);
     let order = PrepareCheckout {
+        kind: CheckoutKind::Task,
         name: attempt(1),
         start: base.start.clone(),
         setup: vec!["echo made > 'made [by] setup.txt'".into(), "test -f README.md".into()],
@@ -122,6 +123,7 @@ fn a_failing_setup_is_told_with_its_output_and_leaves_nothing() {
     let vault = lab.vault();
     let base = lab.plan(&vault);
     let order = PrepareCheckout {
+        kind: CheckoutKind::Task,
         name: attempt(1),
         start: base.start.clone(),
         setup: vec!["echo no such tool >&2; exit 3".into(), "touch never".into()],
@@ -137,7 +139,8 @@ fn a_commit_that_is_not_in_the_vault_is_a_failed_checkout() {
     let lab = Lab::new();
     let vault = lab.vault();
     let start = pitcrew_model::CommitId("1".repeat(40));
-    let order = PrepareCheckout { name: attempt(1), start, setup: Vec::new() };
+    let order =
+        PrepareCheckout { name: attempt(1), kind: CheckoutKind::Task, start, setup: Vec::new() };
     let failure = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).expect_err("a failure");
     assert!(matches!(failure, Failure::Checkout { .. }), "{failure:?}");
 }
@@ -148,7 +151,12 @@ fn a_cancelled_operation_is_interrupted() {
     let vault = lab.vault();
     let base = lab.plan(&vault);
     lab.cancel.cancel();
-    let order = PrepareCheckout { name: attempt(1), start: base.start, setup: Vec::new() };
+    let order = PrepareCheckout {
+        name: attempt(1),
+        kind: CheckoutKind::Task,
+        start: base.start,
+        setup: Vec::new(),
+    };
     let failure = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).expect_err("a failure");
     assert_eq!(failure, Failure::Interrupted);
 }
@@ -173,4 +181,18 @@ fn the_users_gc_does_not_break_a_checkout() {
     assert_eq!(work.files_count, 1);
     let second = lab.checkout(&vault, &attempt(2), &work.commit).path;
     assert_eq!(read(&second.join("doomed.txt")), "doomed\n");
+}
+
+/// S1-004, S1-036: a sub-task is known by its own name, in the folder and on the branch too.
+#[test]
+fn the_checkout_of_a_sub_task_is_named_after_it() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let start = lab.plan(&vault).start;
+    let (name, kind) = (attempt(1), CheckoutKind::Subtask);
+    let order = PrepareCheckout { name, kind, start, setup: Vec::new() };
+    let path = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).unwrap().path;
+    assert_eq!(path, vault.layout().checkouts.join("subtask-1-work"));
+    let branch = lab.git_in(&path, &["symbolic-ref", "HEAD"]);
+    assert_eq!(branch, "refs/heads/pitcrew/plan-1/subtask-1-work/a1");
 }

@@ -1,8 +1,8 @@
 //! A hermetic home with a repository in it, and a vault beside it.
 
 use pitcrew_git::{
-    AttemptName, Checkout, CollectWork, Git, LandPlan, Layout, PrepareCheckout, PreparePlan,
-    Repository, SaveWork, Vault, Verify,
+    AttemptName, Checkout, CheckoutKind, CollectWork, Git, LandPlan, Layout, PrepareCheckout,
+    PreparePlan, Repository, SaveWork, Vault, Verify,
 };
 use pitcrew_model::{
     AttemptId, CommitId, Failure, PlanBase, PlanId, RefusalKind, RepoPath, TaskId, Work, Zone,
@@ -125,7 +125,12 @@ impl Lab {
     }
 
     pub fn checkout(&self, vault: &Vault, name: &AttemptName, start: &CommitId) -> Checkout {
-        let order = PrepareCheckout { name: name.clone(), start: start.clone(), setup: Vec::new() };
+        let order = PrepareCheckout {
+            name: name.clone(),
+            kind: CheckoutKind::Task,
+            start: start.clone(),
+            setup: Vec::new(),
+        };
         vault.prepare_checkout(&order, &self.policy, &self.cancel).expect("a checkout")
     }
 

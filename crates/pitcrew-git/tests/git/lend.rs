@@ -192,3 +192,18 @@ fn lent_checkouts_go_with_their_parents() {
     assert!(!parent.exists() && !path.exists());
     assert!(!vault.layout().vault.join("pitcrew/lent/attempt-1").exists());
 }
+
+/// A removal that was cut off after the checkout itself is finished when it is asked for again.
+#[test]
+fn what_was_lent_goes_although_the_checkout_is_gone_already() {
+    let scene = scene();
+    let lent = scene.lend(2, &scene.first);
+    let path = scene.vault.layout().checkouts.join("task-1-work");
+    fs::remove_dir_all(&path).unwrap();
+    let (policy, cancel) = (&scene.lab.policy, &scene.lab.cancel);
+    let removed = scene.vault.remove_checkout(PARENT, &path, policy, cancel).unwrap();
+    assert_eq!(removed, pitcrew_git::Removal::Removed);
+    assert!(!lent.exists());
+    let notes = scene.vault.layout().vault.join("pitcrew");
+    assert!(!notes.join("attempts/attempt-1").exists() && !notes.join("lent/attempt-1").exists());
+}

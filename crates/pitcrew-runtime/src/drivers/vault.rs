@@ -2,8 +2,8 @@
 
 use super::subject::Subject;
 use pitcrew_git::{
-    AttemptName, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan, PullWork,
-    Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
+    AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
+    PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Workspace};
 use pitcrew_process::{Cancel, Policy};
@@ -84,9 +84,10 @@ impl VaultDriver {
                 let notes = Vec::new();
                 EffectResult::CheckoutPrepared { attempt, path: parent_path, notes }
             }
-            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup, .. } => {
+            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup, place } => {
                 let name = AttemptName { attempt, plan, task, slug, number };
-                let order = PrepareCheckout { name, start, setup };
+                let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
+                let order = PrepareCheckout { name, kind, start, setup };
                 let checkout = vault.prepare_checkout(&order, policy, cancel)?;
                 let path = checkout.path.display().to_string();
                 EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
