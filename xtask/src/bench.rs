@@ -16,6 +16,8 @@ use json::Row;
 enum Bench {
     /// From a free slot to the first byte at the agent.
     Start,
+    /// From a parent's order to the first byte at the agent of its sub-task.
+    Spawn,
     /// Appending to the journal.
     Journal,
     /// Deciding and folding.
@@ -45,6 +47,7 @@ enum Bench {
 impl Bench {
     const ALL: &[Self] = &[
         Self::Start,
+        Self::Spawn,
         Self::Journal,
         Self::Kernel,
         Self::Plan,
@@ -65,6 +68,7 @@ impl Bench {
     fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
+            Self::Spawn => "spawn",
             Self::Journal => "journal",
             Self::Kernel => "kernel",
             Self::Plan => "plan",
@@ -90,6 +94,7 @@ impl Bench {
     fn measure(self) -> Result<Vec<Row>, Failure> {
         match self {
             Self::Start => example("pitcrew-runtime", "bench_start"),
+            Self::Spawn => example_of("pitcrew-runtime", "bench_start", &["spawn"]),
             Self::Journal => example("pitcrew-store", "bench_journal"),
             Self::Kernel => example("pitcrew-kernel", "bench_kernel"),
             Self::Plan => example("pitcrew-runtime", "bench_plan"),
@@ -168,7 +173,14 @@ fn with_the_binary(name: &str) -> Result<Vec<Row>, Failure> {
 
 /// Builds and runs an example that prints rows.
 fn example(package: &str, example: &str) -> Result<Vec<Row>, Failure> {
-    let arguments = ["run", "--release", "--quiet", "--package", package, "--example", example];
+    example_of(package, example, &[])
+}
+
+/// The same with words that say which of its rows are wanted.
+fn example_of(package: &str, example: &str, words: &[&str]) -> Result<Vec<Row>, Failure> {
+    let mut arguments =
+        vec!["run", "--release", "--quiet", "--package", package, "--example", example, "--"];
+    arguments.extend(words);
     let printed = program::read(program::cargo(), &arguments)?;
     printed
         .lines()
@@ -203,7 +215,7 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols";
+        let known = "there is no bench `journl`; there are start, spawn, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols";
         assert_eq!(failure.to_string(), known);
     }
 }

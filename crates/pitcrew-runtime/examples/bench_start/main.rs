@@ -4,6 +4,8 @@
 //! The agent program's own start is measured apart and taken off. This program is its own shim and
 //! its own agent.
 
+mod spawn;
+
 use pitcrew_config::{Dirs, Settings, Sources, WorkspaceId};
 use pitcrew_git::{Git, Repository};
 use pitcrew_model::{Actor, Approval, Command, CreatePlan, Origin, PlanId, TaskId};
@@ -30,6 +32,11 @@ fn main() -> Outcome<ExitCode> {
     match arguments.get(1).map(String::as_str) {
         Some("shim") => return Ok(shim_main(Path::new(&arguments[2]))),
         Some("agent") => agent()?,
+        Some("spawn") => {
+            for row in tokio::runtime::Runtime::new()?.block_on(spawn::measure(10_000))? {
+                println!("{row}");
+            }
+        }
         _ => {
             for files in [200, 10_000] {
                 println!("{}", tokio::runtime::Runtime::new()?.block_on(measure(files))?);
