@@ -87,6 +87,35 @@ fn all_is_stopped_and_kept() {
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("no agent was running");
 }
 
+/// What runs to check something ends too.
+#[test]
+fn all_ends_the_checks_as_well() {
+    let sandbox = sandbox();
+    let pid = sandbox.root().join("check.pid");
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "checked"
+
+[[task]]
+id = "slow"
+region = "core"
+checks = ["test ! -e core/slow.rs || {{ trap '' TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; sleep 600; }}"]
+script = """
+write core/slow.rs
+| fn slow() {{}}
+complete done
+"""
+"#,
+        pid.display()
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let pid = eventually("the check runs", || fs::read_to_string(&pid).ok());
+    assert_eq!(task_status(&sandbox, "slow"), "verifying");
+    sandbox.pitcrew(&["stop", "all"]).expect(0).says("1 task cancelled");
+    assert_gone(&pid);
+    assert_eq!(task_status(&sandbox, "slow"), "cancelled");
+}
+
 #[test]
 fn what_cannot_be_stopped_is_named() {
     let sandbox = sandbox();

@@ -11,12 +11,15 @@ use crate::{
 };
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{
-    Command, EffectResult, Event, PlanId, PlanStatus, Seq, SubtaskName, TaskId, TaskStatus,
-    WorkerId,
+    AttemptId, Command, EffectId, EffectResult, Event, PlanId, PlanStatus, Seq, SubtaskName,
+    TaskId, TaskStatus, WorkerId,
 };
 use pitcrew_views::{BoardView, words::counted};
 use serde_json::json;
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 use tokio::time::timeout;
 
 /// Agents get a little time to end, and are killed then.
@@ -130,14 +133,17 @@ impl Stopping<'_> {
         }
     }
 
-    /// Waits until each agent that was told to end has ended, with everything that it started.
+    /// Waits until each agent that was told to end has ended, with everything that it started, and so
+    /// have the checks of what was cancelled.
     async fn prove_empty(&self) -> Result<BTreeSet<WorkerId>, Report> {
         let now = all(self.client).await?.seq;
         if now == Seq(0) {
             return Ok(BTreeSet::new());
         }
         let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
+        let mut checks = Checks::default();
         let ended = journal::follow(self.client, self.since, |entry| {
+            checks.fold(entry.seq, &entry.event);
             // Who ends later does so on its own account.
             if let Event::StopAsked { worker } = &entry.event
                 && entry.seq <= now
@@ -149,18 +155,42 @@ impl Stopping<'_> {
             {
                 stopped.insert(worker);
             }
-            entry.seq >= now && told.is_empty()
+            entry.seq >= now && told.is_empty() && checks.cut.is_empty()
         });
         match timeout(END_TIME_MAX, ended).await {
             Ok(ended) => ended?,
             Err(_) => {
-                let left: Vec<String> = told.iter().map(ToString::to_string).collect();
-                let message = format!("not all agents have ended: {}", left.join(", "));
+                let agents = told.iter().map(ToString::to_string);
+                let checks = checks.cut.values().map(|it| format!("the checks of {it}"));
+                let left: Vec<String> = agents.chain(checks).collect();
+                let message = format!("not all has ended: {}", left.join(", "));
                 return Err(Report::new(Exit::Failure, message)
                     .help("they were told to end; `pitcrew audit --kind stop` shows when"));
             }
         }
         Ok(stopped)
+    }
+}
+
+/// The checks that run, and those of them whose attempt has ended: they are cut short.
+#[derive(Default)]
+struct Checks {
+    running: BTreeMap<EffectId, AttemptId>,
+    cut: BTreeMap<EffectId, AttemptId>,
+}
+
+impl Checks {
+    fn fold(&mut self, seq: Seq, event: &Event) {
+        if let Event::VerifyAsked { attempt, .. } = event {
+            self.running.insert(EffectId(seq.0), *attempt);
+        } else if let Event::EffectEnded { effect, .. } = event {
+            self.running.remove(effect);
+            self.cut.remove(effect);
+        } else if let Event::AttemptEnded { attempt, .. } = event {
+            let is_over = |it: &(&EffectId, &AttemptId)| it.1 == attempt;
+            let over = self.running.iter().filter(is_over).map(|it| (*it.0, *it.1));
+            self.cut.extend(over);
+        }
     }
 }
 
@@ -189,11 +219,11 @@ fn first_live(board: &BoardView) -> Seq {
 /// The tasks that somebody works on, or is about to.
 fn working(board: &BoardView) -> impl Iterator<Item = TaskId> {
     let is_working = |status: TaskStatus| match status {
-        TaskStatus::Starting | TaskStatus::Running => true,
+        // Checks are programs too.
+        TaskStatus::Starting | TaskStatus::Running | TaskStatus::Verifying => true,
         TaskStatus::Pending
         | TaskStatus::Queued
         | TaskStatus::Blocked
-        | TaskStatus::Verifying
         | TaskStatus::Integrating
         | TaskStatus::Completed
         | TaskStatus::Partial
