@@ -1,4 +1,5 @@
-//! Just enough HTTP to ask an orchestrator who it is, whatever state the client is in.
+//! Just enough HTTP to ask an orchestrator who it is, whatever state the client is in, and to give it
+//! more orders than programs can be started for.
 
 use std::{
     io::{Read, Write},
@@ -9,10 +10,16 @@ use std::{
 
 /// The body of the answer; none where nobody answers with success.
 pub fn ask(socket: &Path, token: &str, method: &str, path: &str) -> Option<String> {
+    send(socket, token, method, path, "")
+}
+
+/// The same with something to say.
+pub fn send(socket: &Path, token: &str, method: &str, path: &str, body: &str) -> Option<String> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: pitcrew\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: pitcrew\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
     );
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();

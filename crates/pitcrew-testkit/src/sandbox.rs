@@ -169,6 +169,15 @@ impl Sandbox {
         self.doors().into_iter().find_map(|it| it.health())
     }
 
+    /// Gives the orchestrator an order without a program in between.
+    #[track_caller]
+    pub fn order(&self, command: &serde_json::Value) {
+        let (path, body) = (pitcrew_api::paths::COMMANDS, command.to_string());
+        let send = |it: &Door| http::send(&it.socket, &it.token, "POST", path, &body);
+        let taken = self.doors().iter().find_map(send);
+        assert!(taken.is_some(), "the orchestrator refuses {command}");
+    }
+
     /// Ends the orchestrator as a power cut would.
     #[track_caller]
     pub fn kill_orchestrator(&self) {

@@ -11,17 +11,19 @@ use crate::{
     report::Report,
 };
 use pitcrew_model::{Seq, Timestamp};
-use pitcrew_views::{Board, Inbox, Scope, audit};
+use pitcrew_views::{Board, Inbox, Messages, Scope, WantedMessages, audit};
 use serde_json::json;
 
 pub async fn run(args: ExportArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let (mut board, mut inbox) = (Board::default(), Inbox::default());
+    let mut messages = Messages::default();
     let (mut timeline, mut at) = (Vec::new(), Timestamp(0));
     journal::entries(&client, Seq(0), |entry| {
         board.fold(entry);
         inbox.fold(entry);
+        messages.fold(entry);
         at = entry.at;
         timeline.extend(audit(&board, entry).filter(|it| it.plan == Some(plan)));
         Ok(())
@@ -35,6 +37,8 @@ pub async fn run(args: ExportArgs, output: Output) -> Done {
     let inbox = inbox.view(&board);
     let open: Vec<_> = inbox.open.iter().filter(|it| it.plan == plan).collect();
     let closed: Vec<_> = inbox.closed.iter().rev().filter(|it| it.plan == plan).collect();
+    let wanted = WantedMessages { plan: Some(plan), ..WantedMessages::default() };
+    let messages = messages.view(&board, &wanted);
     let redactor = client.redactor();
     match args.format {
         ExportFormat::Json => {
@@ -47,13 +51,15 @@ pub async fn run(args: ExportArgs, output: Output) -> Done {
                 "subtasks": view.subtasks,
                 "workers": view.workers,
                 "requests": { "open": open, "closed": closed },
+                "messages": messages,
                 "timeline": timeline,
             });
             let document = journal::redacted(&redactor, document);
             output.line(&format!("{document:#}"))?;
         }
         ExportFormat::Md => {
-            let exported = Exported { at, plan: plan_view, board: &view, open, closed, timeline };
+            let (plan, board) = (plan_view, &view);
+            let exported = Exported { at, plan, board, open, closed, messages, timeline };
             output.print(&redactor.redact(&render::export(&exported)))?;
         }
     }

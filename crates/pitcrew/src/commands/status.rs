@@ -5,8 +5,10 @@ use crate::{
     cli::StatusArgs, client::Client, exit::Exit, ids, output::Output, render, report::Report,
     workspace::Workspace,
 };
-use pitcrew_api::paths::BoardQuery;
+use pitcrew_api::paths::{BoardQuery, MessagesQuery};
 use pitcrew_config::{Diagnostic, printable};
+use pitcrew_views::{BoardView, MessageMetrics};
+use serde_json::Value;
 
 pub async fn run(args: StatusArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
@@ -22,7 +24,9 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
             .help("`pitcrew status --all` lists the plans"));
     }
     if args.output.json {
-        output.json(&board)?;
+        let query = MessagesQuery { plan, ..MessagesQuery::default() };
+        let metrics = client.messages(query).await?.metrics;
+        output.json(&with_metrics(&board, &metrics)?)?;
     } else {
         let mut waiting = client.inbox().await?.open;
         waiting.retain(|it| plan.is_none_or(|plan| it.plan == plan));
@@ -35,4 +39,12 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
         }
     }
     Ok(Exit::Success)
+}
+
+/// The board, and how the queue of messages does.
+fn with_metrics(board: &BoardView, metrics: &MessageMetrics) -> Result<Value, Report> {
+    let failed = |error: serde_json::Error| Report::from_error(Exit::Failure, &error);
+    let mut document = serde_json::to_value(board).map_err(failed)?;
+    document["messages"] = serde_json::to_value(metrics).map_err(failed)?;
+    Ok(document)
 }

@@ -1,8 +1,10 @@
 //! A plan as a document that people read.
 
+use super::Style;
 use pitcrew_model::{Timestamp, Usage};
 use pitcrew_views::{
-    Attempt, AuditLine, BoardView, ClosedRequest, OpenRequest, PlanView, TaskView, plain,
+    Attempt, AuditLine, BoardView, ClosedRequest, MessagesView, OpenRequest, PlanView, TaskView,
+    plain,
     words::{counted, duration, stamp},
 };
 use std::fmt::Write;
@@ -14,6 +16,7 @@ pub struct Exported<'a> {
     pub board: &'a BoardView,
     pub open: Vec<&'a OpenRequest>,
     pub closed: Vec<&'a ClosedRequest>,
+    pub messages: MessagesView,
     pub timeline: Vec<AuditLine>,
 }
 
@@ -26,6 +29,8 @@ pub fn export(exported: &Exported<'_>) -> String {
     }
     text.push_str("\n## Requests\n\n");
     requests(&mut text, exported);
+    text.push_str("\n## Messages\n\n");
+    fenced(&mut text, &super::messages(&exported.messages, exported.at, Style::plain()));
     text.push_str("\n## Timeline\n\n");
     let lines = exported.timeline.iter().map(|it| format!("{} {it}", time(it.at)));
     fenced(&mut text, &lines.collect::<Vec<_>>().join("\n"));

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 const ASKS: &str = r#"
@@ -54,26 +54,27 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     sandbox.pitcrew(&["message", "asks", "Thanks."]).expect(6).notes("task-1 is completed");
 }
 
-const MESSAGES: u64 = 24;
+const MESSAGES: u64 = 1_000;
+/// What a prompt holds.
+const AT_ONCE: u64 = 20;
 
-/// S4-070, S4-075: messages and their order survive a kill -9, and each is read once.
+/// S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
 #[test]
 fn messages_survive_a_kill_in_their_order() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
-    let script = format!(
-        "run until [ -e '{}' ]; do sleep 0.02; done\nask And now?\nask And then?\ncomplete it",
-        gate.display()
-    );
+    let asks = "ask And now?\n".repeat(usize::try_from(MESSAGES / AT_ONCE).expect("few"));
+    let script =
+        format!("run until [ -e '{}' ]; do sleep 0.02; done\n{asks}complete it", gate.display());
     let plan =
         format!("name = \"late\"\n[[task]]\nid = \"late\"\nscript = \"\"\"\n{script}\n\"\"\"\n");
     let plan = sandbox.plan(&plan);
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_task(&sandbox, "late", "running");
     for number in 1..=MESSAGES {
-        let text = format!("words {number}");
-        let critical: &[&str] = if number.is_multiple_of(3) { &["--critical"] } else { &[] };
-        sandbox.pitcrew(&[&["message", "late", text.as_str()], critical].concat()).expect(0);
+        let priority = if number.is_multiple_of(3) { "critical" } else { "high" };
+        sandbox.order(&json!({"command": "send_message", "to": {"kind": "task", "id": "task-1"},
+            "content": format!("words {number}"), "priority": priority}));
     }
     let before = messages(&sandbox, &["--state", "queued"]);
     assert_eq!(before["count"], MESSAGES);
