@@ -9,6 +9,7 @@ use rmcp::{
     service::RunningService,
 };
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 /// Takes what can be read.
 struct Reads;
@@ -90,4 +91,54 @@ async fn a_bad_call_reaches_the_model_as_words() {
     assert!(refused && text.as_str().is_some_and(|it| it.contains("needs `summary`")), "{text}");
     let (refused, text, _) = call(&client, "levitate", json!({})).await;
     assert!(refused && text.as_str().is_some_and(|it| it.contains("no tool `levitate`")), "{text}");
+}
+
+/// Answers when it is let.
+struct Waits {
+    lets: std::sync::Arc<tokio::sync::Notify>,
+}
+
+impl Orchestrator for Waits {
+    async fn visible(&self) -> Vec<ToolInfo> {
+        visible(Role::Worker { spawning: Spawning::Allowed })
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
+        self.lets.notified().await;
+        Reads.call(tool, arguments).await
+    }
+}
+
+/// A call that is held says so to a client that gave a token for it: else many would give it up.
+#[tokio::test]
+async fn a_call_that_is_held_tells_of_its_progress() {
+    let (ours, theirs) = tokio::io::duplex(64 * 1_024);
+    let lets = std::sync::Arc::new(tokio::sync::Notify::new());
+    let (reader, writer) = tokio::io::split(ours);
+    tokio::spawn(serve(Waits { lets: lets.clone() }, reader, writer));
+    let (reader, mut writer) = tokio::io::split(theirs);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "a2a_await_subtasks", "arguments": {}, "_meta": {"progressToken": "p1"}}});
+    for message in [hello, ready, call] {
+        writer.write_all(format!("{message}\n").as_bytes()).await.expect("a line");
+    }
+    let mut lines = tokio::io::BufReader::new(reader).lines();
+    let mut told = 0;
+    while let Some(line) = lines.next_line().await.expect("lines") {
+        let message: Value = serde_json::from_str(&line).expect("JSON");
+        if message["method"] == "notifications/progress" {
+            assert_eq!(message["params"]["progressToken"], "p1", "{message}");
+            told += 1;
+            lets.notify_one();
+        }
+        if message["id"] == 2 {
+            assert!(message["result"]["content"].is_array(), "{message}");
+            break;
+        }
+    }
+    assert!(told > 0, "it was not told of any progress");
 }
