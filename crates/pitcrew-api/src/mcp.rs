@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Whoever wants the port kept asks for it again this often.
+pub const MCP_ASK_EVERY_MS: u64 = 2_000;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct McpAsked {

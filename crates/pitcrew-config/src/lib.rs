@@ -11,6 +11,7 @@ mod document;
 mod plan;
 mod backend;
 mod permissions;
+mod definition;
 mod settings;
 mod dirs;
 mod credential;
@@ -20,6 +21,7 @@ pub use backend::{
     LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, told_to_expire_at};
+pub use definition::{AgentDefinition, Definitions, parse_definition, read_definitions};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};

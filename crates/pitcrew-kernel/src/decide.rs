@@ -24,6 +24,7 @@ mod complete_task;
 mod notify;
 mod spawn_safety;
 mod spawn_subtasks;
+mod spawn_standalone;
 mod await_subtasks;
 mod pull_subtask;
 mod ask;
@@ -111,9 +112,9 @@ fn decide_command(
             send_message::decide(state, input.at, draft)
         }
         Command::Once { nonce, order } => once::decide(state, input, nonce, order),
-        Command::SpawnSubtasks { .. } | Command::AwaitSubtasks { .. } => {
-            decide_family(state, input, command, None)
-        }
+        Command::SpawnSubtasks { .. }
+        | Command::AwaitSubtasks { .. }
+        | Command::SpawnStandalone { .. } => decide_family(state, input, command, None),
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
         Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
@@ -142,6 +143,9 @@ fn decide_family(
     }
     if let Command::AwaitSubtasks { attempt, tasks, timeout_ms } = command {
         return await_subtasks::decide(state, input, *attempt, tasks, *timeout_ms, call);
+    }
+    if let Command::SpawnStandalone { subtasks } = command {
+        return spawn_standalone::decide(state, input, subtasks, call);
     }
     decide_command(state, input, command)
 }

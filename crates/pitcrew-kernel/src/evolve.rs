@@ -138,6 +138,14 @@ fn fold(state: &mut State, entry: &Entry) {
         }
         Event::GrantGiven { grant, .. } => permission::granted(state, grant),
         Event::GrantRevoked { grant, .. } => permission::revoked(state, *grant),
+        Event::ClientCallTaken { nonce } => worker::client_call_taken(state, nonce),
+        Event::AgentGroupMemberCompleted { task, .. } => {
+            state.agenda.group_ends.remove(task);
+        }
+        Event::StandaloneSpawned { plan, call, .. } => {
+            let row = state.plans.row(*plan);
+            (row.standalone, row.call) = (true, call.clone());
+        }
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,
         Event::QueryLimitsApplied { limits } => state.queries.limits = *limits,
@@ -164,6 +172,7 @@ fn fold(state: &mut State, entry: &Entry) {
             row.egress_count += 1;
         }
         Event::InterruptAsked { .. }
+        | Event::AgentGroupCreated { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
         | Event::RestoreAsked { .. } => {}
@@ -233,6 +242,10 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
         | Event::AccessBlocked { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::StandaloneSpawned { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -300,6 +313,10 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
         | Event::AccessBlocked { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::StandaloneSpawned { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

@@ -11,18 +11,20 @@ use crate::{
 use alloc::{format, string::String};
 use core::fmt::Write;
 use pitcrew_model::{
-    Effort, Failure, RepoPath, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace, limits, text,
+    Action, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace,
+    limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
     let it = &state.workers[worker];
     let attempt = &state.attempts[it.attempt];
     let mail = mail::blocks(state, worker);
+    let how_to_finish = how_to_finish(&state.tasks[attempt.task]);
     let mut out = match cause {
         // What others have written may not stand behind the order at its end.
         TurnCause::Start => return start(state, attempt, &mail),
         TurnCause::Reminder => format!(
-            "Your turn ended, but the task is not reported as done.\n\n{HOW_TO_FINISH}\n\
+            "Your turn ended, but the task is not reported as done.\n\n{how_to_finish}\n\
              If something is still missing, do it first. This is the only reminder.\n"
         ),
         TurnCause::Answer { question, answer } => {
@@ -38,7 +40,7 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
             "Your sub-tasks have ended. Go on with your task where you stopped.\n".into()
         }
         TurnCause::Messages => format!(
-            "There are messages for you. Read them, then go on with your task.\n\n{HOW_TO_FINISH}"
+            "There are messages for you. Read them, then go on with your task.\n\n{how_to_finish}"
         ),
     };
     out.push_str(&results::blocks(state, it));
@@ -52,6 +54,17 @@ If only a part could be done, add `\"outcome\": \"partial\"`; if it cannot be do
 Without the tool, run: pitcrew tool orchestrator_complete_task --json '{\"summary\": \"...\"}'. \
 Ending your turn is not enough: without this call the task counts as not done.
 ";
+
+const HOW_TO_HAND_IN: &str = "\
+When the sub-task is done, call the tool `a2a_subtask_complete` with the result as `output`: whoever asked for it reads that and nothing else. \
+If only a part could be done, add `\"outcome\": \"partial\"`; if it cannot be done, `\"outcome\": \"failed\"` and say why. \
+Without the tool, run: pitcrew tool a2a_subtask_complete --json '{\"output\": \"...\"}'. \
+Ending your turn is not enough: without this call the sub-task counts as not done.
+";
+
+fn how_to_finish(task: &Task) -> &'static str {
+    if task.delegation.is_some() { HOW_TO_HAND_IN } else { HOW_TO_FINISH }
+}
 
 fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     let task = &state.tasks[attempt.task];
@@ -71,8 +84,11 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     section(&mut out, "Where you work", &place(attempt, task, plan));
     section(&mut out, "What lies outside", &zone::how_to_ask(&react::zone(task, plan)));
     list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
-    section(&mut out, "How to finish", HOW_TO_FINISH.trim());
+    section(&mut out, "How to finish", how_to_finish(task).trim());
     section(&mut out, "", QUESTIONS);
+    if may_delegate(state, task) {
+        section(&mut out, "", DELEGATION);
+    }
     section(&mut out, "What a person said before", &mail::said_before(state, attempt.worker));
     section(&mut out, "Messages", mail);
     previous_failure(state, &mut out, attempt, task);
@@ -103,6 +119,16 @@ fn order(work: &TaskWork) -> String {
 const QUESTIONS: &str = "\
 If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: \
 the answer comes as your next message.";
+
+const DELEGATION: &str = "\
+You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. \
+You keep your own context and get the result.";
+
+/// Whoever has no model does as its orders say.
+fn may_delegate(state: &State, task: &Task) -> bool {
+    let has_model = matches!(task.spec.work, TaskWork::Prompt { .. });
+    has_model && state.may_spawn(task) && state.rule(&Action::SubtaskSpawning) == Rule::AutoApprove
+}
 
 fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     let path = attempt.path.as_deref().unwrap_or("the current folder");
@@ -255,10 +281,10 @@ mod tests {
     use super::*;
     use pitcrew_model::ORCHESTRATOR_TOOLS;
 
-    /// S1-030: no instruction names a tool that is not offered.
+    /// S1-030, S1-068, S4-024: no instruction names a tool that is not offered.
     #[test]
     fn every_tool_that_a_worker_is_told_of_exists() {
-        for text in [HOW_TO_FINISH, QUESTIONS, mail::HOW_TO_ANSWER] {
+        for text in [HOW_TO_FINISH, HOW_TO_HAND_IN, QUESTIONS, DELEGATION, mail::HOW_TO_ANSWER] {
             let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
             let tools =
                 words.filter(|it| it.starts_with("orchestrator_") || it.starts_with("a2a_"));

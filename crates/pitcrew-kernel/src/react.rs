@@ -8,7 +8,7 @@ use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CheckoutPlace, CommitId, Delegation,
     Effect, Event, LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus,
-    TaskWork, WorkerId, Zone, text,
+    TaskWork, WorkerId, Workspace, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -83,6 +83,10 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::QueryEnded { .. }
         | Event::QueryAnsweredLate { .. }
         | Event::AccessBlocked { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::StandaloneSpawned { .. }
         | Event::EffectEnded { .. } => return None,
     })
 }
@@ -127,7 +131,10 @@ fn setup(task: &Task, plan: &Plan) -> Vec<String> {
 }
 
 fn place(state: &State, delegation: &Delegation) -> CheckoutPlace {
-    let parent = state.checkout_owner(delegation.parent);
+    let parent = match delegation.workspace {
+        Workspace::ReadOnly => state.lender(delegation.parent),
+        Workspace::Isolated | Workspace::Shared => state.checkout_owner(delegation.parent),
+    };
     let path = state.attempts[parent].path.clone();
     let parent_path = path.expect("whoever hands out work has a checkout");
     CheckoutPlace { workspace: delegation.workspace, parent, parent_path }

@@ -26,6 +26,7 @@ const ACTOR: Actor = Actor::Orchestrator;
 /// The events of the first rule that applies; none when all is settled.
 pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     subtask::cancel_orphan(state, now)
+        .or_else(|| subtask::tell_group(state))
         .or_else(|| subtask::drop_wait(state))
         .or_else(|| end_overdue(state, now))
         .or_else(|| expire::expire(state, now))

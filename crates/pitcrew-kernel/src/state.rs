@@ -58,6 +58,8 @@ pub struct State {
     pub broken: BTreeMap<String, (Timestamp, String)>,
     /// Effects that were asked for and have not ended.
     pub effects: BTreeSet<EffectId>,
+    /// The nonces of the last calls of outside clients, the newest last.
+    pub client_calls: VecDeque<String>,
     /// The effect that now tidies the vault.
     pub tidying: Option<EffectId>,
     /// What the standing rules have to look at. Derived from the rest.
@@ -71,6 +73,10 @@ pub struct Plan {
     pub status: PlanStatus,
     pub clean_base: bool,
     pub tasks: Vec<TaskId>,
+    /// It holds what an agent has handed out that works for no plan.
+    pub standalone: bool,
+    /// The name of the call that handed it out.
+    pub call: Option<String>,
     /// What its workers have handed out and has not ended.
     pub subtasks: BTreeSet<TaskId>,
     /// Tasks that have not ended and are not blocked.
@@ -303,6 +309,7 @@ impl Default for State {
             quotas: BTreeMap::new(),
             broken: BTreeMap::new(),
             effects: BTreeSet::new(),
+            client_calls: VecDeque::new(),
             tidying: None,
             agenda: Agenda::default(),
         }

@@ -52,6 +52,8 @@ pub enum Audience {
     Planners,
     /// Those who may spawn sub-tasks.
     Parents,
+    /// Those of them that work on a task themselves.
+    WorkingParents,
     /// Parents, and outside clients.
     Drivers,
     Subtasks,
@@ -99,6 +101,7 @@ fn is_for(audience: Audience, role: Role) -> bool {
         Audience::Workers => !is_client,
         Audience::Planners => !is_subtask,
         Audience::Parents => spawns,
+        Audience::WorkingParents => spawns && !is_client,
         Audience::Drivers => spawns || is_client,
         Audience::Subtasks => is_subtask,
         Audience::Clients => is_client,

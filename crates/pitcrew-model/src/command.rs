@@ -169,6 +169,10 @@ pub enum Command {
     ApplyQueryLimits {
         limits: QueryLimits,
     },
+    /// An outside client hands out sub-tasks: all of them, or none.
+    SpawnStandalone {
+        subtasks: Vec<SubtaskSpec>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -346,6 +346,28 @@ pub enum Event {
     },
     /// A program of the attempt wanted to reach something outside its box.
     EgressDecided(EgressDecision),
+    /// A call of an outside client was taken. Said again it is known by its nonce.
+    ClientCallTaken {
+        nonce: String,
+    },
+    /// A worker has handed out several parts together. Their group is known by the first of them.
+    AgentGroupCreated {
+        group: u64,
+        parent: AttemptId,
+        tasks: Vec<TaskId>,
+    },
+    /// One of a group has come to its end, one way or the other.
+    AgentGroupMemberCompleted {
+        group: u64,
+        task: TaskId,
+        success: bool,
+    },
+    /// These were handed out by an agent that works for no plan: theirs is one of their own.
+    StandaloneSpawned {
+        plan: PlanId,
+        tasks: Vec<TaskId>,
+        call: Option<String>,
+    },
 }
 
 impl Event {

@@ -70,6 +70,8 @@ pub const NAME_BYTES_MAX: usize = 200;
 /// Calls of a worker's tools that are known when they come again. A call is repeated at once or
 /// never.
 pub const CALLS_KNOWN_MAX: usize = 32;
+/// The same of all outside clients together.
+pub const CLIENT_CALLS_KNOWN_MAX: usize = 256;
 pub const SLUG_BYTES_MAX: usize = 40;
 pub const SUMMARY_BYTES_MAX: usize = 16 * 1_024;
 

@@ -128,6 +128,10 @@ pub enum Rejection {
     )]
     TooManySubtasks { worker: WorkerId, count: u32, asked: u32, max: u32 },
     #[error(
+        "{count} sub-tasks of clients have not ended and {asked} more are asked for, and {max} is all there may be: wait for some of them"
+    )]
+    TooManyStandalone { count: u32, asked: u32, max: u32 },
+    #[error(
         "{worker} may hand out {max} sub-tasks in a minute; wait {}, then try again", seconds(*wait_ms)
     )]
     SubtasksTooFast { worker: WorkerId, max: u32, wait_ms: u64 },

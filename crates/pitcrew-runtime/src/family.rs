@@ -40,12 +40,45 @@ impl Handle {
     pub async fn standing(&self, attempt: AttemptId) -> Option<Standing> {
         let look = move |state: &State| {
             let task = &state.tasks[state.attempts.get(attempt)?.task];
-            let depth = task.delegation.as_ref().map_or(0, |it| it.depth);
-            let may_spawn = depth < state.spawn_limits().depth_max;
+            let may_spawn = state.may_spawn(task);
             let (plan, is_subtask) = (task.plan, task.delegation.is_some());
             Some(Standing { plan, is_subtask, may_spawn })
         };
         self.look(look).await.flatten()
+    }
+
+    /// Whether an agent that works for no plan may hand out anything.
+    pub async fn may_spawn_standalone(&self) -> bool {
+        let look = |state: &State| state.matrix.limits.subtask_depth_standalone > 0;
+        self.look(look).await.unwrap_or_default()
+    }
+
+    /// What a call of a client's handed out, and the plan that holds it.
+    pub async fn standalone_of(&self, call: String) -> Option<(PlanId, Vec<TaskId>)> {
+        let look = move |state: &State| {
+            let of_call = |it: &&pitcrew_kernel::Plan| it.call.as_deref() == Some(&*call);
+            state.plans.iter().rev().find(of_call).map(|it| (it.id, it.tasks.clone()))
+        };
+        self.look(look).await.flatten()
+    }
+
+    /// What clients have handed out came to. What belongs to a plan of somebody else is refused.
+    pub async fn standalone_results(
+        &self,
+        tasks: Vec<TaskId>,
+    ) -> Result<Vec<(TaskId, Option<SubtaskResult>)>, Rejection> {
+        let look = move |state: &State| {
+            let of_client = |it: &TaskId| {
+                let task = state.tasks.get(*it)?;
+                (task.delegation.is_none() && state.plans[task.plan].standalone).then_some(*it)
+            };
+            let result = |it: TaskId| match of_client(&it) {
+                Some(task) => Ok((task, state.result_of(task))),
+                None => Err(Rejection::NotYourSubtask { task: it }),
+            };
+            tasks.into_iter().map(result).collect()
+        };
+        self.look(look).await.unwrap_or(Err(Rejection::ShuttingDown))
     }
 
     /// The sub-tasks that a call of the worker's handed out, in the order in which it named them.

@@ -133,6 +133,10 @@ fn part(event: &Event) -> String {
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::StandaloneSpawned { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }

@@ -14,4 +14,4 @@ mod routes;
 mod serve;
 
 pub use serve::{Serve, serve};
-pub use tools::{AgentRow, Desk, ReadPlan};
+pub use tools::{AgentRole, AgentRow, Desk, ReadPlan};

@@ -1,4 +1,5 @@
-//! The tools over HTTP on the loopback: opened when somebody asks for it, closed with the doors.
+//! The tools over HTTP on the loopback: opened when somebody asks for it, closed when nobody has asked
+//! for a while, or with the doors.
 //!
 //! Nothing but the tools is served here, and nobody without a token of their own.
 
@@ -17,29 +18,73 @@ use axum::{
 use pitcrew_api::paths;
 use pitcrew_mcp::{HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http};
 use serde_json::Value;
-use std::{io, net::Ipv4Addr, sync::Arc};
-use tokio::net::TcpListener;
+use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+/// How long a listener is kept after somebody has asked for it.
+const KEPT: Duration = Duration::from_millis(3 * pitcrew_api::MCP_ASK_EVERY_MS);
 
 /// What an agent may send: far more than is kept of any summary.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// Opens the listener, or says where it is open already. `port` 0: any that is free.
+/// A listener that is open.
+#[derive(Debug)]
+pub struct Listener {
+    port: u16,
+    until: watch::Sender<Instant>,
+}
+
+/// Opens the listener for a while, or keeps the open one for that long. `port` 0:
+/// any that is free, or the one that is open.
 pub async fn open(doors: &Arc<Doors>, port: u16) -> io::Result<u16> {
     let mut open = doors.loopback.lock().await;
-    if let Some(port) = *open {
-        return Ok(port);
+    let until = Instant::now() + KEPT;
+    if let Some(listener) = &*open {
+        if port != 0 && port != listener.port {
+            let message = format!("the tools are served on port {} already", listener.port);
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+        }
+        listener.until.send_replace(until);
+        return Ok(listener.port);
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let port = listener.local_addr()?.port();
-    *open = Some(port);
+    let (until, deadline) = watch::channel(until);
+    *open = Some(Listener { port, until });
     let router = Router::new().route(paths::MCP, any(answer)).with_state(doors.clone());
-    let closing = doors.clone();
+    let doors = doors.clone();
     // Ends with the doors, which wait for nobody.
     tokio::spawn(async move {
-        let told = async move { closing.closed().await };
+        let closing = doors.clone();
+        let told = async move {
+            tokio::select! {
+                () = closing.closed() => {}
+                () = nobody_asks(deadline, &closing) => {}
+            }
+        };
         axum::serve(listener, router).with_graceful_shutdown(told).await.ok();
     });
     Ok(port)
+}
+
+/// Returns when the listener was not asked for any more, and nobody can find it from then on.
+async fn nobody_asks(mut until: watch::Receiver<Instant>, doors: &Doors) {
+    loop {
+        let deadline = *until.borrow_and_update();
+        tokio::select! {
+            () = sleep_until(deadline) => {}
+            grown = until.changed() => if grown.is_ok() { continue },
+        }
+        let mut open = doors.loopback.lock().await;
+        if open.as_ref().is_none_or(|it| *it.until.borrow() <= Instant::now()) {
+            *open = None;
+            return;
+        }
+    }
 }
 
 async fn answer(State(doors): State<Arc<Doors>>, request: Request) -> Response {
@@ -48,7 +93,7 @@ async fn answer(State(doors): State<Arc<Doors>>, request: Request) -> Response {
         Ok(caller) => caller,
         Err(failed) => return failed.into_response(),
     };
-    let port = doors.loopback.lock().await.unwrap_or_default();
+    let port = doors.loopback.lock().await.as_ref().map_or(0, |it| it.port);
     let of_port = |host: &str| format!("{host}:{port}");
     let options = HttpOptions {
         hosts: ["127.0.0.1", "localhost"].map(of_port).into(),

@@ -43,7 +43,7 @@ pub struct Doors {
     pub clients: Clients,
     pub desk: Arc<dyn Desk>,
     /// The port on which tools are served over HTTP, once somebody asked for it.
-    pub loopback: tokio::sync::Mutex<Option<u16>>,
+    pub loopback: tokio::sync::Mutex<Option<crate::loopback::Listener>>,
     /// True from the moment nobody is let in any more: streams end then.
     pub closing: watch::Sender<bool>,
 }

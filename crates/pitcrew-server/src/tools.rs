@@ -6,12 +6,13 @@ mod caller;
 mod desk;
 mod order;
 mod subtask;
+mod standalone;
 mod asked;
 mod quoted;
 mod look;
 
 pub use caller::Caller;
-pub use desk::{AgentRow, Desk, ReadPlan};
+pub use desk::{AgentRole, AgentRow, Desk, ReadPlan};
 pub use subtask::secret;
 
 use crate::serve::Doors;

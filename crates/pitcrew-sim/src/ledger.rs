@@ -255,12 +255,20 @@ impl Ledger {
                 let before = std::mem::replace(&mut row.egress, decision.offset);
                 hold!(before < decision.offset, "no line of a record is told twice", "{decision}");
             }
+            Event::AgentGroupCreated { group, parent, tasks } => {
+                self.group_created(*group, *parent, tasks);
+            }
+            Event::AgentGroupMemberCompleted { group, task, success } => {
+                self.group_member_ended(*group, *task, *success);
+            }
             Event::QueryLimitsApplied { .. }
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }
             | Event::QueryAnsweredLate { .. }
             | Event::RestoreAsked { .. }
+            | Event::ClientCallTaken { .. }
+            | Event::StandaloneSpawned { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::CallTaken { .. }

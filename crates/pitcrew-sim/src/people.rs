@@ -118,6 +118,14 @@ impl World {
         }
     }
 
+    /// Any grant that holds.
+    pub fn somebody_revokes(&mut self, dice: &mut Dice) {
+        let held: Vec<GrantId> = self.state().grants.keys().copied().collect();
+        let Some(grant) = dice.pick(&held) else { return };
+        self.counters.count(Fault::Revoked);
+        self.say(Actor::Person, InputBody::Command(Command::RevokeGrant { grant }));
+    }
+
     fn any_message(&self, dice: &mut Dice) -> Command {
         let state = self.state();
         let task = Party::Task(TaskId(1 + dice.below(state.tasks.len() as u64 + 1)));
@@ -184,6 +192,7 @@ impl World {
             | Command::CompleteTask { .. }
             | Command::Notify { .. }
             | Command::SpawnSubtasks { .. }
+            | Command::SpawnStandalone { .. }
             | Command::AwaitSubtasks { .. }
             | Command::PullSubtask { .. }
             | Command::SendMessage { .. }

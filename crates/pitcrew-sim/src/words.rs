@@ -90,7 +90,13 @@ impl World {
         if self.ledger.is_child(worker) && dice.one_in(2) {
             return self.ask_permission(worker, dice);
         }
-        if self.is_asked(attempt) && dice.one_in(2) {
+        let at_parents = self.ledger.at_parents();
+        let is_asked = self.is_asked(attempt);
+        if is_asked && dice.one_in(4) {
+            // What it held when it was asked may be gone when it decides.
+            self.somebody_revokes(dice);
+        }
+        if is_asked && dice.one_in(2) || !at_parents.is_empty() && dice.one_in(4) {
             let command = self.decide_for_child(attempt, dice);
             return self.by_worker(worker, command);
         }
@@ -180,9 +186,11 @@ impl World {
     fn decide_for_child(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
         let own: Vec<RequestId> = self.ledger.asked_of(attempt).collect();
         let any = RequestId(1 + dice.below(self.ledger.requests.len() as u64 + 1));
-        let requests = match dice.below(4) {
+        let others = self.ledger.at_parents();
+        let requests = match dice.below(5) {
             0 => Vec::new(),
             1 => vec![any],
+            2 => dice.pick(&others).into_iter().collect(),
             _ => dice.pick(&own).into_iter().collect(),
         };
         let verdict = if dice.one_in(3) { Verdict::Deny } else { Verdict::Approve };

@@ -163,6 +163,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::AlreadyClaimed { .. }
         | Rejection::NotInTurn { .. }
         | Rejection::HeldForAll { .. }
+        | Rejection::TooManyStandalone { .. }
         | Rejection::NotesTooFast { .. }
         | Rejection::PullUnderWay { .. }
         | Rejection::NotYourSubtask { .. }

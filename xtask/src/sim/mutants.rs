@@ -329,6 +329,15 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "whoever is deep already is counted as the first below";
         "delegation.map_or(0, |it| it.depth) + 1" => "delegation.map_or(0, |it| it.depth.min(0)) + 1"
 
+    "a parent allows what it does not hold" in "crates/pitcrew-kernel/src/decide/decide_for_child.rs":
+        "what the parent held when it was asked may have been revoked since";
+        "verdict == Verdict::Approve && !bubble::holds" => "verdict == Verdict::Deny && !bubble::holds"
+
+    "anybody is a parent" in "crates/pitcrew-kernel/src/decide/decide_for_child.rs":
+        "a worker decides the requests of other workers' sub-tasks";
+        "    if state.parent_of(task).map(|it| it.id) != Some(parent.id) {" =>
+        "    if state.parent_of(task).is_none() {"
+
     "a parent decides what stands at a person" in "crates/pitcrew-kernel/src/decide/decide_for_child.rs":
         "what has gone past the parent can still be answered by it";
         "    if status != RequestStatus::AtParent {" => "    if !status.is_open() {"

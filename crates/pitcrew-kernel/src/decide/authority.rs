@@ -47,6 +47,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::ApplyMatrix { .. }
         | Command::ApplyQueryLimits { .. }
         | Command::RevokeGrant { .. }
+        | Command::SpawnStandalone { .. }
         | Command::SetAgentsMax { .. } => {
             Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
         }
@@ -75,6 +76,7 @@ fn client(command: &Command) -> bool {
         | Command::PausePlan { .. }
         | Command::ResumePlan { .. }
         | Command::SendMessage { .. }
+        | Command::SpawnStandalone { .. }
         | Command::Once { .. } => true,
         Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. }

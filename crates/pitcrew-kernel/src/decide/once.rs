@@ -1,4 +1,4 @@
-//! A worker's call whose answer may be lost on the way: said again it is taken for the first one.
+//! A call whose answer may be lost on the way: said again it is taken for the first one.
 
 use crate::State;
 use alloc::{vec, vec::Vec};
@@ -10,18 +10,24 @@ pub fn decide(
     nonce: &str,
     order: &Command,
 ) -> Result<Vec<Event>, Rejection> {
-    let Actor::Worker(worker) = input.actor else {
-        return super::decide_command(state, input, order);
-    };
     let nonce = text::cut(nonce, limits::NAME_BYTES_MAX);
-    if state.worker(worker)?.calls.iter().any(|it| it == nonce) {
+    let (known, taken) = match input.actor {
+        Actor::Worker(worker) => {
+            let taken = Event::CallTaken { worker, nonce: nonce.into() };
+            (&state.worker(worker)?.calls, taken)
+        }
+        Actor::Client => (&state.client_calls, Event::ClientCallTaken { nonce: nonce.into() }),
+        Actor::Person | Actor::Orchestrator => return super::decide_command(state, input, order),
+    };
+    if known.iter().any(|it| it == nonce) {
         return Ok(Vec::new());
     }
+    super::authority::check(state, input.actor, order)?;
     let events = super::decide_family(state, input, order, Some(nonce))?;
     if events.is_empty() {
         return Ok(events);
     }
-    let mut all = vec![Event::CallTaken { worker, nonce: nonce.into() }];
+    let mut all = vec![taken];
     all.extend(events);
     Ok(all)
 }

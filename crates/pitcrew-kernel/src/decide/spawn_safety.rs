@@ -30,8 +30,7 @@ pub fn parent(state: &State, attempt: AttemptId) -> Result<&Attempt, Rejection> 
 
 /// How deep the sub-tasks of the attempt are.
 pub fn depth(state: &State, parent: &Attempt) -> u32 {
-    let delegation = state.tasks[parent.task].delegation.as_ref();
-    delegation.map_or(0, |it| it.depth) + 1
+    state.depth_of(&state.tasks[parent.task]) + 1
 }
 
 /// Whether the attempt may hand out all of them now.
@@ -46,7 +45,7 @@ pub fn check(
     }
     rule(state)?;
     let depth = depth(state, parent);
-    let depth_max = state.spawn_limits().depth_max;
+    let depth_max = state.depth_max(&state.tasks[parent.task]);
     if depth > depth_max {
         return Err(Rejection::SubtaskTooDeep { depth, max: depth_max });
     }
@@ -65,7 +64,7 @@ pub fn check(
 }
 
 /// An agent that would wait for a person here waits in the middle of its turn: it is told instead.
-fn rule(state: &State) -> Result<(), Rejection> {
+pub fn rule(state: &State) -> Result<(), Rejection> {
     let action = Action::SubtaskSpawning;
     match state.rule(&action) {
         Rule::AutoApprove => Ok(()),
@@ -151,7 +150,7 @@ fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Reje
 }
 
 /// Whoever would only fail at once is not asked.
-fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), Rejection> {
+pub fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let Some(vendor) = super::spawn_subtasks::vendor(spec) else { return Ok(()) };
     let backend = vendor.to_string();
     if let Some(until) = state.held_until(vendor).filter(|it| *it > at) {

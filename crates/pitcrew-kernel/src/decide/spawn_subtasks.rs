@@ -39,6 +39,10 @@ pub fn decide(
         tasks.push(TaskId(number));
         events.push(Event::SubtaskAdded { plan, task: TaskId(number), spec, delegation });
     }
+    if let Some(group) = group {
+        let (parent, tasks) = (parent.id, tasks.clone());
+        events.push(Event::AgentGroupCreated { group, parent, tasks });
+    }
     if wait_ms.is_some() {
         events.extend(await_subtasks::replace(state, parent));
     }
@@ -100,7 +104,7 @@ fn spec(
 const KEY_BYTES_MAX: usize = 60;
 
 /// What people read of it in a list: the beginning of what it was told.
-fn key(subtask: &SubtaskSpec) -> String {
+pub fn key(subtask: &SubtaskSpec) -> String {
     let line = subtask.work.prompt().lines().map(str::trim).find(|it| !it.is_empty());
     let key = text::cut(line.unwrap_or_default(), KEY_BYTES_MAX).trim_end();
     if key.is_empty() { alloc::format!("{}", subtask.agent) } else { key.into() }

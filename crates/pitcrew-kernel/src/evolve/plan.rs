@@ -28,6 +28,8 @@ pub fn created(
         status,
         clean_base,
         tasks: Vec::new(),
+        standalone: false,
+        call: None,
         subtasks: BTreeSet::new(),
         open_count: 0,
         completed_count: 0,

@@ -76,7 +76,13 @@ pub fn snapshot_ended(state: &mut State, attempt: AttemptId) {
 pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) {
     let it = &state.tasks[task];
     let plan = it.plan;
-    let parent = it.delegation.as_ref().expect("a sub-task has a parent").parent;
+    let delegation = it.delegation.as_ref().expect("a sub-task has a parent");
+    let (parent, has_group) = (delegation.parent, delegation.group.is_some());
+    if has_group && to.has_ended() {
+        state.agenda.group_ends.insert(task);
+    } else {
+        state.agenda.group_ends.remove(&task);
+    }
     let family = &mut state.attempts.row(parent).family;
     match (from.in_attempt(), to.in_attempt()) {
         (false, true) => family.active_count += 1,

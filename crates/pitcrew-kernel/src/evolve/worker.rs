@@ -102,8 +102,15 @@ pub fn reattached(state: &mut State, worker: WorkerId, away_ms: u64) {
 }
 
 pub fn call_taken(state: &mut State, worker: WorkerId, nonce: &str) {
-    let calls = &mut state.workers.row(worker).calls;
-    if calls.len() == limits::CALLS_KNOWN_MAX {
+    learn(&mut state.workers.row(worker).calls, nonce, limits::CALLS_KNOWN_MAX);
+}
+
+pub fn client_call_taken(state: &mut State, nonce: &str) {
+    learn(&mut state.client_calls, nonce, limits::CLIENT_CALLS_KNOWN_MAX);
+}
+
+fn learn(calls: &mut VecDeque<String>, nonce: &str, max: usize) {
+    if calls.len() == max {
         calls.pop_front();
     }
     calls.push_back(nonce.into());

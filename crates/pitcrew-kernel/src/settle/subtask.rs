@@ -7,7 +7,9 @@ use crate::{
     state::{Process, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
-use pitcrew_model::{AttemptId, AwaitEnd, CommitId, Event, TaskId, Timestamp, WorkerStatus};
+use pitcrew_model::{
+    AttemptId, AwaitEnd, CommitId, Event, TaskId, TaskStatus, Timestamp, WorkerStatus,
+};
 
 const BY_PARENT: &str = "the end of its parent";
 
@@ -15,6 +17,15 @@ const BY_PARENT: &str = "the end of its parent";
 pub fn cancel_orphan(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let orphan = *state.agenda.orphans.first()?;
     Some(cancel::one(state, now, ACTOR, BY_PARENT, orphan))
+}
+
+/// One of several that were handed out together has ended.
+pub fn tell_group(state: &State) -> Option<Vec<Event>> {
+    let task = &state.tasks[*state.agenda.group_ends.first()?];
+    let group = task.delegation.as_ref().and_then(|it| it.group);
+    let group = group.expect("only parts of groups are told of");
+    let success = task.status == TaskStatus::Completed;
+    Some(vec![Event::AgentGroupMemberCompleted { group, task: task.id, success }])
 }
 
 /// Nobody waits for the answer any more. What it was to tell is told with the next turn.

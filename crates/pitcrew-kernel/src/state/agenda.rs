@@ -62,6 +62,8 @@ pub struct Agenda {
     pub expiries: BTreeSet<(Timestamp, RequestId)>,
     /// Attempts whose checkouts are to be snapshotted, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
+    /// Parts of groups that have ended, and nobody was told.
+    pub group_ends: BTreeSet<TaskId>,
     /// Grants for a task or a plan that has ended.
     pub spent_grants: BTreeSet<GrantId>,
     snapshots_due: BTreeMap<AttemptId, Timestamp>,

@@ -53,7 +53,6 @@ pub enum Pull {
 /// How much may be handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpawnLimits {
-    pub depth_max: u32,
     pub total_max: u32,
     pub parallel_max: u32,
     pub per_minute_max: u32,
@@ -74,11 +73,28 @@ impl State {
     pub fn spawn_limits(&self) -> SpawnLimits {
         let limits = &self.matrix.limits;
         SpawnLimits {
-            depth_max: limits.subtask_depth,
             total_max: limits.subtasks_total,
             parallel_max: limits.subtasks_parallel,
             per_minute_max: limits.subtasks_per_minute,
         }
+    }
+
+    /// How far the task is below a worker of a plan, or below an agent that works for none.
+    pub fn depth_of(&self, task: &Task) -> u32 {
+        let above = u32::from(self.plans[task.plan].standalone);
+        task.delegation.as_ref().map_or(above, |it| it.depth)
+    }
+
+    /// How deep what is below it may be.
+    pub fn depth_max(&self, task: &Task) -> u32 {
+        let limits = &self.matrix.limits;
+        let standalone = self.plans[task.plan].standalone;
+        if standalone { limits.subtask_depth_standalone } else { limits.subtask_depth }
+    }
+
+    /// Whether there is depth left below it.
+    pub fn may_spawn(&self, task: &Task) -> bool {
+        self.depth_of(task) < self.depth_max(task)
     }
 
     /// The attempt that handed the task out.
@@ -110,6 +126,16 @@ impl State {
             let task = &self.tasks[self.attempts[*it].task];
             let shares = task.workspace() == Some(Workspace::Shared);
             self.parent_of(task).filter(|_| shares).map(|it| it.id)
+        };
+        core::iter::successors(Some(attempt), above).last().expect("an attempt works somewhere")
+    }
+
+    /// Whose checkout lends others for reading: the next one above that has one of its own, which is
+    /// removed at the end, and all that it lent with it.
+    pub fn lender(&self, attempt: AttemptId) -> AttemptId {
+        let above = |it: &AttemptId| {
+            let task = &self.tasks[self.attempts[*it].task];
+            self.parent_of(task).filter(|_| task.borrows()).map(|it| it.id)
         };
         core::iter::successors(Some(attempt), above).last().expect("an attempt works somewhere")
     }

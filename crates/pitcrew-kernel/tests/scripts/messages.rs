@@ -275,6 +275,8 @@ fn what_is_said_to_a_task_waits_for_its_next_worker() {
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
               |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
+              |
               | ## What a person said before
               | > use port 8080
               |

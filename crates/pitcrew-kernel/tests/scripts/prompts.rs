@@ -43,6 +43,8 @@ fn low_effort_tells_the_task_alone() {
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
         "#]],
     );
 }
@@ -88,6 +90,8 @@ fn medium_effort_tells_what_the_dependencies_did() {
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
               |
               | ## The plan
               | Your task is part of the plan "demo". Make it fast.
@@ -139,6 +143,8 @@ fn high_effort_tells_about_everybody() {
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
               |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
+              |
               | ## The plan
               | Your task is part of the plan "demo". Make it fast.
               |
@@ -188,6 +194,8 @@ fn the_reason_of_a_failure_is_in_the_next_prompt() {
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
               |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
+              |
               | ## The previous attempt
               | Attempt 1 did not succeed: check `make` failed with exit code 1.
               | Your checkout holds what that attempt left: mend it.
@@ -232,6 +240,8 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
               |
               | ## The previous attempt
               | Attempt 1 did not succeed: refused at the gate: ui/x is outside the zone.

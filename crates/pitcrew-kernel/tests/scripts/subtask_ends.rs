@@ -79,6 +79,8 @@ fn a_parent_that_dies_takes_its_children_along() {
               attempt-3 ended: cancelled (cancelled by the end of its parent)
               worker-3 created -> killed (cancelled by the end of its parent)
               task-3 starting -> cancelled (cancelled by the end of its parent)
+              group 2: subtask-2 has failed
+              group 2: subtask-3 has failed
               worker-1 is answered: nobody waits for the answer
         "#]],
     );
@@ -149,6 +151,7 @@ fn a_parent_pulls_the_changes_of_an_isolated_child() {
             > spawn attempt-1 wait=60s | write isolated on=src/a | look
               subtask-2 = Do write. for attempt-1, isolated, depth 1
               subtask-3 = Do look. for attempt-1, read_only, depth 1
+              group 2: subtask-2, subtask-3
               worker-1 waits for subtask-2, subtask-3 until 60000 ms
               => snapshot 1 of attempt-1
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
@@ -170,6 +173,7 @@ fn a_parent_pulls_the_changes_of_an_isolated_child() {
             > collected attempt-2 src/a
               attempt-2 ended: success
               task-2 verifying -> completed
+              group 2: subtask-2 is done
             > pull attempt-1 subtask-3
               rejected: subtask-3 works in `read_only`, so it has no changes of its own to pull
             > pull attempt-1 subtask-2
@@ -209,6 +213,7 @@ fn a_child_begins_after_its_parents_checkout_is_kept() {
             > spawn attempt-1 | write isolated | paint shared on=ui
               subtask-2 = Do write. for attempt-1, isolated, depth 1
               subtask-3 = Do paint. for attempt-1, shared, depth 1
+              group 2: subtask-2, subtask-3
               task-3 pending -> queued
               task-3 queued -> starting (a slot is free)
               attempt-2 opened: task-3 #1 from base
@@ -462,6 +467,7 @@ fn people_steer_children_by_name() {
               worker-2 running -> killed (cancelled by person)
               => stop worker-2
               task-2 running -> cancelled (cancelled by person)
+              group 2: subtask-2 has failed
             > retry subtask-2
               task-2 is granted one more attempt
               task-2 cancelled -> pending (a person asked for a retry)

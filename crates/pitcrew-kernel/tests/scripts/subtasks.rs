@@ -31,6 +31,7 @@ fn a_parent_that_waits_gets_every_result_in_the_order_it_asked() {
               subtask-2 = Do look. for attempt-1, read_only, depth 1
               subtask-3 = Do draft. for attempt-1, isolated, depth 1
               subtask-4 = Do test. for attempt-1, read_only, depth 1
+              group 2: subtask-2, subtask-3, subtask-4
               worker-1 waits for subtask-2, subtask-3, subtask-4 until 60000 ms
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
               task-2 pending -> queued
@@ -101,9 +102,11 @@ fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
               | You are in /checkouts/attempt-2, which others read too. Change nothing: what you write there is lost. What you find out goes into your summary.
               |
               | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              | When the sub-task is done, call the tool `a2a_subtask_complete` with the result as `output`: whoever asked for it reads that and nothing else. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool a2a_subtask_complete --json '{"output": "..."}'. Ending your turn is not enough: without this call the sub-task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
             > stopped worker-2
               worker-2 running -> completed
               task-2 running -> verifying
@@ -301,6 +304,7 @@ fn parents_that_wait_do_not_starve_what_they_wait_for() {
               subtask-9 = Do read. for attempt-1, read_only, depth 1
               subtask-10 = Do find. for attempt-1, read_only, depth 1
               subtask-11 = Do list. for attempt-1, read_only, depth 1
+              group 7: subtask-7, subtask-8, subtask-9, subtask-10, subtask-11
               worker-1 waits for subtask-7, subtask-8, subtask-9, subtask-10, subtask-11 until 60000 ms
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
               task-7 pending -> queued
@@ -317,6 +321,7 @@ fn parents_that_wait_do_not_starve_what_they_wait_for() {
               subtask-29 = Do read. for attempt-5, read_only, depth 1
               subtask-30 = Do find. for attempt-5, read_only, depth 1
               subtask-31 = Do list. for attempt-5, read_only, depth 1
+              group 27: subtask-27, subtask-28, subtask-29, subtask-30, subtask-31
               worker-5 waits for subtask-27, subtask-28, subtask-29, subtask-30, subtask-31 until 60000 ms
               worker-5 running -> waiting_subtasks (it waits for its sub-tasks)
               task-11 queued -> starting (a slot is free)
@@ -359,6 +364,7 @@ fn five_of_a_parent_run_at_once_and_the_others_wait() {
               subtask-5 = Do four. for attempt-1, read_only, depth 1
               subtask-6 = Do five. for attempt-1, read_only, depth 1
               subtask-7 = Do six. for attempt-1, read_only, depth 1
+              group 2: subtask-2, subtask-3, subtask-4, subtask-5, subtask-6, subtask-7
               task-2 pending -> queued
               task-3 pending -> queued
               task-4 pending -> queued
@@ -384,6 +390,36 @@ fn five_of_a_parent_run_at_once_and_the_others_wait() {
               task-2 verifying -> completed
               task-7 queued -> starting (a slot is free)
               attempt-7 opened: task-7 #1 from base
+        "#]],
+    );
+}
+
+/// Who reads what a reader reads gets it from the same shelf: that of the next one with a checkout of
+/// its own, with which all of it is removed.
+#[test]
+fn a_reader_of_a_reader_reads_from_the_same_pool() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            spawn attempt-1 | look
+            ~ start subtask-2
+            spawn attempt-2 | deeper
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | look
+              subtask-2 = Do look. for attempt-1, read_only, depth 1
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, read_only of attempt-1
+            > spawn attempt-2 | deeper
+              subtask-3 = Do deeper. for attempt-2, read_only, depth 2
+              task-3 pending -> queued
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, read_only of attempt-1
         "#]],
     );
 }

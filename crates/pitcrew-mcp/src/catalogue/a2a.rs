@@ -56,8 +56,15 @@ fn list_agents() -> ToolInfo {
     let agent = object(
         json!({
             "name": { "type": "string", "description": "What to give as `agent`." },
+            "kind": { "type": "string", "description": "backend: a program. role: how one is told to behave; written `role`, `@role` or `backend:role`." },
             "status": { "type": "string", "description": "ready, or what is missing." },
-            "description": { "type": "string" }
+            "description": { "type": "string" },
+            "backend": { "type": ["string", "null"], "description": "Who plays the role, unless you say." },
+            "strengths": { "type": "array", "items": { "type": "string" } },
+            "weaknesses": { "type": "array", "items": { "type": "string" } },
+            "models": { "type": "array", "items": { "type": "string" } },
+            "tools": { "type": "array", "items": { "type": "string" } },
+            "source": { "type": "string", "description": "The file that defines the role." }
         }),
         &["name", "status"],
     );
@@ -253,7 +260,7 @@ fn pull_subtask_changes() -> ToolInfo {
         description: "Bring what an isolated sub-task of yours changed into your checkout. Nothing \
             of it is there before. Conflicts are named, and your checkout stays as it was then.",
         changes: Changes::Adds,
-        audience: Audience::Parents,
+        audience: Audience::WorkingParents,
         input: object(
             json!({ "id": text("The sub-task, such as subtask-14. It must have ended.") }),
             &["id"],
@@ -273,7 +280,7 @@ fn decide_permissions() -> ToolInfo {
         description: "Approve or deny what sub-tasks of yours ask you for. You can grant only what \
             you may do yourself; anything else goes on to the orchestrator and to a person.",
         changes: Changes::Adds,
-        audience: Audience::Parents,
+        audience: Audience::WorkingParents,
         input: object(
             json!({
                 "requests": texts("The ids of the requests, as they were told to you.", json!(["request-5"])),

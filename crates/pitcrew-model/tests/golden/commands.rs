@@ -112,6 +112,7 @@ fn permission_commands() -> Vec<Command> {
             verdict: Verdict::Approve,
             reason: Some("go on".into()),
         },
+        Command::SpawnStandalone { subtasks: vec![subtask_spec()] },
     ]
 }
 
@@ -151,5 +152,6 @@ golden!(
         DecideForChild,
         AskQuery,
         ApplyQueryLimits,
+        SpawnStandalone,
     ]
 );

@@ -30,6 +30,7 @@ fn events() -> Vec<Event> {
         queries::events(),
         zone_events(),
         egress_events(),
+        client_events(),
     ]
     .concat()
 }
@@ -334,6 +335,23 @@ fn subtask_events() -> Vec<Event> {
     ]
 }
 
+fn client_events() -> Vec<Event> {
+    let call = || Some(String::from("a1"));
+    vec![
+        Event::ClientCallTaken { nonce: "a1".into() },
+        Event::AgentGroupCreated { group: 392, parent: ATTEMPT, tasks: vec![TASK, TaskId(393)] },
+        Event::AgentGroupMemberCompleted { group: 392, task: TASK, success: true },
+        Event::StandaloneSpawned { plan: PLAN, tasks: vec![TASK], call: call() },
+        Event::AwaitEnded {
+            worker: WORKER,
+            tasks: vec![TASK],
+            open: vec![TASK],
+            end: AwaitEnd::Replaced,
+            call: call(),
+        },
+    ]
+}
+
 golden!(
     events_are_stored_as_ever,
     Event,
@@ -401,6 +419,10 @@ golden!(
         QueryAnsweredLate,
         AccessBlocked,
         EgressDecided,
+        ClientCallTaken,
+        AgentGroupCreated,
+        AgentGroupMemberCompleted,
+        StandaloneSpawned,
     ]
 );
 

@@ -27,7 +27,8 @@ impl Caller {
     pub async fn role(self, doors: &Doors) -> Role {
         let refused = Spawning::Refused;
         let Self::Worker { attempt, .. } = self else {
-            return Role::Client { spawning: refused };
+            let may_spawn = doors.orchestrator.handle().may_spawn_standalone().await;
+            return Role::Client { spawning: if may_spawn { Spawning::Allowed } else { refused } };
         };
         match doors.orchestrator.handle().standing(attempt).await {
             None => Role::Worker { spawning: refused },

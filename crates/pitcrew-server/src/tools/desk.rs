@@ -23,4 +23,22 @@ pub struct AgentRow {
     /// `ready`, or what is missing.
     pub status: String,
     pub description: String,
+    /// Present where it is no program but a role that one plays.
+    pub role: Option<AgentRole>,
+}
+
+/// What a definition says of an agent.
+#[derive(Clone, Debug, Default)]
+pub struct AgentRole {
+    /// Who plays it, unless the caller names another.
+    pub backend: Option<String>,
+    /// What it is told before its task.
+    pub words: String,
+    /// Best first.
+    pub models: Vec<String>,
+    pub tools: Vec<String>,
+    pub strengths: Vec<String>,
+    pub weaknesses: Vec<String>,
+    /// The file that says so.
+    pub source: String,
 }

@@ -93,9 +93,28 @@ pub async fn agents(doors: &Arc<Doors>) -> ToolAnswer {
     for agent in &agents {
         let line = writeln!(text, "- {}: {}. {}", agent.name, agent.status, agent.description);
         line.expect("a string takes everything");
+        let Some(role) = &agent.role else { continue };
+        for (what, list) in [("Good at", &role.strengths), ("Not for", &role.weaknesses)] {
+            if !list.is_empty() {
+                let line = writeln!(text, "  {what}: {}.", list.join(", "));
+                line.expect("a string takes everything");
+            }
+        }
     }
-    let rows = agents
-        .iter()
-        .map(|it| json!({ "name": it.name, "status": it.status, "description": it.description }));
+    let rows = agents.iter().map(|it| {
+        let role = it.role.clone().unwrap_or_default();
+        json!({
+            "name": it.name,
+            "kind": if it.role.is_some() { "role" } else { "backend" },
+            "status": it.status,
+            "description": it.description,
+            "backend": role.backend,
+            "strengths": role.strengths,
+            "weaknesses": role.weaknesses,
+            "models": role.models,
+            "tools": role.tools,
+            "source": role.source,
+        })
+    });
     ToolAnswer::new(text, Map::from_iter([("agents".to_owned(), rows.collect())]))
 }

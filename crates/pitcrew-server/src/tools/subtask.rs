@@ -1,10 +1,10 @@
 //! Calls of a parent about its sub-tasks. Those that wait are held until the kernel says that the
 //! wait is over.
 
-use super::{Caller, Calling, Refused, asked, quoted::Tag};
+use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
-    AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
+    AgentRef, AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
     SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
 };
 use pitcrew_runtime::Pulled;
@@ -16,13 +16,16 @@ use tokio::{sync::watch, time::timeout_at};
 const READ_BATCH: usize = 1_000;
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
+    if calling.caller == Caller::Client {
+        return standalone::spawn(calling, spawn).await;
+    }
     let attempt = attempt(calling)?;
-    known_agents(calling, spawn).await?;
+    let subtasks = known_agents(calling, spawn).await?;
     let wait_ms = spawn.blocking.then(|| {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT)
     });
-    let subtasks = spawn.subtasks.iter().map(spec).collect();
+    let subtasks = subtasks.iter().map(spec).collect();
     let nonce = secret()?;
     calling.order(Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }).await?;
     let call = call(calling)?;
@@ -56,6 +59,9 @@ pub async fn await_all(
     tasks: &[TaskId],
     timeout_ms: Option<u64>,
 ) -> Result<ToolAnswer, Refused> {
+    if calling.caller == Caller::Client {
+        return standalone::await_all(calling, tasks, timeout_ms).await;
+    }
     let attempt = attempt(calling)?;
     let timeout_ms = timeout_ms.unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT);
     let tasks = tasks.to_vec();
@@ -73,6 +79,9 @@ pub async fn await_all(
 }
 
 pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnswer, Refused> {
+    if calling.caller == Caller::Client {
+        return standalone::results(calling, tasks).await;
+    }
     let attempt = attempt(calling)?;
     let handle = calling.doors.orchestrator.handle();
     let results = handle.results(attempt, tasks.to_vec()).await?;
@@ -165,7 +174,10 @@ async fn wait_over(calling: &Calling<'_>, attempt: AttemptId) -> Result<(), Refu
 }
 
 /// Waits for the journal to grow, as long as the call may be held.
-async fn changed(calling: &Calling<'_>, changes: &mut watch::Receiver<Seq>) -> Result<(), Refused> {
+pub async fn changed(
+    calling: &Calling<'_>,
+    changes: &mut watch::Receiver<Seq>,
+) -> Result<(), Refused> {
     let grown = async {
         tokio::select! {
             grown = changes.changed() => grown.map_err(|_| Rejection::ShuttingDown.into()),
@@ -186,7 +198,7 @@ fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
 }
 
 /// What the call is found again by.
-fn call(calling: &Calling<'_>) -> Result<String, Refused> {
+pub fn call(calling: &Calling<'_>) -> Result<String, Refused> {
     let missing = || Refused::Told("a call that waits needs a nonce".into());
     calling.nonce.clone().ok_or_else(missing)
 }
@@ -200,21 +212,46 @@ pub fn secret() -> Result<String, Refused> {
     }
 }
 
-async fn known_agents(calling: &Calling<'_>, spawn: &Spawn) -> Result<(), Refused> {
+/// The sub-tasks, each with a backend that there is. Who is asked by a role is told who that is.
+pub async fn known_agents(
+    calling: &Calling<'_>,
+    spawn: &Spawn,
+) -> Result<Vec<SubtaskAsked>, Refused> {
     let desk = calling.doors.desk.clone();
     let agents = tokio::task::spawn_blocking(move || desk.agents()).await.unwrap_or_default();
-    for subtask in &spawn.subtasks {
-        let known = |it: &String| agents.iter().any(|agent| agent.name == *it);
-        if !subtask.agent.backend.as_ref().is_some_and(known) {
-            let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
-            let (agent, names) = (&subtask.agent, names.join(", "));
-            return Err(Refused::Told(format!("there is no agent `{agent}`; there are: {names}")));
-        }
-    }
-    Ok(())
+    spawn.subtasks.iter().map(|it| known_agent(it, &agents)).collect()
 }
 
-fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
+fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked, Refused> {
+    let find = |name: &Option<String>| {
+        name.as_ref().and_then(|name| agents.iter().find(|it| it.name == *name))
+    };
+    let AgentRef { backend, agent } = &asked.agent;
+    let (program, named) = (find(backend), find(agent));
+    let unknown = || {
+        let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
+        let (agent, names) = (&asked.agent, names.join(", "));
+        Refused::Told(format!("there is no agent `{agent}`; there are: {names}"))
+    };
+    // `architect` alone is the role of that name, where no program is called so.
+    let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
+    let Some((row, role)) = role else {
+        return if program.is_some() { Ok(asked.clone()) } else { Err(unknown()) };
+    };
+    let given = program.filter(|it| it.role.is_none()).map(|it| it.name.clone());
+    let nobody =
+        || Refused::Told(format!("no backend plays `{}`: write `backend:{}`", row.name, row.name));
+    let backend = given.or_else(|| role.backend.clone()).ok_or_else(nobody)?;
+    let mut asked = asked.clone();
+    asked.agent = AgentRef { backend: Some(backend), agent: Some(row.name.clone()) };
+    if asked.script.is_none() && asked.command.is_none() && !role.words.is_empty() {
+        asked.prompt = format!("{}\n\n{}", role.words, asked.prompt);
+    }
+    asked.model = asked.model.or_else(|| role.models.first().cloned());
+    Ok(asked)
+}
+
+pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
     let prompt = asked.prompt.clone();
     let work = match (&asked.script, &asked.command) {
         (Some(script), _) => TaskWork::Script { prompt, script: script.clone() },
@@ -243,10 +280,10 @@ fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
     }
 }
 
-type Results = [(TaskId, Option<SubtaskResult>)];
+pub type Results = [(TaskId, Option<SubtaskResult>)];
 
 /// Every one that was asked for, ended or not.
-fn text(tag: &Tag, results: &Results) -> String {
+pub fn text(tag: &Tag, results: &Results) -> String {
     let mut text = String::new();
     for (task, result) in results {
         let name = SubtaskName(*task);
@@ -264,7 +301,7 @@ fn text(tag: &Tag, results: &Results) -> String {
     text
 }
 
-fn rows(results: &Results) -> Value {
+pub fn rows(results: &Results) -> Value {
     let row = |(task, result): &(TaskId, Option<SubtaskResult>)| {
         let subtask = SubtaskName(*task).to_string();
         match result {

@@ -55,6 +55,12 @@ impl Ledger {
         known && self.parent_of(worker).is_some()
     }
 
+    /// The requests that stand at whatever parent.
+    pub fn at_parents(&self) -> Vec<RequestId> {
+        let all = self.requests.iter().zip(1..);
+        all.filter(|it| it.0.status == RequestStatus::AtParent).map(|it| RequestId(it.1)).collect()
+    }
+
     /// The requests that stand at an attempt.
     pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
         let all = self.requests.iter().zip(1..);

@@ -113,6 +113,19 @@ impl Ledger {
         }
     }
 
+    pub(super) fn group_created(&mut self, group: u64, parent: AttemptId, tasks: &[TaskId]) {
+        let first = tasks.first().is_some_and(|it| it.0 == group) && tasks.len() > 1;
+        hold!(first, "a group is known by its first", "{group}: {tasks:?}");
+        let own = &self.attempt(parent).children;
+        hold!(tasks.iter().all(|it| own.contains(it)), "a group is of one parent", "{group}");
+    }
+
+    pub(super) fn group_member_ended(&mut self, group: u64, task: TaskId, success: bool) {
+        let status = self.tasks[place(task.0)].status;
+        let same = status.has_ended() && success == (status == TaskStatus::Completed);
+        hold!(same, "a member is told of as it ended", "{task} of {group} is {status}");
+    }
+
     pub(super) fn await_begun(&mut self, worker: WorkerId, tasks: &[TaskId], until: Timestamp) {
         let row = self.worker(worker);
         hold!(row.wait.is_none(), "a worker waits in one call", "{worker}");

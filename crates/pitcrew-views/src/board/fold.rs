@@ -120,6 +120,10 @@ impl Board {
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }
             | Event::QueryAnsweredLate { .. }
+            | Event::ClientCallTaken { .. }
+            | Event::AgentGroupCreated { .. }
+            | Event::AgentGroupMemberCompleted { .. }
+            | Event::StandaloneSpawned { .. }
             | Event::InterruptAsked { .. }
             | Event::ToolDecided { .. }
             | Event::ToolAnswered { .. }

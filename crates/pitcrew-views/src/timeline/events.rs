@@ -87,6 +87,12 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::GrantRevoked { grant, actor } => {
             by(*actor, About::Workspace, format!("{grant} revoked"))
         }
+        Event::AgentGroupCreated { parent, tasks, .. } => {
+            by_us(About::Attempt(*parent), format!("handed out together: {}", SubtaskNames(tasks)))
+        }
+        Event::StandaloneSpawned { plan, tasks, .. } => {
+            by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks handed out", tasks.len()))
+        }
         Event::LandingMoved { plan, from, to, reason, actor } => {
             by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
         }
@@ -123,6 +129,8 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::EffectEnded { result, .. } => results::say(board, result)?,
         // What follows from these, or what they follow from, is told by another one.
         Event::TaskAdded { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupMemberCompleted { .. }
         | Event::PlanOpened { .. }
         | Event::AttemptEnded { .. }
         | Event::AgentStartAsked { .. }

@@ -5,18 +5,56 @@ use crate::{
     backends::{look, plan_defaults},
     render::Style,
 };
-use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, Settings, Severity, parse_plan};
-use pitcrew_server::{AgentRow, Desk, ReadPlan};
+use pitcrew_config::{
+    AgentDefinition, BACKEND_BUILTIN, BACKEND_COMMAND, Dirs, Settings, Severity, parse_plan,
+    read_definitions,
+};
+use pitcrew_server::{AgentRole, AgentRow, Desk, ReadPlan};
+use std::path::PathBuf;
 
 /// Knows the settings that the orchestrator was started with.
 pub struct SettingsDesk {
     pub settings: Settings,
+    pub dirs: Dirs,
+    /// The user's repository.
+    pub root: PathBuf,
+}
+
+impl SettingsDesk {
+    /// Roles that somebody can be told to play.
+    fn roles(&self, backends: &[AgentRow]) -> Vec<AgentRow> {
+        let (defaults, _) = plan_defaults(&self.settings, Severity::Warning);
+        let usual = defaults.agent.and_then(|it| it.backend);
+        let row = |it: AgentDefinition| {
+            let backend = it.backend.or_else(|| usual.clone());
+            let played_by = backends.iter().find(|row| Some(&row.name) == backend.as_ref());
+            let status = match (&backend, played_by) {
+                (Some(_), Some(row)) => row.status.clone(),
+                (Some(backend), None) => format!("there is no backend `{backend}`"),
+                (None, _) => "write backend:role, or set `agent` in the settings".to_owned(),
+            };
+            let role = AgentRole {
+                backend,
+                words: it.role,
+                models: it.models,
+                tools: it.tools,
+                strengths: it.strengths,
+                weaknesses: it.weaknesses,
+                source: it.source,
+            };
+            AgentRow { name: it.name, status, description: it.description, role: Some(role) }
+        };
+        let is_free = |it: &AgentDefinition| !backends.iter().any(|row| row.name == it.name);
+        let all = read_definitions(&self.dirs, &self.root).agents.into_values();
+        all.filter(is_free).map(row).collect()
+    }
 }
 
 impl Desk for SettingsDesk {
     fn read_plan(&self, text: &str) -> Result<ReadPlan, String> {
         let (defaults, _) = plan_defaults(&self.settings, Severity::Error);
-        let parsed = parse_plan("plan", text, &defaults).map_err(|it| it.to_string())?;
+        let mut parsed = parse_plan("plan", text, &defaults).map_err(|it| it.to_string())?;
+        read_definitions(&self.dirs, &self.root).apply(&mut parsed.spec);
         refuse_impossible("", &parsed.spec, &defaults).map_err(|it| it.render(Style::plain()))?;
         let warnings = parsed.warnings.iter().map(ToString::to_string).collect();
         Ok(ReadPlan { spec: parsed.spec, warnings })
@@ -27,6 +65,7 @@ impl Desk for SettingsDesk {
             name: name.to_owned(),
             status: status.to_owned(),
             description: description.to_owned(),
+            role: None,
         };
         let builtin = match &self.settings.model {
             Some(_) => row(BACKEND_BUILTIN, "ready", "The built-in agent, with a model."),
@@ -41,6 +80,8 @@ impl Desk for SettingsDesk {
             };
             row(&it.name, &status, it.backend.title_or(&it.name))
         });
-        programs.chain([builtin, command]).collect()
+        let mut agents: Vec<AgentRow> = programs.chain([builtin, command]).collect();
+        agents.extend(self.roles(&agents));
+        agents
     }
 }

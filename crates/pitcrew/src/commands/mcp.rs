@@ -14,12 +14,13 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_api::{
-    McpAddress, McpAsked,
+    MCP_ASK_EVERY_MS, McpAddress, McpAsked,
     paths::{self, BoardQuery, EventsQuery},
 };
 use pitcrew_mcp::{Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
 use serde_json::{Value, json};
-use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf};
+use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration};
+use tokio::time::sleep;
 
 pub async fn run(args: McpArgs, output: Output) -> Done {
     if args.http {
@@ -49,7 +50,8 @@ impl Orchestrator for Bridge {
     }
 }
 
-/// Stays, so that the orchestrator does too; one that was replaced opens the same port again.
+/// Stays, so that the orchestrator and its port do too; one that was replaced opens the same port
+/// again.
 async fn over_http(args: McpArgs, output: Output) -> Done {
     let client = Client::of(Workspace::here()?).await?;
     let mut asked = McpAsked { port: args.port };
@@ -69,8 +71,22 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
             }
         }
         tokio::select! {
-            stayed = stay(&client) => stayed?,
+            stayed = keep(&client, &asked) => stayed?,
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+        }
+    }
+}
+
+/// Asks for the port again and again, so that it is kept. Returns when the orchestrator is gone.
+async fn keep(client: &Client, asked: &McpAsked) -> Result<(), Report> {
+    let mut stayed = std::pin::pin!(stay(client));
+    loop {
+        tokio::select! {
+            stayed = &mut stayed => return stayed,
+            () = sleep(Duration::from_millis(MCP_ASK_EVERY_MS)) => {
+                // Whether it worked is seen at the stream.
+                let _: Result<McpAddress, Report> = client.post(paths::MCP_OPEN, asked).await;
+            }
         }
     }
 }

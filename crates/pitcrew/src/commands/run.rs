@@ -14,7 +14,9 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_config::{IntentRequest, PlanDefaults, Severity, describe, intent_plan};
+use pitcrew_config::{
+    IntentRequest, PlanDefaults, Severity, describe, intent_plan, read_definitions,
+};
 use pitcrew_model::{
     Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
     RequestId, Seq, Timestamp,
@@ -26,6 +28,7 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let (defaults, chosen) = plan_defaults(&workspace.settings()?.0, Severity::Error);
     let (mut spec, origin) = spec(&args, &defaults, output)?;
+    read_definitions(&workspace.user, workspace.root()).apply(&mut spec);
     tell_chosen(&spec, &chosen, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);

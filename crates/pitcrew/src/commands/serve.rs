@@ -4,6 +4,7 @@ use super::{Done, desk::SettingsDesk};
 use crate::{
     cli::ServeArgs, client::workspace_token, exit::Exit, report::Report, workspace::Workspace,
 };
+use pitcrew_config::read_definitions;
 use pitcrew_model::limits;
 use pitcrew_process::leave_session;
 use pitcrew_runtime::{Orchestrator, Setup, StartError, StartErrorKind, Tokens};
@@ -46,7 +47,11 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     })?;
     let root = workspace.root().to_owned();
     let socket = workspace.dirs.socket();
-    let desk = Arc::new(SettingsDesk { settings: settings.clone() });
+    let dirs = workspace.user.clone();
+    for error in &read_definitions(&dirs, &root).errors {
+        eprintln!("{error}");
+    }
+    let desk = Arc::new(SettingsDesk { settings: settings.clone(), dirs, root: root.clone() });
     let setup = Setup {
         program,
         repository: workspace.repository,

@@ -10,7 +10,7 @@ use crate::{
 };
 use hyper::Method;
 use pitcrew_api::{Problem, Token, ToolAnswer, ToolNames, paths};
-use pitcrew_mcp::{Changes, Role, Spawning, ToolInfo, tools, visible};
+use pitcrew_mcp::{Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
 use pitcrew_runtime::Tokens;
 use serde_json::Value;
@@ -83,14 +83,14 @@ impl ToolDoor {
                 tools().into_iter().filter(|it| names.iter().any(|name| name == it.name)).collect()
             }
             (None, Caller::Worker) => visible(Role::Worker { spawning }),
-            (None, Caller::Client(_)) => visible(Role::Client { spawning: Spawning::Refused }),
+            (None, Caller::Client(_)) => visible(Role::Client { spawning }),
         }
     }
 
     /// Calls a tool. What could not be served at all is an answer too: the caller is a model.
     ///
-    /// A worker's call whose answer is lost is made again under the same nonce, so that it is carried
-    /// out once. One that is held is asked about again and again, under its nonce too.
+    /// A call whose answer is lost is made again under the same nonce, so that it is carried out once.
+    /// One that is held is asked about again and again, under its nonce too.
     pub async fn tool(&self, name: &str, arguments: &Value) -> ToolAnswer {
         let nonce = match nonce() {
             Ok(nonce) => nonce,
@@ -111,7 +111,7 @@ impl ToolDoor {
                 Ok(answer) if answer.status == 503 && !is_late => {}
                 Ok(answer) => return told(&answer),
                 Err(CallError::NotSent(_)) if !is_late => {}
-                Err(CallError::Broken(_)) if !is_late && self.may_repeat(name) => {}
+                Err(CallError::Broken(_)) if !is_late => {}
                 Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
                     return ToolAnswer::failed(format!(
                         "the orchestrator does not answer: {reason}; orchestrator_list_workers shows what holds"
@@ -124,16 +124,6 @@ impl ToolDoor {
                 return ToolAnswer::failed(report.render(Style::plain()));
             }
             sleep(TRY_EVERY).await;
-        }
-    }
-
-    /// Whether a call whose fate is not known may be made again.
-    fn may_repeat(&self, name: &str) -> bool {
-        match self.caller {
-            Caller::Worker => true,
-            Caller::Client(_) => {
-                tools().iter().any(|it| it.name == name && it.changes == Changes::Nothing)
-            }
         }
     }
 }

@@ -83,6 +83,7 @@ fn subject(event: &Event) -> Subject {
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
+        | Event::ClientCallTaken { .. }
         | Event::TidyAsked => Subject::Workspace,
         Event::PlanCreated { plan, .. }
         | Event::TaskAdded { plan, .. }
@@ -91,8 +92,10 @@ fn subject(event: &Event) -> Subject {
         | Event::PlanOpened { plan }
         | Event::BaseCheckAsked { plan }
         | Event::RequestOpened { plan, .. }
+        | Event::StandaloneSpawned { plan, .. }
         | Event::LandingMoved { plan, .. } => Subject::Plan(*plan),
-        Event::TaskMoved { task, .. }
+        Event::AgentGroupMemberCompleted { task, .. }
+        | Event::TaskMoved { task, .. }
         | Event::TaskDeployed { task, .. }
         | Event::TaskHeld { task, .. }
         | Event::RetryGranted { task, .. }
@@ -111,6 +114,7 @@ fn subject(event: &Event) -> Subject {
         | Event::DropAsked { attempt }
         | Event::OutputHanded { attempt, .. }
         | Event::PullAsked { attempt, .. }
+        | Event::AgentGroupCreated { parent: attempt, .. }
         | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
         Event::EgressDecided(it) => Subject::Attempt(it.attempt),
         Event::WorkerMoved { worker, .. }

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 
-/// S0-010, S0-056, S0-058: without a person at hand and without `--yes` the plan waits, and runs once it is approved.
+/// S0-010, S0-056, S0-058, S4-080: without a person at hand and without `--yes` the plan waits, and runs once it is approved.
 #[test]
 fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     let sandbox = sandbox();

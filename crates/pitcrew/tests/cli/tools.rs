@@ -69,13 +69,84 @@ fn a_wrong_call_says_what_to_do() {
     assert_eq!(text(&board["plans"]), "", "nothing was handed in: {board}");
 }
 
+/// S1-041: a person's own agent has sub-tasks like others, and reads what came of them.
+#[test]
+fn a_client_hands_out_sub_tasks_of_its_own() {
+    let sandbox = sandbox();
+    let writes = |blocking: bool| {
+        json!({"agent": "command", "prompt": "count", "command": "echo 1 > core/new.txt; echo counted",
+            "target_files": ["core/new.txt"], "blocking": blocking})
+    };
+    let refused = tool(&sandbox, "a2a_spawn_subtask", &writes(true), 6);
+    assert!(refused.contains("command_execution is ask_user"), "{refused}");
+    let file = sandbox.home().join(".config/pitcrew/permissions.md");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+    std::fs::write(file, "---\nversion: 1\nauto_approve: [command_execution]\n---\n")
+        .expect("a file");
+    sandbox.pitcrew(&["stop"]).expect(0);
+    let done = tool(&sandbox, "a2a_spawn_subtask", &writes(true), 0);
+    assert!(done.contains("subtask-1: success") && done.contains("pitcrew land plan-1"), "{done}");
+    let later = tool(&sandbox, "a2a_spawn_subtask", &writes(false), 0);
+    assert!(later.contains("Spawned subtask-2"), "{later}");
+    let waited = tool(&sandbox, "a2a_await_subtasks", &json!({"ids": ["subtask-2"]}), 0);
+    assert!(waited.contains("subtask-2: success"), "{waited}");
+    let plan = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
+    tool(&sandbox, "orchestrator_save_plan", &plan, 0);
+    let refused = tool(&sandbox, "a2a_get_subtask_results", &json!({"ids": ["task-3"]}), 6);
+    assert!(refused.contains("subtask-3 is no sub-task of yours"), "{refused}");
+    tool(&sandbox, "a2a_pull_subtask_changes", &json!({"id": "subtask-1"}), 6);
+}
+
+/// The port is there for as long as somebody wants it, and there is one.
+#[test]
+fn the_tools_over_http_are_served_on_one_port_and_end() {
+    let sandbox = sandbox();
+    let serving = sandbox.start(&["mcp", "--http", "--json"]);
+    let told: Value = eventually("the address is told", || {
+        serving.results().lines().find_map(|it| serde_json::from_str(it).ok())
+    });
+    let url = told["url"].as_str().expect("an address");
+    let port: u16 = url.split(['/', ':']).find_map(|it| it.parse().ok()).expect("a port");
+    let other = if port == 40_001 { "40002" } else { "40001" };
+    let refused = sandbox.pitcrew(&["mcp", "--http", "--port", other]).expect(2);
+    refused.notes(&format!("the tools are served on port {port} already"));
+    serving.interrupt();
+    serving.wait();
+    eventually("the port is closed", || {
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_err().then_some(())
+    });
+}
+
+/// S4-001, S4-003, S4-017, S4-023: who can be asked for what is written in files, and known to all.
+#[test]
+fn agents_know_who_is_good_at_what() {
+    let sandbox = sandbox();
+    let painter = "---\ndescription: Paints sheds.\nbackend: builtin\nstrengths: [colours]\n\
+                   weaknesses:\n  - roofs\nhandoffs:\n  - label: next\n---\nYou paint.\n";
+    sandbox.write(".github/agents/painter.agent.md", painter);
+    sandbox.write(".github/agents/broken.md", "no front matter\n");
+    let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
+    assert!(agents.contains("painter: ready. Paints sheds."), "{agents}");
+    assert!(agents.contains("Good at: colours.") && agents.contains("Not for: roofs."), "{agents}");
+    assert!(agents.contains("reviewer") && !agents.contains("broken"), "{agents}");
+    let script = r#"tool a2a_spawn_subtask {"agent": "@painter", "prompt": "paint", "script": "complete painted", "blocking": true}
+expect painted
+refused a2a_spawn_subtask {"agent": "@nobody", "prompt": "x"}
+expect painter
+complete done
+"#;
+    let plan = sandbox.plan(&plan_of(script));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+}
+
 fn plan_of(script: &str) -> String {
     format!(
         "name = \"delegates\"\n\n[[task]]\nid = \"parent\"\nregion = \"core\"\nscript = '''\n{script}'''\n"
     )
 }
 
-/// S1-032, S1-033, S1-034, S4-028, S4-029: a worker delegates, waits and reads, its own only.
+/// S1-002..S1-004, S1-008, S1-032..S1-034, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
+/// waits and reads, its own only.
 #[test]
 fn a_worker_delegates_and_gets_the_results_back() {
     let sandbox = sandbox();

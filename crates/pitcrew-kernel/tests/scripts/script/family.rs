@@ -38,6 +38,12 @@ fn spawn(attempt: AttemptId, words: &str) -> Command {
     Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce: "5f3a".into() }
 }
 
+/// `| look | write on=src/a`, by an agent that works for no plan.
+pub fn standalone(words: &str) -> Command {
+    let parts = words.split('|').map(str::trim).filter(|it| !it.is_empty());
+    Command::SpawnStandalone { subtasks: parts.map(subtask).collect() }
+}
+
 fn subtask(text: &str) -> SubtaskSpec {
     let mut words = text.split_whitespace();
     let name = words.next().expect("what it is to do");

@@ -16,8 +16,20 @@ pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
         return (Actor::Person, InputBody::Command(command));
     }
     if verb == "client" {
-        // An order of a person's, given by the person's own agent.
+        // An order of a person's, given by the person's own agent; also under a nonce.
         let (verb, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        if verb == "once" {
+            let (nonce, rest) = rest.split_once(' ').expect("a nonce and an order");
+            let (_, InputBody::Command(order)) = parse(script, "client", rest) else {
+                panic!("a client gives orders");
+            };
+            let once = Command::Once { nonce: nonce.into(), order: Box::new(order) };
+            return (Actor::Client, InputBody::Command(once));
+        }
+        if verb == "spawn" {
+            let command = family::standalone(rest);
+            return (Actor::Client, InputBody::Command(command));
+        }
         let (_, InputBody::Command(command)) = parse(script, verb, rest) else {
             panic!("a client gives orders");
         };
@@ -104,6 +116,10 @@ fn matrix(words: &str) -> Matrix {
             }
             "subtasks" => {
                 matrix.limits.auto_approve_for_subtasks = true;
+                continue;
+            }
+            "standalone" => {
+                matrix.limits.subtask_depth_standalone = value.parse().expect("a number");
                 continue;
             }
             "default" => {

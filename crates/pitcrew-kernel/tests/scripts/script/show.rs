@@ -125,6 +125,17 @@ pub fn event(event: &Event) -> String {
             format!("{worker} may not {access} {path}")
         }
         Event::GrantRevoked { grant, .. } => format!("{grant} revoked"),
+        Event::ClientCallTaken { nonce } => format!("a client calls, nonce {nonce}"),
+        Event::AgentGroupCreated { group, tasks, .. } => {
+            format!("group {group}: {}", SubtaskNames(tasks))
+        }
+        Event::AgentGroupMemberCompleted { group, task, success } => {
+            let how = if *success { "is done" } else { "has failed" };
+            format!("group {group}: {} {how}", SubtaskName(*task))
+        }
+        Event::StandaloneSpawned { plan, tasks, .. } => {
+            format!("{plan} holds {} of a client", SubtaskNames(tasks))
+        }
         Event::LandingMoved { plan, from, to, reason, .. } => {
             format!("{plan} landing {from} -> {to}{}", because(reason))
         }

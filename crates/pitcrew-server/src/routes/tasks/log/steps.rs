@@ -110,7 +110,11 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::MatrixApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
-        | Event::QueryLimitsApplied { .. } => Vec::new(),
+        | Event::QueryLimitsApplied { .. }
+        | Event::ClientCallTaken { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::StandaloneSpawned { .. } => Vec::new(),
     }
 }
 

@@ -1,0 +1,164 @@
+//! One definition from its text.
+
+use super::matter::{self, Entry};
+use crate::diagnostic::{Diagnostic, Problems};
+use pitcrew_model::limits;
+
+/// What a role may have; more would leave no room for the task.
+const ROLE_BYTES_MAX: usize = 32 * 1_024;
+const DESCRIPTION_BYTES_MAX: usize = 1_024;
+
+/// Somebody who can be asked by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentDefinition {
+    pub name: String,
+    pub description: String,
+    /// What it is told before its task.
+    pub role: String,
+    /// The backend that it works with; the usual one where absent.
+    pub backend: Option<String>,
+    /// The models that suit it, best first.
+    pub models: Vec<String>,
+    pub tools: Vec<String>,
+    pub strengths: Vec<String>,
+    pub weaknesses: Vec<String>,
+    /// The file that says so; `built in` where none does.
+    pub source: String,
+}
+
+impl AgentDefinition {
+    /// The words of a task, behind the role.
+    pub fn prompt(&self, task: &str) -> String {
+        if self.role.is_empty() { task.to_owned() } else { format!("{}\n\n{task}", self.role) }
+    }
+}
+
+/// Reads a definition. The name is that of the file, unless the file says another.
+pub fn parse_definition(
+    name: &str,
+    file: &str,
+    text: &str,
+) -> Result<AgentDefinition, Vec<Diagnostic>> {
+    let mut problems = Problems::new(file, text);
+    let definition = read(name, file, text, &mut problems);
+    let (errors, _) = problems.split();
+    match definition {
+        Some(definition) if errors.is_empty() => Ok(definition),
+        Some(_) | None => Err(errors),
+    }
+}
+
+fn read(name: &str, file: &str, text: &str, problems: &mut Problems) -> Option<AgentDefinition> {
+    let (entries, body) = matter::split(text, problems)?;
+    let mut it = AgentDefinition {
+        name: name.to_owned(),
+        role: body.trim().to_owned(),
+        source: file.to_owned(),
+        ..AgentDefinition::default()
+    };
+    for entry in &entries {
+        match entry.key {
+            "name" => it.name = one(entry, problems).unwrap_or_default(),
+            "description" => it.description = one(entry, problems).unwrap_or_default(),
+            "backend" => it.backend = one(entry, problems),
+            "model" | "models" => it.models = several(entry),
+            "tools" => it.tools = several(entry),
+            "strengths" => it.strengths = sentences(entry),
+            "weaknesses" => it.weaknesses = sentences(entry),
+            // Of some other vendor, and harmless.
+            _ => {}
+        }
+    }
+    check(&it, &entries, text, body, problems);
+    Some(it)
+}
+
+fn check(it: &AgentDefinition, entries: &[Entry], text: &str, body: &str, problems: &mut Problems) {
+    let place = |key: &str| entries.iter().find(|it| it.key == key).map(|it| it.span.clone());
+    let begin = || 0..3.min(text.len());
+    if it.description.trim().is_empty() {
+        let span = place("description").unwrap_or_else(begin);
+        let help = "add `description: what this agent is good for`";
+        problems.error(&span, "the agent has no description", Some(help.into()));
+    } else if it.description.len() > DESCRIPTION_BYTES_MAX {
+        let span = place("description").unwrap_or_else(begin);
+        let message = format!("the description has more than {DESCRIPTION_BYTES_MAX} bytes");
+        problems.error(&span, message, Some("the role goes below the front matter".into()));
+    }
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+    let fits =
+        |it: &str| !it.is_empty() && it.len() <= limits::NAME_BYTES_MAX && it.chars().all(plain);
+    for (key, name) in [("name", Some(&it.name)), ("backend", it.backend.as_ref())] {
+        if name.is_some_and(|name| !fits(name)) {
+            let span = place(key).unwrap_or_else(begin);
+            let help = "use letters, digits, `-`, `_` and `.`";
+            problems.error(
+                &span,
+                format!("the {key} cannot be written as `@{key}`"),
+                Some(help.into()),
+            );
+        }
+    }
+    if body.len() > ROLE_BYTES_MAX {
+        let start = text.len() - body.len();
+        let message = format!("the role has more than {ROLE_BYTES_MAX} bytes");
+        problems.error(&(start..start), message, Some("leave room for the task".into()));
+    }
+}
+
+fn one(entry: &Entry, problems: &mut Problems) -> Option<String> {
+    match entry.values.as_slice() {
+        [value] if !entry.is_list => Some(value.clone()),
+        [] => None,
+        _ => {
+            let message = format!("`{}` is a list, and should be one text", entry.key);
+            problems.error(&entry.span, message, Some("write it on one line".into()));
+            None
+        }
+    }
+}
+
+/// A list, or a text with commas.
+fn several(entry: &Entry) -> Vec<String> {
+    let parts = entry.values.iter().flat_map(|it| it.split(','));
+    parts.map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+}
+
+/// A list, or one text.
+fn sentences(entry: &Entry) -> Vec<String> {
+    entry.values.iter().filter(|it| !it.is_empty()).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn fails(text: &str, expected: &Expect) {
+        let errors = parse_definition("x", "x.md", text).expect_err("it is broken");
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        expected.assert_eq(&told.join("\n"));
+    }
+
+    /// S4-003: a definition says what its agent is good for, and what not.
+    #[test]
+    fn a_definition_says_who_it_is() {
+        let text = "\u{feff}---\nname: \"architect\"\ndescription: >\n  Designs systems\n  and plans.\n\
+                    tools: [read, 'search'] \nmodel:\n  - opus\n  - sonnet\nhandoffs:\n  - label: go\n\
+                    strengths:\n- design\nweaknesses: slow # really\nmcp-servers:\n  x:\n    url: y\n---\n\n\
+                    You are an architect.\n";
+        let it = parse_definition("file", "a.md", text).expect("it is fine");
+        assert_eq!((&*it.name, &*it.description), ("architect", "Designs systems and plans."));
+        assert_eq!((it.tools.len(), it.models), (2, vec!["opus".to_owned(), "sonnet".to_owned()]));
+        assert_eq!((it.strengths, it.weaknesses), (vec!["design".into()], vec!["slow".into()]));
+        assert_eq!(it.role, "You are an architect.");
+    }
+
+    #[test]
+    fn a_broken_definition_names_the_line() {
+        fails("# An agent\n", &expect![[""]]);
+        fails("---\ndescription: x\n", &expect![[""]]);
+        fails("---\nname: two words\ntools: a\nnonsense\n---\n", &expect![[""]]);
+        fails("---\ndescription:\n  - a\n  - b\n---\n", &expect![[""]]);
+    }
+}

@@ -1,0 +1,117 @@
+//! A person's own agent hands out parts of its work. It works for no plan, so theirs is one of their
+//! own: what they change is on its branch, and a person lands that.
+
+use super::{create_plan, spawn_safety, spawn_subtasks};
+use crate::State;
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
+use pitcrew_model::{
+    Action, Caps, Deploy, Effort, Event, Input, Overlap, PlanHead, PlanStatus, Reads, Rejection,
+    Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork,
+};
+
+/// How deep they are.
+pub const DEPTH: u32 = 1;
+
+pub fn decide(
+    state: &State,
+    input: &Input,
+    subtasks: &[SubtaskSpec],
+    call: Option<&str>,
+) -> Result<Vec<Event>, Rejection> {
+    check(state, input, subtasks)?;
+    let (plan, actor) = (state.plans.next_id(), input.actor);
+    let status = PlanStatus::Draft;
+    let head = head(subtasks);
+    let mut events = vec![Event::PlanCreated { plan, head, status, clean_base: false, actor }];
+    let mut tasks = Vec::new();
+    for (subtask, number) in subtasks.iter().zip(state.tasks.next_id().0..) {
+        let (task, spec) = (TaskId(number), spec(subtask, tasks.len() + 1));
+        create_plan::check(&spec)?;
+        tasks.push(task);
+        events.push(Event::TaskAdded { plan, task, spec, depends_on: Vec::new() });
+    }
+    events.push(Event::StandaloneSpawned { plan, tasks, call: call.map(Into::into) });
+    let to = PlanStatus::AwaitingApproval;
+    events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
+    events.extend(create_plan::activate(plan, to, "sub-tasks are handed out", actor));
+    Ok(events)
+}
+
+fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), Rejection> {
+    if subtasks.is_empty() {
+        return Err(Rejection::NoSubtasks);
+    }
+    spawn_safety::rule(state)?;
+    let limits = &state.matrix.limits;
+    let max = limits.subtask_depth_standalone;
+    if DEPTH > max {
+        return Err(Rejection::SubtaskTooDeep { depth: DEPTH, max });
+    }
+    let open = state.plans.iter().filter(|it| it.standalone && !it.status.has_ended());
+    let count: usize = open.map(|it| it.open_count).sum();
+    let count_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    let (count, asked, max) = (count_of(count), count_of(subtasks.len()), limits.subtasks_total);
+    if count.saturating_add(asked) > max {
+        return Err(Rejection::TooManyStandalone { count, asked, max });
+    }
+    for spec in subtasks {
+        spawn_safety::backend(state, input.at, spec)?;
+        program(state, spec)?;
+    }
+    Ok(())
+}
+
+/// No checkout is there yet in which a command could be judged: only its kind is.
+fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
+    let action = match &spec.work {
+        TaskWork::Prompt { .. } => return Ok(()),
+        TaskWork::Command { .. } => Action::CommandExecution,
+        TaskWork::Script { .. } => Action::OpaqueCommand,
+    };
+    match state.rule(&action) {
+        Rule::AutoApprove => Ok(()),
+        Rule::AskUser => Err(Rejection::NeedsRule { action }),
+        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+    }
+}
+
+fn head(subtasks: &[SubtaskSpec]) -> PlanHead {
+    let first = subtasks.first().map(spawn_subtasks::key).unwrap_or_default();
+    PlanHead {
+        name: format!("client: {first}"),
+        description: String::new(),
+        base: None,
+        deploy: Deploy::Auto,
+        overlap: Overlap::Wait,
+        effort: Effort::Low,
+        shared: Vec::new(),
+        denied: Vec::new(),
+        reads: Reads::default(),
+        setup: Vec::new(),
+        setup_inputs: Vec::new(),
+        caps: Caps::NONE,
+    }
+}
+
+fn spec(subtask: &SubtaskSpec, number: usize) -> TaskSpec {
+    let expected = subtask.expected_output.trim();
+    TaskSpec {
+        key: format!("{number} {}", spawn_subtasks::key(subtask)),
+        work: subtask.work.clone(),
+        region: subtask.target_files.clone(),
+        depends_on: Vec::new(),
+        agent: subtask.agent.clone(),
+        checks: Vec::new(),
+        expected_files: Vec::new(),
+        criteria: if expected.is_empty() { Vec::new() } else { vec![expected.to_string()] },
+        attempts_max: subtask.attempts_max,
+        timeout_ms: subtask.timeout_ms,
+        caps: Caps::NONE,
+        model: subtask.model.clone(),
+    }
+}

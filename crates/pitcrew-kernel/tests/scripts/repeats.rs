@@ -1,0 +1,67 @@
+//! A worker has a part of its work tried again.
+
+use crate::script::check;
+use expect_test::expect;
+
+/// A part that a worker has tried again counts like one more.
+#[test]
+fn what_a_worker_repeats_counts_as_handed_out() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | p | q | r | s | t
+            ~ cancel subtask-2
+            ~ self-retry subtask-2
+            ~ cancel subtask-2
+            ~ self-retry subtask-2
+            ~ cancel subtask-2
+            spawn attempt-1 | u | v | w | x
+            ~ retry subtask-2
+            ~ cancel subtask-2
+            ~ spawn attempt-1 | u | v | w
+            self-retry subtask-2
+            retry subtask-2
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | u | v | w | x
+              rejected: worker-1 has handed out 7 sub-tasks and asks for 4 more, and 10 is all that one worker may: do the rest yourself
+            > self-retry subtask-2
+              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+            > retry subtask-2
+              task-2 is granted one more attempt
+              task-2 cancelled -> pending (a person asked for a retry)
+              task-2 pending -> queued
+        "#]],
+    );
+}
+
+/// A limit of a provider holds for all of its workers: only a person has one tried before its time.
+#[test]
+fn a_worker_releases_no_backend() {
+    check(
+        "
+            ~ plan demo | a agent=codex
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look
+            ~ start subtask-2
+            ~ turn worker-2 quota 900000
+            self-retry subtask-2
+            client retry subtask-2
+            retry subtask-2
+        ",
+        &expect![[r#"
+            > self-retry subtask-2
+              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+            > client retry subtask-2
+              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+            > retry subtask-2
+              claude is released
+              worker-2 waiting_quota -> running (a slot is free)
+              => prompt worker-2 (the limit is over)
+        "#]],
+    );
+}

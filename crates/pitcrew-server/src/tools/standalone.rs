@@ -1,0 +1,91 @@
+//! Sub-tasks of a person's own agent. It works for no plan and holds no slot: it is answered from the
+//! state, and waits by looking at it.
+
+use super::{
+    Calling, Refused,
+    quoted::Tag,
+    subtask::{call, changed, known_agents, rows, spec, text},
+};
+use pitcrew_mcp::{Spawn, ToolAnswer};
+use pitcrew_model::{Command, Rejection, SubtaskName, SubtaskResult, TaskId, limits};
+use serde_json::{Map, json};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
+    let subtasks = known_agents(calling, spawn).await?.iter().map(spec).collect();
+    calling.order(Command::SpawnStandalone { subtasks }).await?;
+    let handle = calling.doors.orchestrator.handle();
+    let found = handle.standalone_of(call(calling)?).await;
+    let (plan, tasks) = found.ok_or(Rejection::ShuttingDown)?;
+    let names: Vec<String> = tasks.iter().map(|it| SubtaskName(*it).to_string()).collect();
+    let (more, words) = if spawn.blocking {
+        let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
+        let results = wait(calling, tasks, timeouts.max().flatten()).await?;
+        let tag = Tag::new()?;
+        (rows(&results), tag.notice() + &text(&tag, &results))
+    } else {
+        let words = format!(
+            "Spawned {}. Call a2a_await_subtasks with these ids when you need the results.\n",
+            names.join(", ")
+        );
+        (json!([]), words)
+    };
+    let words = format!(
+        "{words}What they change is on the branch of {plan}; a person takes it with `pitcrew land {plan}`."
+    );
+    let more = json!({ "id": names.first(), "subtasks": names, "results": more, "plan": plan });
+    Ok(ToolAnswer::accepted(words, more))
+}
+
+pub async fn await_all(
+    calling: &Calling<'_>,
+    tasks: &[TaskId],
+    timeout_ms: Option<u64>,
+) -> Result<ToolAnswer, Refused> {
+    told(&wait(calling, named(tasks)?, timeout_ms).await?)
+}
+
+pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnswer, Refused> {
+    let handle = calling.doors.orchestrator.handle();
+    told(&handle.standalone_results(named(tasks)?).await?)
+}
+
+fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refused> {
+    let tag = Tag::new()?;
+    let structured = Map::from_iter([("results".to_owned(), rows(results))]);
+    Ok(ToolAnswer::new(tag.notice() + &text(&tag, results), structured))
+}
+
+/// Nobody remembers which of several clients has handed out what.
+fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
+    if tasks.is_empty() {
+        return Err(Refused::Told("name the sub-tasks: `ids`, as they were told".into()));
+    }
+    Ok(tasks.to_vec())
+}
+
+/// What there is when all have ended, or when the time is over.
+async fn wait(
+    calling: &Calling<'_>,
+    tasks: Vec<TaskId>,
+    timeout_ms: Option<u64>,
+) -> Result<Vec<(TaskId, Option<SubtaskResult>)>, Refused> {
+    let timeout_ms = timeout_ms.unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT);
+    let until = Instant::now() + Duration::from_millis(timeout_ms.min(limits::TASK_TIMEOUT_MS_MAX));
+    let handle = calling.doors.orchestrator.handle();
+    let mut changes = handle.changes();
+    loop {
+        changes.borrow_and_update();
+        let results = handle.standalone_results(tasks.clone()).await?;
+        if results.iter().all(|it| it.1.is_some()) {
+            return Ok(results);
+        }
+        match timeout_at(until, changed(calling, &mut changes)).await {
+            Ok(Ok(())) => {}
+            // The call cannot be held any longer: it is made again for the rest.
+            Ok(Err(Refused::Held)) | Err(_) => return Ok(results),
+            Ok(Err(refused)) => return Err(refused),
+        }
+    }
+}
