@@ -1,6 +1,7 @@
 //! Whatever an agent sends: it is answered within the stated limits, and never with a panic.
 
 use crate::{
+    files::FileCall,
     frame::{self, Incoming},
     plain::{one_line, plain, spelled_out},
     schema::{SessionUpdate, ToolCallUpdate},
@@ -67,11 +68,20 @@ fn assert_answers(id: &Value) {
     ));
 }
 
+/// A request for a file is understood, or refused in a frame of its own.
+fn take_file(id: &Value, method: &str, params: &mut Value) {
+    if let Some(Err(error)) = FileCall::parse(method, params) {
+        let refusal = error.frame(id);
+        assert!(Incoming::parse(&refusal).is_ok(), "{refusal}");
+    }
+}
+
 fn try_frame(line: &str) {
     let (mut calls, mut usage) = (ToolCalls::default(), UsageMeter::default());
     match Incoming::parse(line) {
-        Ok(Incoming::Request { id, params, .. }) => {
+        Ok(Incoming::Request { id, method, mut params }) => {
             assert_answers(&id);
+            take_file(&id, &method, &mut params);
             take_params(&params, &mut calls, &mut usage);
         }
         Ok(Incoming::Notification { params, .. }) => take_params(&params, &mut calls, &mut usage),

@@ -185,12 +185,12 @@ pub(crate) fn answer(id: &Value, result: &impl Serialize) -> String {
 }
 
 pub(crate) fn refusal(id: &Value, code: i64, message: &str) -> String {
-    refusal_with(id, code, message, &Value::Null)
+    refusal_with(id, code, text::cut(message, 500), &Value::Null)
 }
 
 /// A refusal that carries something to go on with.
 pub(crate) fn refusal_with(id: &Value, code: i64, message: &str, data: &Value) -> String {
-    let message = text::cut(message, 1_000);
+    let message = text::cut(message, 2_000);
     let mut error = json!({ "code": code, "message": message });
     if !data.is_null() {
         error["data"] = data.clone();

@@ -50,11 +50,11 @@ complete made the form
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     let status = sandbox.pitcrew(&["status"]).expect(0);
     status.says("3 reads and 3 writes outside its zone blocked");
-    let logs = sandbox.pitcrew(&["logs", "form"]).expect(0);
+    let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
     logs.says("blocked: read core/auth.rs").says("blocked: write ui/keys/a");
     let audit = sandbox.pitcrew(&["audit", "--kind", "access_blocked"]).expect(0);
     assert_eq!(audit.stdout.lines().count(), 6, "{audit}");
-    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.read("ui/new/form.rs"), "pub fn new() {}");
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
     assert!(!sandbox.root().join(".worktrees/repo/escape").exists());
@@ -84,9 +84,9 @@ Use the validator.
 "#,
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
-    let logs = sandbox.pitcrew(&["logs", "form"]).expect(0);
+    let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
     logs.says("outside your zone (ui)").says("AuthValidator");
-    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
 }
 
@@ -105,7 +105,7 @@ max_attempts = 1
 script = """
 say NEED: AuthValidator from core/auth.rs
 pause
-unless "pub struct AuthValidator" fail the prompt does not have it
+unless "AuthValidator" fail the prompt does not have it
 write ui/form.rs <<END
 pub fn form() { check() }
 END
