@@ -85,7 +85,7 @@ async fn decide(session: &Session, mut events: SessionEvents, memory: &RefCell<M
                     memory.decided.push(call);
                 }
             }
-            Some(Event::Activity { .. } | Event::Usage(_)) => {}
+            Some(Event::Activity { .. } | Event::Usage(_) | Event::Blocked { .. }) => {}
             Some(Event::Exited(_)) | None => return,
         }
     }

@@ -139,7 +139,10 @@ impl Stage {
         loop {
             match self.next_event().await {
                 Event::Activity { note } if note.contains(wanted) => return,
-                Event::Activity { .. } | Event::Permission { .. } | Event::Usage(_) => {}
+                Event::Activity { .. }
+                | Event::Permission { .. }
+                | Event::Usage(_)
+                | Event::Blocked { .. } => {}
                 Event::Exited(exit) => panic!("the agent ended: {exit}"),
             }
         }
