@@ -78,11 +78,15 @@ pub fn one_line(language: Language, source: &[u8], bytes_max: usize) -> String {
             rest = &rest[length.max(1)..];
             continue;
         }
-        let length = if first == b'"' { string_length(rest) } else { 1 };
+        let length = if first == b'"' { string_length(rest) } else { plain_length(rest) };
+        // What is longer is cut in any case.
+        let length = length.min(bytes_max + 4);
         line.push(&rest[..length]);
         rest = &rest[length..];
     }
-    cut(String::from_utf8_lossy(&line.bytes).into_owned(), bytes_max)
+    let text = String::from_utf8(line.bytes);
+    let text = text.unwrap_or_else(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
+    cut(text, bytes_max)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +132,12 @@ fn comment_length(comments: Comments, source: &[u8]) -> usize {
         | (Comments::Dashes, [b'-', b'-', ..]) => line(),
         (Comments::Slashes | Comments::Hash | Comments::Dashes, _) => 0,
     }
+}
+
+/// The bytes up to the next that may mean something else; at least one.
+fn plain_length(source: &[u8]) -> usize {
+    let special = |it: &u8| it.is_ascii_whitespace() || matches!(it, b'"' | b'/' | b'#' | b'-');
+    source.iter().skip(1).position(special).map_or(source.len(), |it| it + 1)
 }
 
 fn string_length(source: &[u8]) -> usize {
@@ -203,6 +213,11 @@ mod tests {
         assert_eq!(cut("ééééé".to_owned(), 8), "éé…");
         assert_eq!(cut("short".to_owned(), 5), "short");
         assert_eq!(one_line(Language::Rust, "äöü ".repeat(1000).as_bytes(), 11), "äöü…");
+        for bytes_max in 4..20 {
+            let line = one_line(Language::Rust, "äöü".repeat(1000).as_bytes(), bytes_max);
+            assert!(line.len() <= bytes_max && line.ends_with('…'), "{line}");
+            assert!(!line.contains(char::REPLACEMENT_CHARACTER), "{line}");
+        }
     }
 
     #[test]

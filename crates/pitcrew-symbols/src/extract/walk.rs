@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
                     before.is_some_and(|it| !is_comment(it) && it.end_position().row == row);
                 let span = self.extended(comments, node);
                 comments = (!beside).then_some(span);
-            } else if is_attribute(node) {
+            } else if is_attribute(self.language, node) {
                 attributes = Some(Span {
                     start: attributes.map_or(node.start_byte(), |it| it.start),
                     end: node.end_byte(),
@@ -182,7 +182,8 @@ impl<'a> Walk<'a> {
 
     pub fn text(&self, node: Node<'_>) -> Cow<'a, str> {
         let bytes = self.bytes(node);
-        String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES_MAX)])
+        let bytes = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+        str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 
     pub fn field(&self, node: Node<'_>, field: &str) -> Option<Cow<'a, str>> {
@@ -216,7 +217,11 @@ impl<'a> Walk<'a> {
     /// The children of a list as members.
     pub fn members(&self, kind: Kind, list: Option<Node<'_>>) -> Vec<Member> {
         let mut members = Vec::new();
-        each(list, |it| members.push(self.member(kind, it.start_byte(), it.end_byte())));
+        each(list, |it| {
+            if !is_attribute(self.language, it) {
+                members.push(self.member(kind, it.start_byte(), it.end_byte()));
+            }
+        });
         members
     }
 
@@ -299,7 +304,7 @@ pub fn each<'t>(list: Option<Node<'t>>, mut take: impl FnMut(Node<'t>)) {
     let mut count = 0;
     while more && count < MEMBERS_MAX {
         let node = cursor.node();
-        if node.is_named() && !node.is_extra() && !node.is_error() && !is_attribute(node) {
+        if node.is_named() && !node.is_extra() && !node.is_error() {
             take(node);
             count += 1;
         }
@@ -329,8 +334,25 @@ fn is_package(node: Node<'_>) -> bool {
     )
 }
 
-fn is_attribute(node: Node<'_>) -> bool {
-    node.is_named() && matches!(node.kind(), "attribute_item" | "decorator")
+/// Whether it is said about the next node and not in it.
+fn is_attribute(language: Language, node: Node<'_>) -> bool {
+    let kind = match language {
+        Language::Rust => "attribute_item",
+        Language::TypeScript | Language::Tsx | Language::JavaScript => "decorator",
+        Language::Python
+        | Language::Go
+        | Language::Java
+        | Language::C
+        | Language::Cpp
+        | Language::CSharp
+        | Language::Ruby
+        | Language::Php
+        | Language::Bash
+        | Language::Kotlin
+        | Language::Lua
+        | Language::Zig => return false,
+    };
+    node.is_named() && node.kind() == kind
 }
 
 fn lines(node: Node<'_>) -> (u32, u32) {
