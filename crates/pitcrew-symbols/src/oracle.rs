@@ -13,8 +13,9 @@ mod outline;
 mod cache;
 
 pub use cache::Answers;
+pub use hints::shared;
+pub use names::segments;
 pub use outline::{Outline, outline};
-pub use rank::nearer;
 
 use crate::{Symbol, index::State};
 use question::Asked;

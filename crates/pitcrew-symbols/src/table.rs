@@ -96,10 +96,15 @@ impl Table {
         true
     }
 
-    /// All symbols whose name may be this one.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Posting> {
+    /// All symbols whose name may be this one, in two parts that are ordered by rank.
+    pub fn named(&self, name: &str) -> [&[Posting]; 2] {
         let hash = of_name(name);
-        run(&self.base, hash).iter().chain(run(&self.fresh, hash))
+        [run(&self.base, hash), run(&self.fresh, hash)]
+    }
+
+    /// Whether there are symbols of files that are gone.
+    pub fn has_dead(&self) -> bool {
+        self.dead_count > 0
     }
 
     /// The symbols of each name; a name may come twice.

@@ -7,6 +7,7 @@ use super::{Shared, WAIT_BYTES_MAX, work::Pace};
 use crate::{Question, oracle, source::Root, walk::Found};
 use memchr::memmem::Finder;
 use std::{
+    cmp::Reverse,
     sync::PoisonError,
     time::{Duration, Instant},
 };
@@ -66,8 +67,10 @@ impl Shared {
             let likely = finders.iter().filter_map(|it| likelihood(&content, it)).max()?;
             Some((likely, found.clone()))
         });
-        having.sort_by(|a, b| {
-            b.0.cmp(&a.0).then_with(|| oracle::nearer(question.from, &a.1.path, &b.1.path))
+        let from = oracle::segments(question.from.unwrap_or_default());
+        having.sort_by_cached_key(|(likely, found)| {
+            let near = oracle::shared(&from, &found.path);
+            (Reverse(*likely), Reverse(near), found.path.len(), found.path.clone())
         });
         let began = Instant::now();
         let _one = self.working.lock().unwrap_or_else(PoisonError::into_inner);

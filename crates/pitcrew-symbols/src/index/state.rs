@@ -76,6 +76,15 @@ impl State {
         self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
     }
 
+    /// How many symbols of a name there are.
+    pub fn live_count(&self, name: &str) -> usize {
+        let runs = self.table.named(name);
+        if !self.table.has_dead() && self.pending.is_empty() {
+            return runs.iter().map(|it| it.len()).sum();
+        }
+        runs.iter().flat_map(|it| it.iter()).filter(|it| self.file_of(it).is_some()).count()
+    }
+
     fn at(&self, slot: Slot) -> Option<&File> {
         self.files.get(slot as usize)?.as_ref()
     }

@@ -40,8 +40,7 @@ pub enum Pace {
 impl Shared {
     /// The life of the thread behind an index.
     pub fn work(&self) {
-        self.remember();
-        self.look();
+        self.begin();
         loop {
             self.catch_up(Pace::Behind);
             if self.is_stopped() {
@@ -50,6 +49,18 @@ impl Shared {
             self.save();
             self.rest();
         }
+    }
+
+    /// Looks through the folder while what is known is read.
+    fn begin(&self) {
+        let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now();
+        let found = std::thread::scope(|scope| {
+            let walking = scope.spawn(|| walk(&self.root, self.threads_count, &self.stop));
+            self.remember();
+            walking.join().unwrap_or_default()
+        });
+        self.compare(found, began);
     }
 
     /// Takes what was known when the index was last closed. It counts once it was compared.
@@ -75,6 +86,10 @@ impl Shared {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
         let found = walk(&self.root, self.threads_count, &self.stop);
+        self.compare(found, began);
+    }
+
+    fn compare(&self, found: Vec<Found>, began: Instant) {
         if !self.is_stopped() {
             let mut state = self.write();
             state.found(found);

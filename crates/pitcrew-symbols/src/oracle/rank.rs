@@ -5,7 +5,7 @@
 
 use super::{
     MATCHES_MAX,
-    hints::{self, Hints, module_parts},
+    hints::{Hints, module_parts},
     names::{self, Wanted},
 };
 use crate::{
@@ -14,10 +14,10 @@ use crate::{
     index::{File, State},
     table::Posting,
 };
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 
 /// Symbols of one name that are compared in full.
-const COMPARED_MAX: usize = 256;
+const COMPARED_MAX: usize = 128;
 
 /// A symbol that is meant.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
     if found.len() < COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
         return found.len();
     }
-    state.table().named(&wanted.name).filter(|it| state.file_of(it).is_some()).count()
+    state.live_count(&wanted.name)
 }
 
 fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
@@ -109,20 +109,24 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
 /// The symbols of a name; of one that very many have, those that come first by what is known
 /// without reading them.
 fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
-    let mut postings: Vec<Posting> = state.table().named(&wanted.name).copied().collect();
-    if postings.len() <= COMPARED_MAX {
-        return postings;
+    let runs = state.table().named(&wanted.name);
+    if runs.iter().map(|it| it.len()).sum::<usize>() <= COMPARED_MAX {
+        return runs.concat();
     }
+    if wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty() {
+        // Each run is ordered by rank.
+        let live = |run: &'_ [Posting]| {
+            let live = run.iter().filter(|it| state.file_of(it).is_some());
+            live.take(COMPARED_MAX).copied().collect::<Vec<_>>()
+        };
+        return smallest(runs.map(live).concat(), |it| it.rank);
+    }
+    let mut postings = runs.concat();
     let owner = wanted.qualifiers.last().map(|it| of_name(it));
     if let Some(owner) = owner
         && postings.iter().any(|it| it.owner == owner)
     {
         postings.retain(|it| it.owner == owner);
-    }
-    let is_static = wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty();
-    if is_static {
-        postings.retain(|it| state.file_of(it).is_some());
-        return smallest(postings, |it| it.rank);
     }
     let worth = |posting: &Posting| {
         let file = state.file_of(posting)?;
@@ -173,7 +177,7 @@ fn qualified(wanted: &Wanted, file: &File, container: Option<&str>) -> usize {
 }
 
 fn is_known_type(state: &State, name: &str) -> bool {
-    state.table().named(name).take(COMPARED_MAX).any(|it| {
+    state.table().named(name).concat().iter().take(COMPARED_MAX).any(|it| {
         let head = state.file_of(it).and_then(|file| file.packed.head(usize::from(it.symbol)));
         head.is_some_and(|it| it.name == name && it.kind.is_type() && it.kind != Kind::TypeAlias)
     })
@@ -198,11 +202,4 @@ fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<
 fn names_it(member: &str, name: &str) -> bool {
     let words = member.split(|it: char| !(it.is_alphanumeric() || it == '_'));
     words.into_iter().any(|it| it == name)
-}
-
-/// Which of two files is nearer to whoever asks, and the shorter path where neither is.
-pub fn nearer(from: Option<&str>, a: &str, b: &str) -> Ordering {
-    let from = names::segments(from.unwrap_or_default());
-    let worth = |path: &str| (Reverse(hints::shared(&from, path)), path.len());
-    worth(a).cmp(&worth(b)).then_with(|| a.cmp(b))
 }
