@@ -139,7 +139,7 @@ pub fn module_parts(path: &str) -> Vec<String> {
     parts.map(|it| it.replace('-', "_")).collect()
 }
 
-fn without_extension(path: &str) -> &str {
+pub fn without_extension(path: &str) -> &str {
     let name = path.rfind('/').map_or(0, |it| it + 1);
     path[name..].find('.').filter(|it| *it > 0).map_or(path, |it| &path[..name + it])
 }

@@ -9,8 +9,8 @@ pub struct Wanted {
     pub name: String,
     /// What stands before it, outermost first.
     pub qualifiers: Vec<String>,
-    /// The parts of the path that it must be in; the last ones of it may be given.
-    pub path: Vec<String>,
+    /// The file or folder that it must be in, or the end of its path; empty where it may be anywhere.
+    pub path: String,
 }
 
 /// Words for the place where somebody is, which name no module.
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Option<Wanted> {
     let name =
         qualifiers.pop().filter(|it| it.contains(|it: char| it.is_alphanumeric() || it == '_'))?;
     qualifiers.retain(|it| !HERE.contains(&it.as_str()));
-    Some(Wanted { name, qualifiers, path: segments(path.unwrap_or_default()) })
+    Some(Wanted { name, qualifiers, path: segments(path.unwrap_or_default()).join("/") })
 }
 
 /// Without what stands around a name in a text.
@@ -72,7 +72,7 @@ mod tests {
 
     fn shown(text: &str) -> String {
         parse(text).map_or("nothing".into(), |it| {
-            format!("{} {} {}", it.path.join("/"), it.qualifiers.join(","), it.name)
+            format!("{} {} {}", it.path, it.qualifiers.join(","), it.name)
         })
     }
 

@@ -26,6 +26,7 @@ pub struct Outline {
 pub fn outline(root: &Path, path: &str) -> Option<Outline> {
     let read = Root::open(root)?.read(path)?;
     let language = Language::of(Path::new(path));
+    let path = &one_line(path);
     let (Some(language), Some(content)) = (language, &read.content) else {
         let text = no_source(path, &read, language);
         return Some(Outline { language, symbols: Vec::new(), text });

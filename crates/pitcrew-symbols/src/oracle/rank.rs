@@ -5,7 +5,7 @@
 
 use super::{
     MATCHES_MAX,
-    hints::{Hints, module_parts},
+    hints::{Hints, module_parts, without_extension},
     names::{self, Wanted},
 };
 use crate::{
@@ -152,17 +152,12 @@ fn smallest<T, K: Ord>(mut items: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     items
 }
 
-/// Whether a path has these parts at its end, or begins with them as folders.
-fn is_in(path: &str, wanted: &[String]) -> bool {
-    if wanted.is_empty() {
-        return true;
-    }
-    let parts: Vec<&str> = path.split('/').collect();
-    let same = |a: &[&str]| a.iter().zip(wanted).all(|(a, b)| a == b);
-    let ends = parts.len() >= wanted.len() && same(&parts[parts.len() - wanted.len()..]);
-    let begins = parts.len() >= wanted.len() && same(&parts);
-    let bare = || module_parts(path).ends_with(&module_parts(&wanted.join("/")));
-    ends || begins || bare()
+/// Whether a path ends with this one, with or without an extension, or is below it.
+fn is_in(path: &str, wanted: &str) -> bool {
+    let ends =
+        |path: &str| path.strip_suffix(wanted).is_some_and(|it| it.is_empty() || it.ends_with('/'));
+    let below = || path.strip_prefix(wanted).is_some_and(|it| it.starts_with('/'));
+    wanted.is_empty() || ends(path) || ends(without_extension(path)) || below()
 }
 
 /// How many of the names before it are those of its containers and of its file, from the last on.

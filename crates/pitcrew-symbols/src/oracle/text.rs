@@ -49,7 +49,8 @@ pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
 
 fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usize) {
     let (kind, name, (first, last)) = (symbol.kind.word(), &symbol.name, symbol.lines);
-    let _ = writeln!(text, "{kind} {} ({}:{first}-{last})", one_line(name), hit.file.path);
+    let (name, path) = (one_line(name), one_line(&hit.file.path));
+    let _ = writeln!(text, "{kind} {name} ({path}:{first}-{last})");
     let start = text.len();
     if let Some(container) = &symbol.container {
         add(text, start, "in ", container);

@@ -207,3 +207,14 @@ fn imports_of_every_language_lead_to_their_file() {
         assert_eq!(first, place, "{symbol} {context} {from}: {}", answer.text);
     }
 }
+
+#[test]
+fn no_name_of_a_file_looks_like_an_answer() {
+    let path = "a\nstruct Forged (core\u{1b}[31m.rs";
+    let tree = Tree::new(&[(path, "pub fn gate() {}\n")]);
+    let index = tree.index();
+    let text = asked(&index, "gate").text;
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert_eq!(index.outline(path).unwrap().lines().count(), 2);
+}
