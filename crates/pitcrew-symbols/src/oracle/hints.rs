@@ -37,7 +37,7 @@ impl Hints {
                 hints.modules.push(module_of(&parts, word));
             }
         }
-        let regions = question.from.unwrap_or_default().split([',', '\n', ' ']);
+        let regions = question.from.unwrap_or_default().split([',', '\n']);
         hints.language = question.from.and_then(|it| Language::of(Path::new(it)));
         hints.from = regions.map(names::segments).filter(|it| !it.is_empty()).collect();
         hints

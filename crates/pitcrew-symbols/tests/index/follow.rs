@@ -20,6 +20,24 @@ fn an_edited_file_is_answered_as_it_is_now() {
     assert!(asked(&index, "gate").matches.is_empty());
 }
 
+/// Times of files are coarse: a change right after a look may leave them as they were.
+#[test]
+fn an_edit_of_the_same_size_in_the_same_instant_is_seen() {
+    let tree = Tree::new(&[("a.rs", "fn gate_00() {}\n")]);
+    let index = tree.index();
+    for number in 0..60 {
+        let symbol = format!("gate_{number:02}");
+        tree.write("a.rs", &format!("fn {symbol}() {{}}\n"));
+        index.refresh();
+        let found = index.lookup(&Question { symbol: &symbol, ..Question::default() });
+        assert_eq!(places(&found), ["a.rs:1"], "{symbol}");
+    }
+    let last = asked(&index, "gate_59");
+    tree.write("a.rs", "fn gate_5x() {}\n");
+    assert_eq!(last.matches.len(), 1);
+    assert!(asked(&index, "gate_59").matches.is_empty());
+}
+
 #[test]
 fn only_what_changed_is_parsed_again() {
     let tree = Tree::new(&[("a.rs", "fn a() {}"), ("b.rs", "fn b() {}"), ("c.rs", "fn c() {}")]);

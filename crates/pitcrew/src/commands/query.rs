@@ -5,7 +5,10 @@ use crate::{
     cli::QueryArgs, client::Client, exit::Exit, ids, output::Output, report::Report,
     workspace::Workspace,
 };
-use pitcrew_api::{TaskPath, paths};
+use pitcrew_api::{
+    TaskPath,
+    paths::{self, BoardQuery},
+};
 use pitcrew_symbols::{Answer, Index, Match, Pool, Question, Symbol, Visibility};
 use pitcrew_views::plain;
 use serde_json::{Value, json};
@@ -35,7 +38,7 @@ pub async fn run(args: QueryArgs, output: Output) -> Done {
     Ok(if found { Exit::Success } else { Exit::Failure })
 }
 
-/// The checkout of a task; whoever asks is somewhere in it.
+/// The checkout of a task; what is near to its region comes first.
 async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Report> {
     let client = Client::here().await?;
     let task = ids::task(&client, task).await?;
@@ -46,7 +49,10 @@ async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Rep
         return Err(Report::new(Exit::Refused, message)
             .help("leave out `--from` to ask the files of this repository"));
     }
-    Ok((client.workspace, root, None))
+    let board = client.board(BoardQuery { all: true, plan: None }).await?;
+    let region = board.tasks.iter().find(|it| it.id == task).map(|it| &it.region);
+    let region: Vec<&str> = region.into_iter().flatten().map(|it| it.as_str()).collect();
+    Ok((client.workspace, root, Some(region.join(","))))
 }
 
 /// The files of the person; what is near to the current folder comes first.
