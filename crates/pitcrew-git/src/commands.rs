@@ -40,7 +40,8 @@ fn run(
     cancel: &Cancel,
 ) -> Result<CheckResult, Failure> {
     let timeout = Duration::from_millis(timeout_ms);
-    let finished = match shell(policy, command, place, timeout, cancel) {
+    let policy = policy.clone().writing(place);
+    let finished = match shell(&policy, command, place, timeout, cancel) {
         Ok(finished) => finished,
         Err(error) => Finished {
             // As a shell says it of a program that it cannot start.

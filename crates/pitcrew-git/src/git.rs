@@ -5,7 +5,7 @@ use crate::{
     locks,
 };
 use pitcrew_model::CommitId;
-use pitcrew_process::{Cancel, Finished, Policy, Run, run_confined, run_trusted};
+use pitcrew_process::{Cancel, Finished, Net, Policy, Run, run_confined, run_trusted};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -41,6 +41,12 @@ pub(crate) struct Call<'a> {
     trust: Trust<'a>,
     options: Vec<OsString>,
     run: Run,
+    /// What git reads of the user's own settings.
+    settings: Vec<PathBuf>,
+    /// The tree that it works on.
+    tree: PathBuf,
+    /// What it writes besides.
+    writes: Vec<PathBuf>,
 }
 
 impl Git {
@@ -107,7 +113,21 @@ impl Git {
             run = run.owned_by(owner);
         }
         let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
-        Call { command, trust, options, run }
+        let (settings, tree) = (self.settings(trust), place.to_owned());
+        Call { command, trust, options, run, settings, tree, writes: Vec::new() }
+    }
+
+    /// The user's own settings, without the logins that are kept beside them.
+    fn settings(&self, trust: Trust<'_>) -> Vec<PathBuf> {
+        match trust {
+            Trust::Ours => Vec::new(),
+            Trust::Confined(_) => {
+                let names = ["config", "ignore", "attributes"];
+                let folder = self.config_home().map(|it| it.join("git"));
+                let below = folder.iter().flat_map(|it| names.map(|name| it.join(name)));
+                below.chain(self.home().map(|it| it.join(".gitconfig"))).collect()
+            }
+        }
     }
 }
 
@@ -126,7 +146,22 @@ impl Call<'_> {
 
     #[must_use]
     pub(crate) fn git_dir(self, path: &Path) -> Self {
-        self.option("--git-dir").option(path)
+        self.writing(path).option("--git-dir").option(path)
+    }
+
+    /// The tree of which the place is a part. An agent may make a link of any folder in its tree at
+    /// any moment; whoever shares that folder shares what the link leads to.
+    #[must_use]
+    pub(crate) fn within(mut self, tree: &Path) -> Self {
+        self.tree = tree.to_owned();
+        self
+    }
+
+    /// It writes there as well.
+    #[must_use]
+    pub(crate) fn writing(mut self, path: &Path) -> Self {
+        self.writes.push(path.to_owned());
+        self
     }
 
     #[must_use]
@@ -165,7 +200,7 @@ impl Call<'_> {
 
     /// Runs it; every exit code is an answer.
     pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
-        let Self { command, trust, options, mut run } = self;
+        let Self { command, trust, options, mut run, settings, tree, writes } = self;
         let place = run.cwd.clone();
         let seconds = run.timeout.as_secs();
         let mut argv = vec![OsString::from("git")];
@@ -175,7 +210,12 @@ impl Call<'_> {
         run.argv = argv;
         let finished = match trust {
             Trust::Ours => run_trusted(run, cancel),
-            Trust::Confined(policy) => run_confined(policy, run, cancel),
+            Trust::Confined(policy) => {
+                let mut policy = Policy { net: Net::None, ..policy.clone() }.writing(tree);
+                policy.read.extend(settings);
+                policy.write.extend(writes);
+                run_confined(&policy, run, cancel)
+            }
         };
         let failed = |kind| GitError { command, place: place.clone(), kind };
         let finished = finished.map_err(|error| failed(GitErrorKind::NotStarted(error)))?;

@@ -47,7 +47,7 @@ impl Vault {
             return kept(format!("process {process} works in it"));
         }
         for module in &record.submodules {
-            if self.is_changed(&path.join(module), policy, cancel)? {
+            if self.is_changed(path, module, policy, cancel)? {
                 return kept(format!("the submodule {module} has changes, which are not saved"));
             }
         }
@@ -113,6 +113,7 @@ impl Vault {
         let answer = self
             .git
             .confined(policy, path, "bundle")
+            .writing(folder.path())
             .git_dir(&git_dir)
             .args(["create", "--quiet"])
             .arg(&bundle)
@@ -152,16 +153,19 @@ impl Vault {
 
     fn is_changed(
         &self,
-        module: &Path,
+        path: &Path,
+        module: &str,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<bool, VaultError> {
+        let module = path.join(module);
         if !files::is_folder(&module.join(".git")) {
             return Ok(false);
         }
         let status = self
             .git
-            .confined(policy, module, "status")
+            .confined(policy, &module, "status")
+            .within(path)
             .args(["--porcelain", "-z", "--ignore-submodules=all"])
             .finish(cancel)?;
         Ok(!status.finished.success() || !status.finished.stdout.is_empty())

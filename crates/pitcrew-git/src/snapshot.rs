@@ -109,6 +109,8 @@ impl Snapshot<'_> {
         self.vault
             .git
             .confined(self.policy, place, command)
+            .within(self.source.path)
+            .writing(self.folder.path())
             .git_dir(&self.git_dir())
             .option("--work-tree=.")
             .config("core.bigFileThreshold=16m")

@@ -113,6 +113,11 @@ impl Vault {
         Records::new(&self.layout.vault)
     }
 
+    /// What a checkout borrows from us, and whoever works in it has to read.
+    pub fn shared_folders(&self) -> Vec<PathBuf> {
+        vec![self.objects(), self.records().modules()]
+    }
+
     pub(crate) fn objects(&self) -> PathBuf {
         self.layout.vault.join("objects")
     }

@@ -7,7 +7,9 @@ mod mounts;
 mod bubblewrap;
 mod unboxed;
 mod roots;
+mod probe;
 
+pub use probe::{Obstacle, find_box};
 pub use roots::{Roots, program_roots, roots};
 
 use crate::{ConfineSpec, Policy, Tier, command};
@@ -23,6 +25,20 @@ pub(crate) struct Wrapped {
     pub(crate) argv: Vec<OsString>,
     /// The whole environment.
     pub(crate) env: Vec<(OsString, OsString)>,
+}
+
+/// How a program ended, of which the system told this of what was started in its place.
+///
+/// Whoever holds a box can only say in an exit code that a signal ended the program.
+pub(crate) fn told(
+    policy: &Policy,
+    code: Option<i32>,
+    signal: Option<i32>,
+) -> (Option<i32>, Option<i32>) {
+    match (policy.tier, code) {
+        (Tier::T3, Some(code @ 129..=192)) => (None, Some(code - 128)),
+        (Tier::T1 | Tier::T2 | Tier::T3, code) => (code, signal),
+    }
 }
 
 /// What to start so that `argv` runs in `cwd` with the environment `env` and no more rights than

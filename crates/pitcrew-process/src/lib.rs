@@ -40,7 +40,7 @@ pub use client::{
     Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
     end_shim, start_shim,
 };
-pub use confine::{Roots, program_roots, roots};
+pub use confine::{Obstacle, Roots, find_box, program_roots, roots};
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, egress_main, ledger_path};
 pub use environment::agent_environment;

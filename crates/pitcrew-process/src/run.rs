@@ -205,7 +205,9 @@ pub fn run_observed(
     let env = environment::confined(&policy, run.env.clone(), &marker);
     let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env).map_err(failed)?;
     (run.argv, run.env) = (wrapped.argv, wrapped.env);
-    execute(run, Some(marker), cancel, &mut observe)
+    let finished = execute(run, Some(marker), cancel, &mut observe)?;
+    let (code, signal) = confine::told(policy, finished.code, finished.signal);
+    Ok(Finished { code, signal, ..finished })
 }
 
 /// Runs our own git on a repository that only we or the user write.

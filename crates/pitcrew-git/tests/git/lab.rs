@@ -7,7 +7,7 @@ use pitcrew_git::{
 use pitcrew_model::{
     AttemptId, CommitId, Failure, PlanBase, PlanId, RefusalKind, RepoPath, TaskId, Work, Zone,
 };
-use pitcrew_process::{Cancel, Finished, Policy, Run, run_trusted};
+use pitcrew_process::{Cancel, Finished, Policy, Run, Tier, roots, run_trusted};
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
@@ -26,6 +26,21 @@ pub struct Lab {
     pub policy: Policy,
 }
 
+/// What git may do in a tree of an agent's: as little as possible.
+fn policy(home: String, vault: &Path) -> Policy {
+    let path = std::env::var("PATH").expect("a PATH");
+    let environment = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), path)]);
+    let roots = roots(&environment);
+    let policy = Policy {
+        tier: Tier::T3,
+        env: environment.into_iter().collect(),
+        read: roots.read,
+        deny: roots.deny,
+        ..Policy::unconfined()
+    };
+    policy.reading(vault.join("objects")).reading(vault.join("pitcrew/modules"))
+}
+
 impl Lab {
     /// A home without a repository.
     pub fn empty() -> Self {
@@ -34,7 +49,7 @@ impl Lab {
         fs::create_dir_all(root.join("home")).expect("a home");
         fs::create_dir_all(root.join("code/shop")).expect("a folder for code");
         let home = root.join("home").to_str().expect("UTF-8").to_owned();
-        let policy = Policy { env: vec![("HOME".into(), home)], ..Policy::unconfined() };
+        let policy = policy(home, &root.join("state/vault.git"));
         Self { user: root.join("code/shop"), folder, cancel: Cancel::default(), policy }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Phase, Service};
 use crate::{
-    Tier,
+    Tier, confine,
     poll::Step,
     shim::{
         exit::{self, ExitRecord},
@@ -97,11 +97,10 @@ impl Service {
         }
         self.phase = Phase::Over;
         let status = self.ended;
-        let exit = Exit {
-            code: status.and_then(WaitStatus::exit_status),
-            signal: status.and_then(WaitStatus::terminating_signal),
-            stderr: self.stderr.tail(),
-        };
+        let code = status.and_then(WaitStatus::exit_status);
+        let signal = status.and_then(WaitStatus::terminating_signal);
+        let (code, signal) = confine::told(&self.spec.policy, code, signal);
+        let exit = Exit { code, signal, stderr: self.stderr.tail() };
         let record = ExitRecord { exit, ordered: self.ordered };
         if let Err(error) = exit::write(&self.spec.dir, &record) {
             eprintln!("pitcrew shim: failed to write the exit record: {error}");

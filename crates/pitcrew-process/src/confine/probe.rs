@@ -1,0 +1,118 @@
+//! Finds out by trying whether a box can be made here, and where not, why.
+
+use super::roots;
+use crate::{Cancel, Finished, Net, Policy, Run, Tier, find_program, run_confined};
+use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why a tier cannot be had, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    pub reason: String,
+    pub remedy: String,
+}
+
+impl Obstacle {
+    fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { reason: reason.into(), remedy: remedy.into() }
+    }
+}
+
+/// The program that makes boxes, which has just made one.
+pub fn find_box(environment: &BTreeMap<String, String>) -> Result<PathBuf, Obstacle> {
+    let Some(found) = find_program("bwrap", environment) else {
+        let remedy = "install bubblewrap, for example with `apt install bubblewrap`";
+        return Err(Obstacle::new("bubblewrap is not installed", remedy));
+    };
+    let roots = roots(environment);
+    let policy = Policy {
+        tier: Tier::T3,
+        read: roots.read,
+        deny: roots.deny,
+        net: Net::None,
+        bubblewrap: found.path.clone(),
+        ..Policy::unconfined()
+    };
+    let run = Run::new("true", "/").timeout(PATIENCE);
+    match run_confined(&policy, run, &Cancel::default()) {
+        Ok(finished) if finished.success() => Ok(found.path),
+        Ok(finished) => Err(obstacle(&finished, |path| fs::read_to_string(path).ok())),
+        Err(error) => {
+            Err(Obstacle::new(format!("bubblewrap does not run: {}", error.kind), "reinstall it"))
+        }
+    }
+}
+
+/// What a bubblewrap that failed has met. `read` gives the text of a file of the system.
+fn obstacle(finished: &Finished, read: impl Fn(&str) -> Option<String>) -> Obstacle {
+    let is = |path: &str, value: &str| read(path).is_some_and(|it| it.trim() == value);
+    if is("/proc/sys/user/max_user_namespaces", "0") {
+        return Obstacle::new(
+            "the system allows no user name spaces",
+            "set `sysctl user.max_user_namespaces=10000` as root",
+        );
+    }
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return Obstacle::new(
+            "the system allows user name spaces to root only",
+            "set `sysctl kernel.unprivileged_userns_clone=1` as root",
+        );
+    }
+    if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        return Obstacle::new(
+            "AppArmor keeps bubblewrap from making name spaces",
+            "give bwrap an AppArmor profile with `userns`, or set \
+             `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
+        );
+    }
+    let said = String::from_utf8_lossy(&finished.stderr);
+    let said = said.lines().last().unwrap_or("nothing").trim();
+    let remedy = if said.contains("mount proc") {
+        "in a container: let it mount a /proc of its own, with docker `--security-opt systempaths=unconfined`"
+    } else {
+        "in a container: let it make name spaces, with docker `--security-opt seccomp=unconfined`"
+    };
+    Obstacle::new(format!("bubblewrap cannot make a box: it says `{said}`"), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(stderr: &str) -> Finished {
+        Finished { code: Some(1), stderr: stderr.into(), ..Finished::default() }
+    }
+
+    #[test]
+    fn a_box_is_found_where_one_can_be_made() {
+        let environment = std::env::vars().collect();
+        let found = find_box(&environment).map_err(|it| it.reason);
+        assert!(found.is_ok_and(|it| it.ends_with("bwrap")));
+    }
+
+    #[test]
+    fn without_the_program_it_is_said_what_to_install() {
+        let environment = BTreeMap::from([("PATH".to_owned(), "/nowhere".to_owned())]);
+        let obstacle = find_box(&environment).map_err(|it| it.remedy);
+        assert!(obstacle.is_err_and(|it| it.contains("apt install bubblewrap")));
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_named_with_a_remedy() {
+        let restricted =
+            obstacle(&failed("bwrap: setting up uid map: Permission denied\n"), |it| {
+                it.contains("apparmor").then(|| "1\n".to_owned())
+            });
+        assert!(restricted.reason.contains("AppArmor") && restricted.remedy.contains("sysctl"));
+        let container =
+            obstacle(&failed("bwrap: Can't mount proc on /newroot/proc: x\n"), |_| None);
+        assert!(container.reason.contains("Can't mount proc"), "{}", container.reason);
+        assert!(container.remedy.contains("systempaths"), "{}", container.remedy);
+        let forbidden =
+            |file: &'static str| move |it: &str| it.ends_with(file).then(|| "0\n".to_owned());
+        for file in ["max_user_namespaces", "unprivileged_userns_clone"] {
+            assert!(obstacle(&failed(""), forbidden(file)).remedy.contains(file));
+        }
+    }
+}
