@@ -5,7 +5,7 @@
 
 use crate::{
     agents,
-    program::{Failure, read, run_cargo},
+    program::{self, Failure, read, run_cargo},
 };
 use std::{fs, path::Path};
 
@@ -14,6 +14,7 @@ const GIT_VERSION_MIN: (u32, u32) = (2, 41);
 
 pub fn run() -> Result<(), Failure> {
     check_tools()?;
+    install_box();
     agents::install_for_tests();
     let skipped = std::env::temp_dir().join(format!("pitcrew-skipped-{}", std::process::id()));
     fs::write(&skipped, "")
@@ -84,6 +85,22 @@ fn check_tools() -> Result<(), Failure> {
     read("sh", &["-c", ":"]).map(drop).map_err(|failure| {
         Failure(format!("a POSIX shell named `sh` is needed: {failure}; put it on the PATH"))
     })
+}
+
+/// Agents are tested in their box, which bubblewrap makes.
+fn install_box() {
+    if read("bwrap", &["--version"]).is_ok() {
+        return;
+    }
+    println!("bubblewrap is not there; trying to install it");
+    let get = |arguments: &[&str]| {
+        program::command("apt-get", arguments).status().is_ok_and(|it| it.success())
+    };
+    let install = || get(&["install", "--yes", "bubblewrap"]);
+    // A fresh machine may not know its packages yet.
+    if !(install() || get(&["update"]) && install()) {
+        println!("WARNING: bubblewrap cannot be installed: the tests of the sandbox will fail");
+    }
 }
 
 /// Reads `git version 2.47.3 (vendor's words)`.

@@ -180,9 +180,14 @@ impl WorkspaceDirs {
         user.join("logins")
     }
 
+    /// The folder of the orchestrator's socket, with nothing else in it: agents see it.
+    pub fn door(&self) -> PathBuf {
+        self.runtime.join("door")
+    }
+
     /// Where the orchestrator listens.
     pub fn socket(&self) -> PathBuf {
-        self.runtime.join("serve.sock")
+        self.door().join("serve.sock")
     }
 
     /// Where the shim of an attempt listens.

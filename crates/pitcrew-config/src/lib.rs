@@ -37,7 +37,7 @@ pub use plan::{
 };
 pub use settings::{
     BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, MODEL_KEYS, ModelPrices,
-    ModelSettings, Origin, Origins, ReadLayerError, SETTING_KEYS, Settings, Sources, Trust,
-    read_layers, read_user_layer,
+    ModelSettings, Origin, Origins, ReadLayerError, SANDBOX_KEYS, SETTING_KEYS, SandboxSettings,
+    Settings, Sources, Trust, read_layers, read_user_layer,
 };
 pub use suggest::help as suggestion;

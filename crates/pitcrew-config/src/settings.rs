@@ -9,6 +9,7 @@ mod draft;
 mod backends;
 mod model;
 mod network;
+mod sandbox;
 mod scalars;
 mod load;
 mod origins;
@@ -19,6 +20,7 @@ pub use load::ConfigErrors;
 pub use model::{MODEL_KEYS, ModelPrices, ModelSettings};
 pub use origins::{Ignored, Origins};
 pub use read::{LayerPaths, ReadLayerError, read_layers, read_user_layer};
+pub use sandbox::{SANDBOX_KEYS, SandboxSettings};
 pub use value::{SETTING_KEYS, Settings};
 
 pub(crate) use draft::Found;

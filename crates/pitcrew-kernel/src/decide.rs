@@ -33,6 +33,8 @@ pub(crate) mod send_message;
 mod once;
 mod apply_settings;
 mod apply_matrix;
+mod apply_sandbox;
+mod accept_tier;
 mod revoke_grant;
 mod set_agents_max;
 mod quota;
@@ -48,7 +50,7 @@ mod decide_for_child;
 pub(crate) mod bubble;
 
 use crate::{State, message::Draft};
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, QueryVia, Rejection, Signal};
 
 /// Turns an input into events, or says why not.
@@ -117,6 +119,8 @@ fn decide_command(
         | Command::SpawnStandalone { .. } => decide_family(state, input, command, None),
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
         Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
+        Command::ApplySandbox { sandbox } => Ok(apply_sandbox::decide(state, sandbox)),
+        Command::AcceptTier { tier } => accept_tier::decide(state, input.actor, *tier),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
         Command::AskQuery { attempt, nonce, symbol, context, via } => {
             let ask = ask_query::Ask { nonce, symbol, context, via: *via };
@@ -174,5 +178,9 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             heard::query(state, input.at, *worker, &ask)
         }
         Signal::EgressDecided(decision) => egress_decided::decide(state, decision),
+        Signal::AgentConfined { worker, confined } => {
+            let (worker, confined) = (state.worker(*worker)?.id, confined.clone());
+            Ok(vec![Event::AgentConfined { worker, confined }])
+        }
     }
 }

@@ -136,6 +136,8 @@ fn fold(state: &mut State, entry: &Entry) {
             state.refresh_backend();
             permission::matrix_applied(state);
         }
+        Event::SandboxApplied { sandbox } => state.sandbox = Some(sandbox.clone()),
+        Event::TierAccepted { tier, .. } => state.accepted_tier = Some(*tier),
         Event::GrantGiven { grant, .. } => permission::granted(state, grant),
         Event::GrantRevoked { grant, .. } => permission::revoked(state, *grant),
         Event::ClientCallTaken { nonce } => worker::client_call_taken(state, nonce),
@@ -175,6 +177,7 @@ fn fold(state: &mut State, entry: &Entry) {
         | Event::AgentGroupCreated { .. }
         | Event::CollectAsked { .. }
         | Event::SaveAsked { .. }
+        | Event::AgentConfined { .. }
         | Event::RestoreAsked { .. } => {}
     }
 }
@@ -246,6 +249,9 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::AgentGroupCreated { .. }
         | Event::AgentGroupMemberCompleted { .. }
         | Event::StandaloneSpawned { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
+        | Event::AgentConfined { .. }
         | Event::EffectEnded { .. } => None,
     }
 }
@@ -317,6 +323,9 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::AgentGroupCreated { .. }
         | Event::AgentGroupMemberCompleted { .. }
         | Event::StandaloneSpawned { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
+        | Event::AgentConfined { .. }
         | Event::EffectEnded { .. } => false,
     }
 }

@@ -11,6 +11,7 @@ mod state;
 mod message;
 mod query;
 mod permit;
+mod sandbox;
 mod decide;
 mod settle;
 mod evolve;

@@ -75,6 +75,9 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
+        | Event::AgentConfined { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }

@@ -12,10 +12,10 @@ mod expire;
 use crate::{
     State,
     decide::attempt_fails,
-    message,
+    message, sandbox,
     state::{Attempt, Checkout, Comeback, Task, Worker},
 };
-use alloc::{vec, vec::Vec};
+use alloc::{string::ToString, vec, vec::Vec};
 use pitcrew_model::{
     Actor, AwaitEnd, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId,
     TaskStatus, Timestamp, WorkerStatus, limits,
@@ -217,6 +217,12 @@ fn start(state: &State) -> Option<Vec<Event>> {
 
 fn open_attempt(state: &State, task: TaskId) -> Vec<Event> {
     let task = &state.tasks[task];
+    // Only a person can change that, who then tries again.
+    if let Err(rejection) = sandbox::check(state) {
+        let failure = Failure::Sandbox { message: rejection.to_string() };
+        let reason = Reason::Failure { failure, retry_at: None };
+        return vec![moved(task, TaskStatus::Failed, reason)];
+    }
     let (start, base) = starting_point(state, task);
     vec![
         moved(task, TaskStatus::Starting, Reason::SlotFree),

@@ -25,8 +25,8 @@ use alloc::{
 use pitcrew_model::{
     Access, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
     LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection,
-    RequestId, RequestKind, RequestStatus, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus,
-    Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus,
+    Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,11 @@ pub struct State {
     pub queries: Queries,
     /// What may be done without asking.
     pub matrix: Arc<Matrix>,
+    /// Which confinement there is, and which is wanted. Absent in journals from before there were
+    /// tiers, until an orchestrator tells.
+    pub sandbox: Option<Sandbox>,
+    /// The weakest tier that a person has agreed to.
+    pub accepted_tier: Option<Tier>,
     /// What people have allowed for more than once, and not revoked.
     pub grants: BTreeMap<GrantId, Grant>,
     /// All that were ever given.
@@ -304,6 +309,8 @@ impl Default for State {
             mail: Mail::default(),
             queries: Queries::default(),
             matrix: Arc::default(),
+            sandbox: None,
+            accepted_tier: None,
             grants: BTreeMap::new(),
             grants_count: 0,
             quotas: BTreeMap::new(),

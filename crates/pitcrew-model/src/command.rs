@@ -2,7 +2,8 @@
 
 use crate::{
     Addressee, AttemptId, GrantId, GrantScope, Matrix, MessageId, Party, PlanId, PlanSpec,
-    Priority, QueryLimits, QueryVia, RequestId, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
+    Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
+    Tier,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,14 @@ pub enum Command {
     /// An outside client hands out sub-tasks: all of them, or none.
     SpawnStandalone {
         subtasks: Vec<SubtaskSpec>,
+    },
+    /// Which confinement there is, at every start of the orchestrator.
+    ApplySandbox {
+        sandbox: Sandbox,
+    },
+    /// A person agrees to this tier where there is no stronger one.
+    AcceptTier {
+        tier: Tier,
     },
 }
 

@@ -1,11 +1,11 @@
 //! Facts. Stored forever.
 
 use crate::{
-    Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Delegation, EffectId,
+    Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
     EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix,
     Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
-    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, Seq, Spending, TaskId,
-    TaskOutput, TaskSpec, TaskStatus, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
+    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, Sandbox, Seq, Spending, TaskId,
+    TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -367,6 +367,20 @@ pub enum Event {
         plan: PlanId,
         tasks: Vec<TaskId>,
         call: Option<String>,
+    },
+    /// Another confinement can be had, or is wanted, than when it was last told.
+    SandboxApplied {
+        sandbox: Sandbox,
+    },
+    /// Agents may be started with this tier where there is no stronger one.
+    TierAccepted {
+        tier: Tier,
+        actor: Actor,
+    },
+    /// The agent is started with this and no more.
+    AgentConfined {
+        worker: WorkerId,
+        confined: Confined,
     },
 }
 

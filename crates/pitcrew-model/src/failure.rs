@@ -126,6 +126,10 @@ pub enum Failure {
     Git {
         message: String,
     },
+    /// The machine does not offer the confinement that is wanted, or nobody agreed to less.
+    Sandbox {
+        message: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,7 +195,8 @@ impl Failure {
             | Self::LimitStays { .. }
             | Self::Budget(_)
             | Self::Cancelled { .. }
-            | Self::DiskLow { .. } => false,
+            | Self::DiskLow { .. }
+            | Self::Sandbox { .. } => false,
             Self::Checkout { .. }
             | Self::Setup { .. }
             | Self::AgentExited { .. }
@@ -238,7 +243,8 @@ impl Failure {
             | Self::Conflict { .. }
             | Self::Interrupted
             | Self::DiskLow { .. }
-            | Self::Git { .. } => Outcome::Failed,
+            | Self::Git { .. }
+            | Self::Sandbox { .. } => Outcome::Failed,
         }
     }
 
@@ -275,7 +281,8 @@ impl Failure {
             | Self::Interrupted
             | Self::Cancelled { .. }
             | Self::DiskLow { .. }
-            | Self::Git { .. } => String::new(),
+            | Self::Git { .. }
+            | Self::Sandbox { .. } => String::new(),
         }
     }
 }
@@ -328,6 +335,7 @@ impl fmt::Display for Failure {
             }
             Self::Interrupted => f.write_str("interrupted before it was done"),
             Self::Cancelled { by } => write!(f, "cancelled by {by}"),
+            Self::Sandbox { message } => f.write_str(message),
             Self::DiskLow { path, free_bytes } => {
                 write!(f, "only {} MiB free at {path}", free_bytes / (1_024 * 1_024))
             }

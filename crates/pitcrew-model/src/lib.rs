@@ -66,7 +66,7 @@ pub use query::{
     OracleAnswer, QueryBudget, QueryLimits, QueryOutcome, QueryOwner, QueryVia, about_tokens,
 };
 pub use rejection::Rejection;
-pub use sandbox::Tier;
+pub use sandbox::{Confined, Sandbox, Tier};
 pub use signal::{EffectResult, ErrorCause, Exit, Input, InputBody, Signal, StopReason};
 pub use status::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,

@@ -3,7 +3,7 @@
 use crate::{
     Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
     PlanStatus, RepoPath, RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus,
-    WorkerId, Workspace, limits,
+    Tier, WorkerId, Workspace, limits,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -239,6 +239,17 @@ pub enum Rejection {
     JournalFull { message: String },
     #[error("the orchestrator is shutting down; run the command again")]
     ShuttingDown,
+    #[error("tier {min_tier} is wanted and this machine offers {available}{}", because(obstacle.as_deref()))]
+    TierTooLow { available: Tier, min_tier: Tier, obstacle: Option<String> },
+    #[error(
+        "nothing of the operating system would hold the agents here (tier T1){}; to work like this nevertheless, agree once with `--accept-tier T1`",
+        because(obstacle.as_deref())
+    )]
+    NeedsConsent { obstacle: Option<String> },
+}
+
+fn because(obstacle: Option<&str>) -> String {
+    obstacle.map(|it| alloc::format!(": {it}")).unwrap_or_default()
 }
 
 fn seconds(wait_ms: u64) -> String {

@@ -1,5 +1,6 @@
 //! How strongly programs are confined.
 
+use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -22,4 +23,28 @@ impl fmt::Display for Tier {
             Self::T3 => "T3",
         })
     }
+}
+
+/// Which confinement there is, and which is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// The strongest that can be had.
+    pub available: Tier,
+    /// Below this nothing starts. Absent: whatever there is, but T1 only where a person agrees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_tier: Option<Tier>,
+    /// Why there is no stronger one, and what to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
+    /// The user's own settings agree to T1.
+    #[serde(default)]
+    pub consent: bool,
+}
+
+/// What an agent was started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confined {
+    pub tier: Tier,
+    /// The SHA-256 of the whole policy, in hexadecimal digits. The policy itself is with the attempt.
+    pub policy: String,
 }

@@ -1,8 +1,8 @@
 //! What drivers report, and the one type that goes into the kernel.
 
 use crate::{
-    Access, Actor, AttemptId, CheckResult, Command, CommitId, EffectId, EgressDecision, Failure,
-    Landing, OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId,
+    Access, Actor, AttemptId, CheckResult, Command, CommitId, Confined, EffectId, EgressDecision,
+    Failure, Landing, OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId,
     Timestamp, ToolUse, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
@@ -65,6 +65,8 @@ pub enum Signal {
     },
     /// The way out of a box has decided. What the kernel knows already may be told again.
     EgressDecided(EgressDecision),
+    /// What the agent is about to be started with.
+    AgentConfined { worker: WorkerId, confined: Confined },
 }
 
 /// How an effect ended. Each variant names its subject, so that it can be read alone.

@@ -206,7 +206,7 @@ pub fn run_observed(
     let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env).map_err(failed)?;
     (run.argv, run.env) = (wrapped.argv, wrapped.env);
     let finished = execute(run, Some(marker), cancel, &mut observe)?;
-    let (code, signal) = confine::told(policy, finished.code, finished.signal);
+    let (code, signal) = confine::told(&policy, finished.code, finished.signal);
     Ok(Finished { code, signal, ..finished })
 }
 

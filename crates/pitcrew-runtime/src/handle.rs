@@ -141,7 +141,8 @@ pub fn is_said_once(body: &InputBody) -> bool {
             | Signal::PermissionAsked { .. }
             | Signal::AccessBlocked { .. }
             | Signal::QueryHeard { .. }
-            | Signal::EgressDecided(_),
+            | Signal::EgressDecided(_)
+            | Signal::AgentConfined { .. },
         ) => true,
         InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
         | InputBody::Command(_)

@@ -12,6 +12,7 @@ use crate::{
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Zone, limits};
+use pitcrew_process::Policy;
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -82,6 +83,7 @@ async fn meet(
         backends: BTreeMap::from([(name.to_owned(), backend)]),
         model: None,
         lease_ms: LEASE_MS,
+        policy: Policy::unconfined(),
     };
     let which = Wanted {
         backend: Backend::Program { name: name.to_owned() },

@@ -15,6 +15,7 @@ mod redact;
 mod log;
 mod tokens;
 mod drivers;
+mod confinement;
 mod reissue;
 mod boot;
 mod orchestrator;
@@ -26,6 +27,7 @@ pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
 
 pub use clock::now;
+pub use confinement::Found as Confinement;
 pub use drivers::{LOST, Subject, SymbolQuestion, Symbols};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle, is_said_once};

@@ -130,6 +130,9 @@ fn part(event: &Event) -> String {
         | Event::DropAsked { .. }
         | Event::TidyAsked
         | Event::MatrixApplied { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
+        | Event::AgentConfined { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }

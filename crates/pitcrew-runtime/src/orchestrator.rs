@@ -4,6 +4,7 @@ use crate::{
     Handle, Tokens, Views, Writer,
     boot::{Boot, First},
     clock,
+    confinement::{self, Found},
     drivers::{AgentSetup, Drivers, Symbols, VaultDriver, watch_egress},
     log::Log,
     published::Published,
@@ -11,7 +12,7 @@ use crate::{
     reissue::Reissue,
     turnstile::Turnstile,
 };
-use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs};
+use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
 use pitcrew_model::{Command, Matrix, Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, end_left_behind};
@@ -103,7 +104,10 @@ impl Orchestrator {
     }
 
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
-        let first_orders = first_orders(&setup);
+        let (user, sandbox) = (user_environment(), setup.settings.sandbox.clone());
+        let found = Found::by_trying(&sandbox, &user);
+        let mut first_orders = first_orders(&setup);
+        first_orders.push(Command::ApplySandbox { sandbox: found.told(&sandbox) });
         let journal = SqliteJournal::open(&setup.dirs.state)?;
         // The journal is ours alone, so whoever started what still runs here is dead.
         let owner = setup.dirs.state.display().to_string();
@@ -129,7 +133,11 @@ impl Orchestrator {
         let (due, due_changes) = watch::channel(None);
         let published = Arc::new(Published::new(views, writer.last()));
         let handle = Handle { inputs, published: published.clone() };
+        let mut policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
+        policy.read.extend(vault.shared_folders());
+        log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let agents = AgentSetup {
+            policy: policy.clone(),
             program: setup.program,
             dirs: setup.dirs.clone(),
             tokens: setup.tokens,
@@ -137,7 +145,7 @@ impl Orchestrator {
             model: setup.settings.model.clone(),
             lease_ms: setup.settings.lease_ms,
         };
-        let policy = Arc::new(Policy::unconfined().owned_by(&owner));
+        let policy = Arc::new(policy.owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
         let symbols = Symbols::new(&setup.dirs.state.join("symbols"));
         let drivers = Drivers::new(handle.clone(), agents, driver, symbols, log.clone());

@@ -115,6 +115,8 @@ async fn let_in(
 /// The journal's lock is held, so a socket that is there belongs to a process that is gone. Ours
 /// takes its place in one step, and is never open to others.
 fn listen(socket: &Path) -> io::Result<UnixListener> {
+    // Agents that outlived another orchestrator look into this folder: it is never replaced.
+    socket.parent().map_or(Ok(()), fs::create_dir_all)?;
     let new = socket.with_extension("new");
     fs::remove_file(&new).ok();
     let listener = UnixListener::bind(&new)?;

@@ -269,6 +269,9 @@ impl Ledger {
             | Event::RestoreAsked { .. }
             | Event::ClientCallTaken { .. }
             | Event::StandaloneSpawned { .. }
+            | Event::SandboxApplied { .. }
+            | Event::TierAccepted { .. }
+            | Event::AgentConfined { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::CallTaken { .. }

@@ -186,6 +186,8 @@ impl World {
             | Command::CollectGarbage
             | Command::ApplySettings { .. }
             | Command::ApplyMatrix { .. }
+            | Command::ApplySandbox { .. }
+            | Command::AcceptTier { .. }
             | Command::DecideForChild { .. }
             | Command::AskQuery { .. }
             | Command::ApplyQueryLimits { .. }

@@ -39,6 +39,9 @@ fn heard(signal: &Signal) -> String {
             format!("{worker} needs {symbol}, nonce {nonce}")
         }
         Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.attempt, it.offset),
+        Signal::AgentConfined { worker, confined } => {
+            format!("{worker} is confined by {}", confined.tier)
+        }
     }
 }
 

@@ -51,6 +51,8 @@ impl Sandbox {
             ("XDG_RUNTIME_DIR".to_owned(), place("run")),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
+            // Agents meet the test at files beside the repository.
+            ("PITCREW_SANDBOX_WRITE".to_owned(), root.path().display().to_string()),
         ];
         Self { root, binary: binary.into(), environment }
     }
@@ -203,7 +205,7 @@ impl Sandbox {
         let Ok(dirs) = Dirs::from_env(&environment, user) else { return Vec::new() };
         let door = |state: &Path| {
             let token = fs::read_to_string(state.join("token")).ok()?;
-            let socket = dirs.runtime.join(state.file_name()?).join("serve.sock");
+            let socket = dirs.runtime.join(state.file_name()?).join("door/serve.sock");
             Some(Door { socket, token: token.trim().to_owned() })
         };
         self.states().iter().filter_map(|it| door(it)).collect()

@@ -145,6 +145,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotAtParent { .. }
         | Rejection::NotHeld { .. }
         | Rejection::TooManyGrants { .. }
+        | Rejection::TierTooLow { .. }
+        | Rejection::NeedsConsent { .. }
         | Rejection::NothingKept { .. }
         | Rejection::SnapshotDropped { .. }
         | Rejection::NoSubtasks

@@ -4,6 +4,7 @@ use super::{
     Layer, LayerText, Origin, SETTING_KEYS, Trust, backends,
     model::{self, ModelDraft},
     network::{self, NetworkDraft},
+    sandbox::{self, SandboxDraft},
     scalars::{self, AGENTS_RANGE},
 };
 use crate::{
@@ -43,6 +44,7 @@ pub(super) struct Draft {
     pub model: ModelDraft,
     pub permissions: PermissionEntries,
     pub network: NetworkDraft,
+    pub sandbox: SandboxDraft,
 }
 
 const ALIASES: &[(&str, &str)] = &[
@@ -106,6 +108,7 @@ fn read_text(
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
         network: network::in_settings(&root, &reader, problems),
+        sandbox: sandbox::in_settings(&root, &reader, source.trust, home, problems),
         permissions: permissions::in_settings(
             &root,
             layer,

@@ -6,7 +6,7 @@ use super::{
     model::{self, ModelDraft, ModelSettings},
     network,
     origins::{show_count, show_dollars},
-    scalars,
+    sandbox, scalars,
 };
 use crate::{
     backend::known_names,
@@ -76,8 +76,12 @@ fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
 
 fn environment(sources: &Sources, home: Option<&str>) -> Read {
     let variable_of = |key: &&str| format!("{PREFIX}{}", key.to_uppercase());
-    let names: Vec<String> =
-        SETTING_KEYS.iter().map(variable_of).chain(model::variables()).collect();
+    let names: Vec<String> = SETTING_KEYS
+        .iter()
+        .map(variable_of)
+        .chain(model::variables())
+        .chain(sandbox::variables())
+        .collect();
     let mut draft = Draft::default();
     let mut errors = Vec::new();
     for (variable, text) in &sources.environment {
@@ -92,7 +96,7 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
                 (None, Some(key)) => model::value(key, text, home)
                     .map(|value| drop(draft.model.insert(key, Found { value, origin }))),
                 (Some(key), _) => scalars::set(&mut draft, key, text, home, origin),
-                (None, None) => Ok(()),
+                (None, None) => sandbox::set(&mut draft.sandbox, variable, text, home, origin),
             };
             if let Err(refused) = set {
                 let message = format!("`{variable}` {}", refused.reason);
@@ -179,6 +183,7 @@ impl Merge {
         let Self { settings, model, origins } = self;
         model::merge(model, draft.model);
         network::merge(trust, draft.network, settings, origins);
+        sandbox::merge(&mut settings.sandbox, trust, draft.sandbox, origins);
         let mut limit =
             |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
                 let Some(found) = found else { return };
@@ -268,7 +273,7 @@ impl Merge {
 }
 
 impl Origins {
-    fn ignore(&mut self, key: &str, value: String, origin: Origin, reason: String) {
+    pub(super) fn ignore(&mut self, key: &str, value: String, origin: Origin, reason: String) {
         self.ignored.push(Ignored { key: key.to_owned(), value, origin, reason });
     }
 }

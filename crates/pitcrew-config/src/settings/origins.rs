@@ -102,6 +102,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
     for (name, backend) in &settings.backends {
         rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }
+    rows.extend(settings.sandbox.shown());
     rows
 }
 

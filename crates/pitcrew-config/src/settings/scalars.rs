@@ -3,7 +3,7 @@
 use super::{
     Origin,
     draft::{Draft, Found},
-    model,
+    model, sandbox,
 };
 use crate::{
     document::{check_duration, out_of_range},
@@ -64,6 +64,9 @@ pub(super) fn set(
             let value =
                 value.or_else(|reason| refused(format!("is wrong: {reason}"), DOLLARS_HELP))?;
             draft.max_cost_micros = Some(Found { value, origin });
+        }
+        "sandbox" => {
+            draft.sandbox.tier = Some(Found { value: sandbox::tier(text)?, origin });
         }
         "model" => {
             let (provider, name) = model::pair(text)?;

@@ -1,6 +1,6 @@
 //! The settings themselves.
 
-use super::ModelSettings;
+use super::{ModelSettings, SandboxSettings};
 use crate::{
     backend::{self, BackendSettings},
     permissions::PermissionEntries,
@@ -26,6 +26,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "permissions",
     "egress_allow",
     "forward",
+    "sandbox",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub struct Settings {
     pub egress_allow: Vec<HostPattern>,
     /// Ports of this machine's loopback that are reached from a box under the same number.
     pub forward: Vec<u16>,
+    /// How programs are confined.
+    pub sandbox: SandboxSettings,
 }
 
 impl Default for Settings {
@@ -75,6 +78,7 @@ impl Default for Settings {
             permissions: PermissionEntries::default(),
             egress_allow: Vec::new(),
             forward: Vec::new(),
+            sandbox: SandboxSettings::default(),
         }
     }
 }

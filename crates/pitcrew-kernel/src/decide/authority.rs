@@ -46,6 +46,8 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
         | Command::ApplyQueryLimits { .. }
+        | Command::ApplySandbox { .. }
+        | Command::AcceptTier { .. }
         | Command::RevokeGrant { .. }
         | Command::SpawnStandalone { .. }
         | Command::SetAgentsMax { .. } => {
@@ -88,6 +90,8 @@ fn client(command: &Command) -> bool {
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
+        | Command::ApplySandbox { .. }
+        | Command::AcceptTier { .. }
         | Command::RevokeGrant { .. }
         | Command::SetAgentsMax { .. }
         | Command::CompleteTask { .. }

@@ -1,7 +1,7 @@
 //! A plan is handed in: checked whole, then approved or put before a person.
 
 use super::order;
-use crate::State;
+use crate::{State, sandbox};
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
     Action, Actor, Approval, BACKEND_COMMAND, CreatePlan, Event, Origin, PlanId, PlanStatus,
@@ -23,6 +23,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     if rule == Rule::AutoDeny {
         return Err(Rejection::DeniedByMatrix { action: Action::PlanExecution });
     }
+    sandbox::check(state)?;
     let order = order::topological(tasks)?;
     let plan = state.plans.next_id();
     let status = match it.origin {

@@ -29,6 +29,7 @@ mod waiting;
 mod clients;
 mod matrix;
 mod grants;
+mod sandbox;
 mod bubbling;
 mod pausing;
 mod cancelling;

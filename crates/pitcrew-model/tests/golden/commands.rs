@@ -3,11 +3,13 @@
 use crate::{
     golden, queries,
     subtasks::{output, subtask_spec},
-    values::{ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, matrix, plan_head, task_spec},
+    values::{
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, matrix, plan_head, sandbox, task_spec,
+    },
 };
 use pitcrew_model::{
     Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, NoteKind,
-    Origin, Party, PlanSpec, Priority, Verdict,
+    Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
 };
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -106,6 +108,16 @@ fn permission_commands() -> Vec<Command> {
         },
         Command::ApplyMatrix { matrix: matrix() },
         Command::RevokeGrant { grant: GrantId(4) },
+        Command::ApplySandbox { sandbox: sandbox() },
+        Command::ApplySandbox {
+            sandbox: Sandbox {
+                available: Tier::T3,
+                min_tier: None,
+                obstacle: None,
+                consent: false,
+            },
+        },
+        Command::AcceptTier { tier: Tier::T1 },
         Command::DecideForChild {
             attempt: ATTEMPT,
             requests: vec![REQUEST],
@@ -149,6 +161,8 @@ golden!(
         SendMessage,
         ApplyMatrix,
         RevokeGrant,
+        ApplySandbox,
+        AcceptTier,
         DecideForChild,
         AskQuery,
         ApplyQueryLimits,

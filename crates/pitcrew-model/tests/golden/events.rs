@@ -5,15 +5,15 @@ use crate::{
     subtasks::{delegation, output},
     values::{
         ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, path,
-        plan_head, task_spec,
+        plan_head, sandbox, task_spec,
     },
 };
 use pitcrew_model::{
-    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, EffectId, EffectResult,
+    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
     EgressDecision, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus, Measure,
     Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus,
     Priority, Reach, Reads, Reason, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec,
-    TaskStatus, Timestamp, TurnCause, Usage, WorkerStatus,
+    TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -309,6 +309,12 @@ fn request_events() -> Vec<Event> {
             actor: Actor::Person,
         },
         Event::GrantRevoked { grant: GrantId(4), actor: Actor::Person },
+        Event::SandboxApplied { sandbox: sandbox() },
+        Event::TierAccepted { tier: Tier::T1, actor: Actor::Person },
+        Event::AgentConfined {
+            worker: WORKER,
+            confined: Confined { tier: Tier::T3, policy: "0a1b".into() },
+        },
     ]
 }
 
@@ -423,6 +429,9 @@ golden!(
         AgentGroupCreated,
         AgentGroupMemberCompleted,
         StandaloneSpawned,
+        SandboxApplied,
+        TierAccepted,
+        AgentConfined,
     ]
 );
 

@@ -3,7 +3,7 @@
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
     Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath, RequestId,
-    TaskId, TaskSpec, TaskWork, ToolUse, WorkerId, Zone,
+    Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -98,6 +98,15 @@ pub fn matrix() -> Matrix {
         ask_user: [Action::BranchMerge, Action::Other("levitate".into())].into(),
         auto_deny: [Action::ForcePush].into(),
         limits: MatrixLimits { permission_timeout_ms: Some(60_000), ..MatrixLimits::default() },
+    }
+}
+
+pub fn sandbox() -> Sandbox {
+    Sandbox {
+        available: Tier::T1,
+        min_tier: Some(Tier::T2),
+        obstacle: Some("bubblewrap is not installed: install it".into()),
+        consent: true,
     }
 }
 

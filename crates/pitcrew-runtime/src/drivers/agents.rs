@@ -9,13 +9,14 @@ mod reach;
 mod reattach;
 
 pub use launch::{AgentSetup, Wanted};
+pub use login::tool_folders;
 pub use reattach::{Found, Held};
 
 use super::{
     Symbols,
     subject::{LOST, Subject},
 };
-use crate::{Handle, log::Log};
+use crate::{Handle, confinement, log::Log};
 use live::{Live, Phase};
 use login::{Logins, Turn};
 use pitcrew_acp::{Need, Session, SessionEvents};
@@ -82,7 +83,7 @@ impl Agents {
         path: &str,
     ) -> EffectResult {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
-        match self.open(&live, effect, wanted, Path::new(path)).await {
+        match self.open(&live, (effect, worker), wanted, Path::new(path)).await {
             Ok((session, events)) => {
                 fail::fail_point!("agent-started", |_| std::process::abort());
                 let (agent, id) = (session.agent_name().to_owned(), session.id().to_owned());
@@ -112,7 +113,7 @@ impl Agents {
     async fn open(
         &self,
         live: &Live,
-        effect: EffectId,
+        (effect, worker): (EffectId, WorkerId),
         wanted: &Wanted,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
@@ -127,6 +128,9 @@ impl Agents {
         let mut launch =
             self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
         launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
+        let confined = confinement::record(&launch.shim.policy, &launch.shim.dir);
+        let confined = confined.map_err(|it| no_home(&it))?;
+        self.handle.signal(Signal::AgentConfined { worker, confined }).await;
         tokio::select! {
             opened = Box::pin(pitcrew_acp::open(launch)) => opened.map_err(|it| it.failure),
             () = live.over.notified() => Err(self.given_up(live.attempt).await),

@@ -2,10 +2,10 @@
 
 use crate::plain;
 use pitcrew_model::{
-    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Delegation, EffectId, Failure,
+    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId, Failure,
     KeptStates, Landing, LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason,
-    RequestId, Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Timestamp,
-    Usage, WorkerId, WorkerStatus, limits,
+    RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier,
+    Timestamp, Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub struct Board {
     pub(super) seq: Seq,
     pub(super) agents_max: u32,
+    pub(super) sandbox: Option<Sandbox>,
+    pub(super) accepted_tier: Option<Tier>,
     pub(super) plans: BTreeMap<PlanId, Plan>,
     pub(super) tasks: BTreeMap<TaskId, Task>,
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
@@ -37,6 +39,8 @@ impl Default for Board {
         Self {
             seq: Seq(0),
             agents_max: limits::AGENTS_MAX_DEFAULT,
+            sandbox: None,
+            accepted_tier: None,
             plans: BTreeMap::new(),
             tasks: BTreeMap::new(),
             attempts: BTreeMap::new(),
@@ -216,6 +220,9 @@ pub struct Worker {
     pub agent: Option<String>,
     /// The agent's own name for the conversation.
     pub session: Option<String>,
+    /// What it was started with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confined>,
     pub activity: Option<Activity>,
     /// What it has asked of a person and is not decided yet.
     pub requests: Vec<RequestId>,

@@ -23,6 +23,8 @@ impl Board {
         let at = entry.at;
         match &entry.event {
             Event::AgentsMaxSet { count } => self.agents_max = *count,
+            Event::SandboxApplied { sandbox } => self.sandbox = Some(sandbox.clone()),
+            Event::TierAccepted { tier, .. } => self.accepted_tier = Some(*tier),
             Event::PlanCreated { plan, head, status, .. } => {
                 self.limit(BudgetScope::Plan(*plan), head.caps);
                 self.create_plan(*plan, head, *status, at);
@@ -105,6 +107,9 @@ impl Board {
                 self.fold_result(result, at);
             }
             Event::EgressDecided(it) => self.edit_attempt(it.attempt, |row| row.egress(it)),
+            Event::AgentConfined { worker, confined } => {
+                self.edit_worker(*worker, |it| it.confined = Some(confined.clone()));
+            }
             Event::BudgetWarned(_)
             | Event::PlanOpened { .. }
             | Event::StopAsked { .. }
@@ -235,6 +240,7 @@ impl Board {
                 reason: String::new(),
                 agent: None,
                 session: None,
+                confined: None,
                 activity: None,
                 requests: Vec::new(),
                 exit: None,

@@ -5,7 +5,7 @@
 use super::facts::{Attempt, BaseCheck, LandingView, Worker};
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Seq, Spending,
+    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq, Spending,
     SubtaskKind, SubtaskName, SubtaskResult, TaskId, TaskStatus, Timestamp, Usage, WorkerId,
     WorkerStatus, Workspace,
 };
@@ -19,6 +19,9 @@ pub struct BoardView {
     /// When it was made, by the orchestrator's clock. Ages are to be told from here.
     pub at: Timestamp,
     pub agents_max: u32,
+    /// How programs are confined; agreed to by the settings or by a person where that is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
     /// Workers that count against `agents_max` now.
     pub slots_taken: u32,
     pub plans: Vec<PlanView>,

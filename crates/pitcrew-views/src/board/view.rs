@@ -5,8 +5,8 @@ use super::{
     shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView},
 };
 use pitcrew_model::{
-    BudgetScope, Delegation, LandingStatus, PlanId, PlanStatus, Reason, SubtaskResult, TaskId,
-    TaskStatus, Timestamp, Usage, WorkerStatus,
+    BudgetScope, Delegation, LandingStatus, PlanId, PlanStatus, Reason, Sandbox, SubtaskResult,
+    TaskId, TaskStatus, Timestamp, Usage, WorkerStatus,
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ impl Board {
             seq: self.seq,
             at: now,
             agents_max: self.agents_max,
+            sandbox: self.show_sandbox(),
             slots_taken: moment.slots_taken,
             plans: Vec::new(),
             tasks: Vec::new(),
@@ -106,6 +107,12 @@ impl Board {
             created_at: plan.created_at,
             ended_at: plan.ended_at,
         }
+    }
+
+    fn show_sandbox(&self) -> Option<Sandbox> {
+        let sandbox = self.sandbox.clone()?;
+        let accepted = self.accepted_tier.is_some_and(|it| it <= sandbox.available);
+        Some(Sandbox { consent: sandbox.consent || accepted, ..sandbox })
     }
 
     fn show_worker(&self, worker: &Worker) -> Worker {

@@ -81,6 +81,19 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its zone"))
         }
         Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
+        Event::SandboxApplied { sandbox } => {
+            let tier = sandbox.available;
+            let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+            by_us(About::Workspace, format!("programs are confined by tier {tier}{why}"))
+        }
+        Event::TierAccepted { tier, actor } => {
+            by(*actor, About::Workspace, format!("tier {tier} is accepted"))
+        }
+        Event::AgentConfined { worker, confined } => {
+            let policy = confined.policy.get(..12).unwrap_or(&confined.policy);
+            let text = format!("confined by tier {}, policy {policy}", confined.tier);
+            by_us(About::Worker(*worker), text)
+        }
         Event::GrantGiven { grant, actor, .. } => {
             by(*actor, About::Workspace, format!("{} given: {}", grant.id, granted(grant)))
         }

@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pitcrew_config::parse_dollars;
-use pitcrew_model::{GrantScope, MessageId, MessageStatus, WorkerId, limits};
+use pitcrew_model::{GrantScope, MessageId, MessageStatus, Tier, WorkerId, limits};
 use std::{ffi::OsString, path::PathBuf};
 
 /// Runs a crew of coding agents on one git repository.
@@ -273,6 +273,9 @@ pub struct RunArgs {
     /// The branch or commit to start from; HEAD refuses uncommitted changes
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
+    /// Agree to a weaker tier of confinement where there is no stronger one; remembered
+    #[arg(long, value_name = "TIER", value_parser = parse_tier)]
+    pub accept_tier: Option<Tier>,
     /// Return as soon as the plan runs
     #[arg(long)]
     pub detach: bool,
@@ -483,6 +486,9 @@ pub struct RetryArgs {
     /// Start from the integration head, not from where the last attempt ended
     #[arg(long)]
     pub fresh: bool,
+    /// Agree to a weaker tier of confinement where there is no stronger one; remembered
+    #[arg(long, value_name = "TIER", value_parser = parse_tier)]
+    pub accept_tier: Option<Tier>,
     #[command(flatten)]
     pub output: Json,
 }
@@ -682,4 +688,13 @@ pub struct ToolArgs {
     /// Its arguments, as a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub json: String,
+}
+
+fn parse_tier(text: &str) -> Result<Tier, &'static str> {
+    match text {
+        "T1" => Ok(Tier::T1),
+        "T2" => Ok(Tier::T2),
+        "T3" => Ok(Tier::T3),
+        _ => Err("write T1, T2 or T3"),
+    }
 }

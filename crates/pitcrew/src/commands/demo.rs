@@ -1,9 +1,11 @@
 //! Shows everything on a small repository made for it, with the commands that a person would type.
 
 use super::Done;
-use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report};
-use pitcrew_config::private_dir;
+use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
+use pitcrew_config::{private_dir, user_environment};
+use pitcrew_model::Tier;
 use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
+use pitcrew_runtime::Confinement;
 use std::{
     ffi::OsString,
     fs, io,
@@ -41,6 +43,7 @@ struct Demo {
     repository: PathBuf,
     kept: bool,
     json: bool,
+    tier: Tier,
 }
 
 impl Demo {
@@ -58,11 +61,14 @@ impl Demo {
         }
         private_dir(&folder).map_err(|error| Report::from_error(Exit::Usage, &error))?;
         let repository = folder.join("lap-board");
-        let demo = Self { folder, repository, kept, json: args.output.json };
+        let tier = Tier::T1;
+        let mut demo = Self { folder, repository, kept, json: args.output.json, tier };
         demo.make_repository().map_err(|error| {
             Report::new(Exit::Failure, "the repository of the demo could not be made")
                 .because(error.to_string())
         })?;
+        let (settings, _) = Workspace::at(&demo.repository)?.settings()?;
+        demo.tier = Confinement::by_trying(&settings.sandbox, &user_environment()).tier;
         Ok(demo)
     }
 
@@ -101,14 +107,18 @@ impl Demo {
             if self.kept { "it is yours" } else { "removed at the end; --keep DIR keeps it" };
         format!(
             "A lap board in three regions (core/, api/, ui/), nine tasks, the built-in agent, no model.\n\
-             Watch out for api-format: its check fails at first, and the next attempt is told why.\n\n  \
-             {place} ({fate})"
+             Watch out for api-format: its check fails at first, and the next attempt is told why.\n\
+             Agents are confined by tier {}; see `pitcrew doctor`.\n\n  \
+             {place} ({fate})",
+            self.tier
         )
     }
 
     fn steps(&self, output: Output) -> Done {
         let json: &[&str] = if self.json { &["--json"] } else { &[] };
-        let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], json)?;
+        // What the demo runs came with us.
+        let accept: &[&str] = if self.tier == Tier::T1 { &["--accept-tier", "T1"] } else { &[] };
+        let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], &[json, accept].concat())?;
         if ran != Exit::Success {
             return Ok(ran);
         }

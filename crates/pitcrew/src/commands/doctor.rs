@@ -11,10 +11,11 @@ use crate::{
     report::Report,
     workspace::{Workspace, user_dirs},
 };
-use pitcrew_config::{Settings, printable, private_dir};
+use pitcrew_config::{SandboxSettings, Settings, printable, private_dir, user_environment};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
-use pitcrew_model::limits;
-use pitcrew_process::{Cancel, Run, run_trusted};
+use pitcrew_model::{Tier, limits};
+use pitcrew_process::{Cancel, Obstacle, Run, run_trusted};
+use pitcrew_runtime::Confinement;
 use rustix::fs::statvfs;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -52,15 +53,17 @@ impl Finding {
 pub async fn run(args: Json, output: Output) -> Done {
     let mut findings = vec![git()];
     findings.extend(folders());
+    let mut sandbox = SandboxSettings::default();
     match Workspace::here() {
-        Ok(workspace) => findings.extend(repository(workspace).await),
+        Ok(workspace) => {
+            if let Ok((settings, _)) = workspace.settings() {
+                sandbox = settings.sandbox;
+            }
+            findings.extend(repository(workspace).await);
+        }
         Err(report) => findings.push(Finding::of_report("repository", &report)),
     }
-    findings.push(Finding::new(
-        "confinement",
-        Health::Limited,
-        "T1: what agents hand in is checked at the gate; their processes are not confined",
-    ));
+    findings.extend(confinement(&sandbox));
     let is_bad = findings.iter().any(|it| it.health == Health::Bad);
     if args.json {
         let list: Vec<Value> = findings.iter().map(as_json).collect();
@@ -84,6 +87,39 @@ fn git() -> Finding {
     }
     let help = format!("at least {major}.{minor} is needed");
     Finding::new("git", Health::Bad, found).help(help)
+}
+
+/// Which tier there is, and layer by layer what holds.
+fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
+    let found = Confinement::by_trying(settings, &user_environment());
+    let what = "confinement";
+    let text = match found.tier {
+        Tier::T3 => "T3: a box for each agent, setup, check and git in its trees",
+        Tier::T2 => "T2: files and calls are restricted; there is no box",
+        Tier::T1 => {
+            "T1: what agents hand in is checked at the gate; their processes are not confined"
+        }
+    };
+    let too_low = settings.min_tier.filter(|it| *it > found.tier);
+    let health = match (too_low, found.tier) {
+        (Some(_), _) => Health::Bad,
+        (None, Tier::T3) => Health::Good,
+        (None, Tier::T1 | Tier::T2) => Health::Limited,
+    };
+    let text = match too_low {
+        Some(min_tier) => format!("{text}; {min_tier} is wanted, so nothing starts"),
+        None => text.to_owned(),
+    };
+    let mut findings = vec![Finding::new(what, health, text)];
+    if let Some(Obstacle { reason, remedy }) = found.obstacle {
+        findings.push(Finding::new("box", Health::Limited, reason).help(remedy));
+    } else {
+        let text = "own files, processes, network and IPC; no rights of root; an empty home";
+        findings.push(Finding::new("box", Health::Good, text));
+    }
+    let gate = "what is handed in is compared with the zone of its task, in every tier";
+    findings.push(Finding::new("gate", Health::Good, gate));
+    findings
 }
 
 /// The folders of the user: ours alone, and with room.

@@ -30,6 +30,9 @@ pub async fn run(args: RetryArgs, output: Output) -> Done {
     tasks.dedup();
     let freshness = if args.fresh { Freshness::Fresh } else { Freshness::Continue };
     let command = Command::RetryTasks { tasks: tasks.clone(), freshness };
+    if let Some(tier) = args.accept_tier {
+        client.command(&Command::AcceptTier { tier }).await?;
+    }
     let board = client.board(BoardQuery::default()).await?;
     let accepted = client.command(&command).await?;
     say::accepted(output, args.output, &accepted, &words(&board, &tasks))

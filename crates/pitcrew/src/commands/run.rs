@@ -19,7 +19,7 @@ use pitcrew_config::{
 };
 use pitcrew_model::{
     Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
-    RequestId, Seq, Timestamp,
+    RequestId, Seq, Tier, Timestamp,
 };
 use pitcrew_views::{BoardView, Summary, plain, words::clock};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,13 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     if let Some(count) = args.max_agents {
         client.command(&Command::SetAgentsMax { count }).await?;
     }
+    if let Some(tier) = args.accept_tier {
+        client.command(&Command::AcceptTier { tier }).await?;
+    }
     let board = client.board(BoardQuery::default()).await?;
+    if let Some(exit) = agree(&client, &board, output, &mut person).await? {
+        return Ok(exit);
+    }
     let before = board.seq;
     let held = held(&spec, &board);
     let by_hand = spec.head.deploy == Deploy::Manual;
@@ -79,6 +85,37 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
         return Ok(Exit::Success);
     }
     to_the_end(&client, output, &mut person, plan, (before, form)).await
+}
+
+/// Says so where agents are not held by a box, and asks where nobody has agreed to that.
+async fn agree(
+    client: &Client,
+    board: &BoardView,
+    output: Output,
+    person: &mut Person,
+) -> Result<Option<Exit>, Report> {
+    let Some(sandbox) = board.sandbox.as_ref().filter(|it| it.available < Tier::T3) else {
+        return Ok(None);
+    };
+    let tier = sandbox.available;
+    let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    let is_agreed = tier > Tier::T1 || sandbox.consent || sandbox.min_tier > Some(tier);
+    output.note(&format!("agents are confined by tier {tier}{why}"));
+    if is_agreed || !output.asks {
+        return Ok(None);
+    }
+    let question = "Nothing of the operating system holds the agents. Work like this? [y/N]";
+    match person.confirm(output, question).await {
+        Verdict::Yes => {
+            client.command(&Command::AcceptTier { tier }).await?;
+            Ok(None)
+        }
+        Verdict::No => {
+            output.note("nothing was run");
+            Ok(Some(Exit::Failure))
+        }
+        Verdict::Interrupted => Ok(Some(Exit::Interrupted)),
+    }
 }
 
 /// How a plan that may not run yet is let run.

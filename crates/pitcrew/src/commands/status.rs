@@ -7,6 +7,7 @@ use crate::{
 };
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
 use pitcrew_config::{Diagnostic, printable};
+use pitcrew_model::Tier;
 use pitcrew_views::{BoardView, MessageMetrics};
 use serde_json::Value;
 
@@ -31,6 +32,11 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
         let mut waiting = client.inbox().await?.open;
         waiting.retain(|it| plan.is_none_or(|plan| it.plan == plan));
         output.print(&render::board(&board, waiting.len(), output.out))?;
+        if let Some(sandbox) = board.sandbox.as_ref().filter(|it| it.available < Tier::T3) {
+            let why = sandbox.obstacle.as_deref().unwrap_or_default();
+            let tier = sandbox.available;
+            output.note(&printable(&format!("note: agents are confined by tier {tier}: {why}")));
+        }
         let broken = permissions.ok().and_then(|it| it.errors.into_iter().next());
         if let Some(error) = broken {
             let Diagnostic { file, line, message, .. } = error;

@@ -80,6 +80,9 @@ fn subject(event: &Event) -> Subject {
         | Event::BackendHeld { .. }
         | Event::BackendReleased { .. }
         | Event::MatrixApplied { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
+        | Event::AgentConfined { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }

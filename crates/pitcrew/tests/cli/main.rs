@@ -8,6 +8,7 @@ mod messages;
 mod backends;
 mod plan_file;
 mod run;
+mod sandbox;
 mod model;
 mod caps;
 mod decide;

@@ -79,7 +79,7 @@ fn a_socket_that_nobody_listens_at_is_replaced() {
     let sandbox = at_rest();
     let folder =
         sandbox.root().join("run/pitcrew").join(state_of(&sandbox).file_name().expect("a name"));
-    let socket = folder.join("serve.sock");
+    let socket = folder.join("door/serve.sock");
     drop(UnixListener::bind(&socket).expect("the place is free"));
     assert!(socket.exists(), "a dead socket is left behind");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");

@@ -3,10 +3,11 @@
 use super::{Script, family, plan, queries};
 use pitcrew_model::{
     Access, Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command,
-    CommitId, Effect, EffectResult, EgressDecision, ErrorCause, Exit, Failure, FileChange,
-    Freshness, GrantScope, InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind, Party,
-    PermissionOption, PermissionOptionKind, PlanBase, PlanId, Priority, Refusal, RefusalKind, Rule,
-    Signal, Snapshot, StopReason, TaskId, Timestamp, ToolUse, Usage, Verdict, Work, WorkerId,
+    CommitId, Confined, Effect, EffectResult, EgressDecision, ErrorCause, Exit, Failure,
+    FileChange, Freshness, GrantScope, InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind,
+    Party, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Priority, Refusal,
+    RefusalKind, Rule, Sandbox, Signal, Snapshot, StopReason, TaskId, Tier, Timestamp, ToolUse,
+    Usage, Verdict, Work, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -67,6 +68,8 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
             Command::DecideRequest { request, verdict, reason, scope }
         }
         "matrix" => Command::ApplyMatrix { matrix: matrix(rest) },
+        "sandbox" => Command::ApplySandbox { sandbox: sandbox(rest) },
+        "accept-tier" => Command::AcceptTier { tier: tier(subject) },
         "revoke" => Command::RevokeGrant { grant: id(subject) },
         "answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         "message" => message(subject, words),
@@ -102,6 +105,25 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
 }
 
 /// What differs from the built-in one: `approve=git_push deny=pr_creation timeout=1000 default=approve`.
+fn tier(word: &str) -> Tier {
+    match word {
+        "T1" => Tier::T1,
+        "T2" => Tier::T2,
+        "T3" => Tier::T3,
+        _ => panic!("no tier is named {word}"),
+    }
+}
+
+/// The tier that there is, then `min=TIER` and `consent`.
+fn sandbox(words: &str) -> Sandbox {
+    let (available, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let available = tier(available);
+    let min_tier = rest.split_whitespace().find_map(|it| it.strip_prefix("min=")).map(tier);
+    let consent = rest.split_whitespace().any(|it| it == "consent");
+    let obstacle = (available < Tier::T3).then(|| "no bubblewrap: install it".to_owned());
+    Sandbox { available, min_tier, obstacle, consent }
+}
+
 fn matrix(words: &str) -> Matrix {
     let mut matrix = Matrix::builtin();
     for word in words.split_whitespace() {
@@ -191,6 +213,7 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
             Command::DecideForChild { attempt, requests, verdict, reason: None }
         }
         "self-matrix" => Command::ApplyMatrix { matrix: matrix(words) },
+        "self-accept-tier" => Command::AcceptTier { tier: tier(subject) },
         "self-revoke" => Command::RevokeGrant { grant: id(subject) },
         "self-answer" => Command::AnswerQuestion { request: id(subject), text: words.into() },
         _ => return None,
@@ -234,6 +257,10 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
         "reattached" => Signal::AgentReattached {
             worker: id(subject),
             away_ms: words.parse().expect("a number"),
+        },
+        "confined" => Signal::AgentConfined {
+            worker: id(subject),
+            confined: Confined { tier: tier(words), policy: "0a1b".into() },
         },
         "uses" => Signal::UsageTold { worker: id(subject), usage: usage(words) },
         "permit" => permission(id(subject), words),

@@ -124,6 +124,11 @@ pub fn event(event: &Event) -> String {
         Event::AccessBlocked { worker, access, path, .. } => {
             format!("{worker} may not {access} {path}")
         }
+        Event::SandboxApplied { sandbox } => format!("sandbox: {} available", sandbox.available),
+        Event::TierAccepted { tier, .. } => format!("{tier} accepted"),
+        Event::AgentConfined { worker, confined } => {
+            format!("{worker} confined by {}", confined.tier)
+        }
         Event::GrantRevoked { grant, .. } => format!("{grant} revoked"),
         Event::ClientCallTaken { nonce } => format!("a client calls, nonce {nonce}"),
         Event::AgentGroupCreated { group, tasks, .. } => {

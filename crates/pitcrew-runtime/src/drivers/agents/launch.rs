@@ -1,6 +1,9 @@
 //! What an agent is started with.
 
-use crate::Tokens;
+use crate::{
+    Tokens,
+    confinement::{self, Own},
+};
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
@@ -25,6 +28,8 @@ pub struct AgentSetup {
     pub model: Option<ModelSettings>,
     /// How long an agent works on when we are gone.
     pub lease_ms: u64,
+    /// What every program may do.
+    pub policy: Policy,
 }
 
 /// Who is to do a task, and with which model: that of the settings where absent.
@@ -50,6 +55,7 @@ impl AgentSetup {
         extra.extend(home);
         let tool_env = self.tool_environment(attempt);
         extra.extend(tool_env.clone());
+        let policy = self.policy_of(attempt, wanted, &argv, path);
         let shim = ShimSpec {
             dir: self.dirs.attempt(attempt),
             socket: self.dirs.attempt_socket(attempt),
@@ -57,7 +63,7 @@ impl AgentSetup {
             cwd: path.to_owned(),
             env: self.with_our_program(agent_environment(&extra)),
             lease_ms: self.lease_ms,
-            policy: Policy::unconfined(),
+            policy,
         };
         Ok(Launch {
             shim,
@@ -80,6 +86,32 @@ impl AgentSetup {
             effect,
             timeout: Duration::from_millis(limits::INITIALIZE_TIMEOUT_MS),
         })
+    }
+
+    /// What the agent of an attempt may do.
+    fn policy_of(
+        &self,
+        attempt: AttemptId,
+        wanted: &Wanted,
+        argv: &[String],
+        checkout: &Path,
+    ) -> Policy {
+        let user = user_environment();
+        let mut read = vec![self.dirs.door()];
+        match &wanted.backend {
+            Backend::Builtin => {}
+            Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),
+            Backend::Program { name } => {
+                // One whose state cannot be moved finds its login where it always is.
+                let kept = self.backends.get(name).filter(|it| it.state_env.is_empty());
+                let places = |it: &BackendSettings| {
+                    [it.login_places(&user), it.state_places(&user)].concat()
+                };
+                read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
+            }
+        }
+        let own = Own { checkout, argv, home: self.dirs.home(attempt), read };
+        confinement::of_agent(&self.policy, own, &user)
     }
 
     /// What is known of a backend that is a program, and its name.

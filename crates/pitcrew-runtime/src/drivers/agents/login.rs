@@ -18,4 +18,5 @@ mod keeper;
 mod begin;
 
 pub use begin::Turn;
+pub use home::tool_folders;
 pub use keeper::Logins;

@@ -122,6 +122,16 @@ fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut Left) -> io::
     Ok(())
 }
 
+/// The folders in which the user's tools keep programs and downloads.
+pub fn tool_folders(user: &BTreeMap<String, String>) -> Vec<PathBuf> {
+    let home = user.get("HOME").map(PathBuf::from);
+    let place = |it: &(&str, &str)| {
+        let own = user.get(it.0).map(PathBuf::from).filter(|it| it.is_absolute());
+        own.or_else(|| home.as_ref().map(|home| home.join(it.1)))
+    };
+    TOOLS.iter().filter_map(place).filter(|it| it.is_dir()).collect()
+}
+
 /// The variables that lead tools back to what the user has of them, unless the user says where.
 pub fn tool_variables(user: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let Some(home) = user.get("HOME").map(PathBuf::from) else { return Vec::new() };

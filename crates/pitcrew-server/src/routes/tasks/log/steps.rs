@@ -49,6 +49,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         Event::RetryGranted { task, .. } if *task == look.task.id => {
             worded(Whose::Newest, Place::After)
         }
+        Event::AgentConfined { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
         Event::AgentExited { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
         Event::EgressDecided(it) => worded(Whose::Attempt(it.attempt), Place::After),
@@ -108,6 +109,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::SandboxApplied { .. }
+        | Event::TierAccepted { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }

@@ -1,0 +1,108 @@
+//! Nothing is started with less confinement than is wanted.
+
+use crate::script::check;
+use expect_test::expect;
+
+#[test]
+fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
+    check(
+        "
+            sandbox T2 min=T3
+            plan demo | a
+            sandbox T3 min=T3
+            ~ plan demo | a
+            ~ prepared plan-1
+        ",
+        &expect![[r#"
+            > sandbox T2 min=T3
+              sandbox: T2 available
+            > plan demo | a
+              rejected: tier T3 is wanted and this machine offers T2: no bubblewrap: install it
+            > sandbox T3 min=T3
+              sandbox: T3 available
+        "#]],
+    );
+}
+
+#[test]
+fn without_any_confinement_a_person_has_to_agree_once() {
+    check(
+        "
+            sandbox T1
+            plan demo | a
+            client accept-tier T1
+            accept-tier T1
+            accept-tier T1
+            ~ plan demo | a
+            ~ prepared plan-1
+            confined worker-1 T1
+        ",
+        &expect![[r#"
+            > sandbox T1
+              sandbox: T1 available
+            > plan demo | a
+              rejected: nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`
+            > client accept-tier T1
+              rejected: client may not do this: only a person can
+            > accept-tier T1
+              T1 accepted
+            > accept-tier T1
+              nothing
+            > confined worker-1 T1
+              worker-1 confined by T1
+        "#]],
+    );
+}
+
+#[test]
+fn the_settings_of_the_user_agree_as_well() {
+    check(
+        "
+            sandbox T1 consent
+            ~ plan demo | a
+            prepared plan-1
+        ",
+        &expect![[r#"
+            > sandbox T1 consent
+              sandbox: T1 available
+            > prepared plan-1
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-1 opened: task-1 #1 from base
+              => prepare checkout attempt-1
+        "#]],
+    );
+}
+
+#[test]
+fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
+    check(
+        "
+            ~ slots 1
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ sandbox T1
+            cancel task-1
+            ~ accept-tier T1
+            retry task-2
+        ",
+        &expect![[r#"
+            > cancel task-1
+              attempt-1 ended: cancelled (cancelled by person)
+              worker-1 running -> killed (cancelled by person)
+              => stop worker-1
+              task-1 running -> cancelled (cancelled by person)
+              task-2 queued -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              plan-1 active -> failed (0 of 2 tasks are completed)
+            > retry task-2
+              plan-1 failed -> active (retry)
+              task-2 is granted one more attempt
+              task-2 failed -> pending (a person asked for a retry)
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2
+        "#]],
+    );
+}

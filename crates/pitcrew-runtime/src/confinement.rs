@@ -1,0 +1,133 @@
+//! What programs may do here: one policy for this machine, this user and this workspace, and what
+//! each agent has beside it.
+//!
+//! Finds out what there is. Whether that is enough is decided in the kernel.
+
+use crate::drivers::tool_folders;
+use pitcrew_config::{SandboxSettings, WorkspaceDirs};
+use pitcrew_model::{Confined, Sandbox, Tier};
+use pitcrew_process::{Limits, Obstacle, Policy, find_box, program_roots, roots};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+/// What of git's own settings every box reads; its logins are kept in other files.
+const GIT_SETTINGS: &[&str] =
+    &[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"];
+
+const MIB: u64 = 1_024 * 1_024;
+
+/// Which confinement there is.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The best tier, as far as the user wants it.
+    pub tier: Tier,
+    /// Why it is not T3.
+    pub obstacle: Option<Obstacle>,
+    bubblewrap: Option<PathBuf>,
+}
+
+impl Found {
+    /// Tries what the settings allow, the strongest first.
+    pub fn by_trying(settings: &SandboxSettings, user: &BTreeMap<String, String>) -> Self {
+        let wanted = settings.tier.unwrap_or(Tier::T3);
+        if wanted < Tier::T3 {
+            let reason = format!("your settings want {wanted}");
+            let remedy = "take `tier` out of `[sandbox]` and PITCREW_SANDBOX".to_owned();
+            let obstacle = Some(Obstacle { reason, remedy });
+            return Self { tier: Tier::T1, obstacle, bubblewrap: None };
+        }
+        match find_box(user) {
+            Ok(program) => Self { tier: Tier::T3, obstacle: None, bubblewrap: Some(program) },
+            Err(obstacle) => Self { tier: Tier::T1, obstacle: Some(obstacle), bubblewrap: None },
+        }
+    }
+
+    /// The same as the kernel takes it.
+    pub fn told(&self, settings: &SandboxSettings) -> Sandbox {
+        let wants_t1 = [settings.tier, settings.min_tier].contains(&Some(Tier::T1));
+        Sandbox {
+            available: self.tier,
+            min_tier: settings.min_tier,
+            obstacle: self.obstacle.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy)),
+            consent: wants_t1,
+        }
+    }
+}
+
+/// What every program here may do, before it is given a checkout.
+pub fn base(
+    found: &Found,
+    settings: &SandboxSettings,
+    user: &BTreeMap<String, String>,
+    dirs: &WorkspaceDirs,
+    program: &Path,
+) -> Policy {
+    let mut policy = Policy { tier: found.tier, ..Policy::unconfined() };
+    if found.tier == Tier::T1 {
+        return policy;
+    }
+    let system = roots(user);
+    policy.read = system.read;
+    policy.read.extend(tool_folders(user));
+    let home = user.get("HOME").map(PathBuf::from);
+    policy.read.extend(home.iter().flat_map(|home| GIT_SETTINGS.iter().map(|it| home.join(it))));
+    policy.read.push(program.to_owned());
+    policy.read.extend(settings.read.iter().cloned());
+    policy.write.clone_from(&settings.write);
+    policy.deny = system.deny;
+    // The journals, the vaults and the tokens of all workspaces.
+    let states = dirs.state.ancestors().nth(2).unwrap_or(&dirs.state);
+    policy.deny.extend([states.to_owned(), dirs.runtime.clone()]);
+    policy.launcher = Some(program.to_owned());
+    if let Some(bubblewrap) = &found.bubblewrap {
+        policy.bubblewrap.clone_from(bubblewrap);
+    }
+    let bytes = |it: Option<u32>| it.map(|it| u64::from(it) * MIB);
+    policy.limits = Limits {
+        memory_bytes: bytes(settings.memory_mb),
+        processes: settings.processes.map(u64::from),
+        file_bytes: bytes(settings.file_mb),
+        open_files: settings.open_files.map(u64::from),
+    };
+    policy
+}
+
+/// Writes a policy down beside what the agent will say, and tells what to remember of it.
+pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
+    let text = serde_json::to_vec_pretty(policy)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(attempt)?;
+    fs::write(attempt.join("policy.json"), &text)?;
+    let digest = Sha256::digest(&text);
+    let policy_digest = digest.iter().map(|it| format!("{it:02x}")).collect();
+    Ok(Confined { tier: policy.tier, policy: policy_digest })
+}
+
+/// What one agent has beside what every program has.
+pub struct Own<'a> {
+    pub checkout: &'a Path,
+    /// Its command line: programs and scripts that are named by their place can be read.
+    pub argv: &'a [String],
+    /// Its private home, if it has one.
+    pub home: PathBuf,
+    /// What else it reads: the way to us, its settings.
+    pub read: Vec<PathBuf>,
+}
+
+/// The policy of one agent.
+pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) -> Policy {
+    let mut policy = base.clone().writing(own.checkout);
+    if policy.tier == Tier::T1 {
+        return policy;
+    }
+    let named = own.argv.iter().map(Path::new).filter(|it| it.is_absolute() && it.is_file());
+    policy.read.extend(named.flat_map(|it| program_roots(it, user)));
+    policy.read.extend(own.read);
+    policy.home = Some(own.home);
+    policy
+}
