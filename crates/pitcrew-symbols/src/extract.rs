@@ -54,7 +54,9 @@ fn visit(language: Language) -> Visit {
         Language::Go => go::visit,
         Language::Java => java::visit,
         Language::C | Language::Cpp => c::visit,
-        Language::CSharp | Language::Kotlin | Language::Php => shape::visit,
+        Language::CSharp | Language::Kotlin | Language::Php | Language::Swift | Language::Scala => {
+            shape::visit
+        }
         Language::Ruby => ruby::visit,
         Language::Bash => bash::visit,
         Language::Lua => lua::visit,
@@ -70,7 +72,9 @@ fn visibility(language: Language) -> Visibility {
         | Language::Tsx
         | Language::JavaScript
         | Language::Zig => Visibility::Private,
-        Language::Go | Language::Java | Language::CSharp => Visibility::Restricted,
+        Language::Go | Language::Java | Language::CSharp | Language::Swift => {
+            Visibility::Restricted
+        }
         Language::Python
         | Language::C
         | Language::Cpp
@@ -78,6 +82,7 @@ fn visibility(language: Language) -> Visibility {
         | Language::Php
         | Language::Bash
         | Language::Kotlin
-        | Language::Lua => Visibility::Public,
+        | Language::Lua
+        | Language::Scala => Visibility::Public,
     }
 }

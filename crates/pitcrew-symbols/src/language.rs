@@ -21,6 +21,8 @@ pub enum Language {
     Kotlin,
     Lua,
     Zig,
+    Swift,
+    Scala,
 }
 
 impl Language {
@@ -41,6 +43,8 @@ impl Language {
         Self::Kotlin,
         Self::Lua,
         Self::Zig,
+        Self::Swift,
+        Self::Scala,
     ];
 
     /// The language of a file, by its name.
@@ -67,6 +71,8 @@ impl Language {
             Self::Kotlin => "kotlin",
             Self::Lua => "lua",
             Self::Zig => "zig",
+            Self::Swift => "swift",
+            Self::Scala => "scala",
         }
     }
 
@@ -90,6 +96,8 @@ impl Language {
             Self::Kotlin => &["kt", "kts"],
             Self::Lua => &["lua"],
             Self::Zig => &["zig"],
+            Self::Swift => &["swift"],
+            Self::Scala => &["scala", "sc"],
         }
     }
 
@@ -108,7 +116,9 @@ impl Language {
             | Self::Bash
             | Self::Kotlin
             | Self::Lua
-            | Self::Zig => ".",
+            | Self::Zig
+            | Self::Swift
+            | Self::Scala => ".",
         }
     }
 
@@ -131,6 +141,8 @@ impl Language {
             Self::Kotlin => tree_sitter_kotlin_ng::LANGUAGE.into(),
             Self::Lua => tree_sitter_lua::LANGUAGE.into(),
             Self::Zig => tree_sitter_zig::LANGUAGE.into(),
+            Self::Swift => tree_sitter_swift::LANGUAGE.into(),
+            Self::Scala => tree_sitter_scala::LANGUAGE.into(),
         }
     }
 

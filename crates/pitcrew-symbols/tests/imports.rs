@@ -39,6 +39,8 @@ fn a_quoted_import_is_understood() {
     check(Language::Bash, "source ./lib.sh", "./lib.sh: ");
     check(Language::Kotlin, "import com.example.core.Auth as A", "com.example.core: Auth");
     check(Language::Lua, "local auth = require('core.auth')", "core.auth: ");
+    check(Language::Swift, "import Core", "Core: *");
+    check(Language::Scala, "import com.example.core.{Auth => A}", "com.example.core: Auth");
     check(Language::Zig, "const auth = @import(\"core/auth.zig\");", "core/auth.zig: ");
 }
 

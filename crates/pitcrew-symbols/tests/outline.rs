@@ -94,6 +94,16 @@ fn zig_is_read() {
     check("auth.zig");
 }
 
+#[test]
+fn swift_is_read() {
+    check("Auth.swift");
+}
+
+#[test]
+fn scala_is_read() {
+    check("Auth.scala");
+}
+
 /// `lines kind name in container: signature { members } // doc`, with `+` for public, `~` for
 /// restricted and `-` for private.
 fn outline(found: &FileSymbols) -> String {

@@ -1,4 +1,4 @@
-//! C#, Kotlin and PHP: types with bodies in braces, and modifiers before everything. A table says
+//! C#, Kotlin, PHP, Scala and Swift: types with bodies in braces, and modifiers before everything. A table says
 //! what their nodes are; the rest they have in common.
 
 mod import;
@@ -27,28 +27,52 @@ enum Role {
 
 fn role(language: Language, kind: &str) -> Option<Role> {
     Some(match kind {
-        "class_declaration" | "record_declaration" | "object_declaration" => {
-            Role::Type(Kind::Class)
-        }
+        "class_declaration" | "record_declaration" | "object_declaration" | "class_definition"
+        | "object_definition" | "package_object" => Role::Type(Kind::Class),
         "struct_declaration" => Role::Type(Kind::Struct),
-        "interface_declaration" => Role::Type(Kind::Interface),
-        "trait_declaration" => Role::Type(Kind::Trait),
-        "enum_declaration" => Role::Type(Kind::Enum),
-        "namespace_declaration" | "namespace_definition" => Role::Namespace,
+        "interface_declaration" | "protocol_declaration" => Role::Type(Kind::Interface),
+        "trait_declaration" | "trait_definition" => Role::Type(Kind::Trait),
+        "enum_declaration" | "enum_definition" => Role::Type(Kind::Enum),
+        "namespace_declaration" | "namespace_definition" | "package_clause" => Role::Namespace,
         "method_declaration"
         | "constructor_declaration"
         | "secondary_constructor"
         | "function_declaration"
-        | "function_definition" => Role::Callable,
-        "field_declaration" | "event_field_declaration" | "property_declaration" => Role::Field,
-        "enum_member_declaration" | "enum_case" | "enum_entry" => Role::Case,
-        "delegate_declaration" | "type_alias" => Role::Plain(Kind::TypeAlias),
+        | "function_definition"
+        | "init_declaration"
+        | "protocol_function_declaration" => Role::Callable,
+        "field_declaration"
+        | "event_field_declaration"
+        | "property_declaration"
+        | "protocol_property_declaration"
+        | "val_definition"
+        | "var_definition"
+        | "val_declaration"
+        | "var_declaration" => Role::Field,
+        "enum_member_declaration"
+        | "enum_case"
+        | "enum_entry"
+        | "simple_enum_case"
+        | "full_enum_case" => Role::Case,
+        "delegate_declaration"
+        | "type_alias"
+        | "typealias_declaration"
+        | "associatedtype_declaration"
+        | "type_definition" => Role::Plain(Kind::TypeAlias),
         "const_declaration" => Role::Plain(Kind::Constant),
-        "companion_object" | "declaration_list" | "class_body" | "preproc_if" | "preproc_elif"
+        "companion_object"
+        | "extension_definition"
+        | "template_body"
+        | "declaration_list"
+        | "class_body"
+        | "preproc_if"
+        | "preproc_elif"
         | "preproc_else" => Role::Enter,
         // In PHP a namespace may have a body that is a block.
         "compound_statement" if language == Language::Php => Role::Enter,
-        "using_directive" | "import" | "namespace_use_declaration" => Role::Import,
+        "using_directive" | "import" | "namespace_use_declaration" | "import_declaration" => {
+            Role::Import
+        }
         _ => return None,
     })
 }
@@ -84,12 +108,13 @@ fn body(node: Node<'_>) -> Option<Node<'_>> {
 fn start(node: Node<'_>) -> usize {
     let mut cursor = node.walk();
     let mut parts = node.children(&mut cursor);
-    let first = parts.find(|it| it.kind() != "attribute_list");
+    let first =
+        parts.find(|it| !matches!(it.kind(), "attribute_list" | "annotation" | "attribute"));
     match first.filter(|it| it.kind() == "modifiers") {
         Some(modifiers) => {
             let mut cursor = modifiers.walk();
             let mut words = modifiers.children(&mut cursor);
-            let word = words.find(|it| it.kind() != "annotation");
+            let word = words.find(|it| !matches!(it.kind(), "annotation" | "attribute"));
             word.map_or(modifiers.end_byte(), |it| it.start_byte())
         }
         None => first.map_or(node.start_byte(), |it| it.start_byte()),
@@ -102,8 +127,10 @@ fn visibility(header: &str, scope: &Scope) -> Visibility {
     for word in before.split(' ').take(6) {
         match word {
             "public" => return Visibility::Public,
-            "private" => return Visibility::Private,
+            "open" if scope.visibility == Visibility::Restricted => return Visibility::Public,
+            "private" | "fileprivate" => return Visibility::Private,
             "protected" | "internal" => return Visibility::Restricted,
+            _ if word.starts_with("private[") => return Visibility::Restricted,
             _ => {}
         }
     }
@@ -117,13 +144,17 @@ fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
         None => child(node, &["identifier", "name", "variable_declarator"])
             .and_then(|it| walk.field(it, "name").or_else(|| Some(walk.text(it)))),
     });
-    own.or_else(|| walk.field(node, "type")).filter(|it| !it.is_empty())
+    own.or_else(|| walk.field(node, "pattern"))
+        .or_else(|| walk.field(node, "type"))
+        .filter(|it| !it.is_empty())
 }
 
 fn parameters(node: Node<'_>) -> Option<Node<'_>> {
     let kinds = ["parameter_list", "function_value_parameters", "class_parameters"];
     let constructor = child(node, &["primary_constructor"]);
-    let own = node.child_by_field_name("parameters").or_else(|| child(node, &kinds));
+    // In Scala those of types stand in a list of the same name.
+    let plain = child(node, &["parameters"]).or_else(|| node.child_by_field_name("parameters"));
+    let own = plain.or_else(|| child(node, &kinds));
     own.or_else(|| constructor.and_then(|it| child(it, &kinds)))
 }
 
@@ -132,15 +163,24 @@ fn inner_visibility(walk: &Walk<'_>, kind: Kind, visibility: Visibility) -> Visi
     if kind == Kind::Interface {
         return visibility;
     }
+    if walk.language == Language::Swift {
+        return Visibility::Restricted;
+    }
     if walk.language == Language::CSharp { Visibility::Private } else { Visibility::Public }
 }
 
 fn type_declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = walk.field(node, "name") else { return };
     let body = body(node);
+    // In Kotlin and Swift a word says what it is.
     let kind = match body {
         Some(it) if it.kind() == "enum_class_body" => Kind::Enum,
         _ if child(node, &["interface"]).is_some() => Kind::Interface,
+        _ if child(node, &["struct"]).is_some() => Kind::Struct,
+        Some(body) if child(node, &["extension"]).is_some() => {
+            let inside = walk.inside(scope, Kind::Class, &name, scope.visibility);
+            return walk.children(&inside, body, visit);
+        }
         _ => kind,
     };
     let signature = walk.header(start(node), body.map_or(node.end_byte(), |it| it.start_byte()));
@@ -161,6 +201,8 @@ fn collect(walk: &Walk<'_>, body: Option<Node<'_>>, members: &mut Vec<Member>) {
             let end = body_or_end(it);
             members.push(walk.member(Kind::Variant, start(it), end));
         }
+        // In Scala one `case` may have several.
+        None if it.kind() == "enum_case_definitions" => collect(walk, Some(it), members),
         Some(Role::Field) if !is_constant(walk, it) => {
             members.push(walk.member(Kind::Field, start(it), end_of_field(it)));
         }
@@ -174,9 +216,19 @@ fn body_or_end(node: Node<'_>) -> usize {
 
 /// Behind the type of a field: not its value, nor how it is got.
 fn end_of_field(node: Node<'_>) -> usize {
-    let accessors = node
-        .child_by_field_name("accessors")
-        .or_else(|| child(node, &["property_hook_list", "getter", "setter", "property_delegate"]));
+    let accessors = node.child_by_field_name("accessors").or_else(|| {
+        child(
+            node,
+            &[
+                "property_hook_list",
+                "getter",
+                "setter",
+                "property_delegate",
+                "willset_didset_block",
+                "computed_property",
+            ],
+        )
+    });
     let value = node.child_by_field_name("value").or_else(|| child(node, &["="]));
     let declared = child(node, &["variable_declaration", "property_element"]);
     let declarator = declared.and_then(|it| child(it, &["variable_declarator"])).or(declared);
@@ -214,9 +266,12 @@ fn callable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn taken(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
-    each(parameters(node), |it| {
+    // In Swift there is no list.
+    let list = if walk.language == Language::Swift { Some(node) } else { parameters(node) };
+    let mixed = matches!(walk.language, Language::Kotlin | Language::Swift);
+    each(list, |it| {
         // In Kotlin modifiers and defaults are nodes beside the parameter.
-        if walk.language != Language::Kotlin || it.kind() == "parameter" {
+        if !mixed || it.kind() == "parameter" {
             members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
         }
     });
@@ -230,7 +285,7 @@ fn field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         return;
     }
     let header = walk.header(start(node), end_of_field(node));
-    let read_only = header.split(' ').take(5).any(|it| it == "val");
+    let read_only = header.split(' ').take(5).any(|it| matches!(it, "val" | "let"));
     let kind = if constant || read_only { Kind::Constant } else { Kind::Variable };
     plain(walk, scope, node, kind);
 }

@@ -26,7 +26,9 @@ fn comments(language: Language) -> Comments {
         | Language::CSharp
         | Language::Kotlin
         | Language::Php
-        | Language::Zig => Comments::Slashes,
+        | Language::Zig
+        | Language::Swift
+        | Language::Scala => Comments::Slashes,
         Language::Python | Language::Ruby | Language::Bash => Comments::Hash,
         Language::Lua => Comments::Dashes,
     }
@@ -50,7 +52,9 @@ fn documentation(language: Language) -> Documentation {
         | Language::CSharp
         | Language::Kotlin
         | Language::Php
-        | Language::Zig => Documentation::Marked,
+        | Language::Zig
+        | Language::Swift
+        | Language::Scala => Documentation::Marked,
         Language::Python
         | Language::Go
         | Language::C

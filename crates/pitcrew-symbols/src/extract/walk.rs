@@ -350,7 +350,9 @@ fn is_attribute(language: Language, node: Node<'_>) -> bool {
         | Language::Bash
         | Language::Kotlin
         | Language::Lua
-        | Language::Zig => return false,
+        | Language::Zig
+        | Language::Swift
+        | Language::Scala => return false,
     };
     node.is_named() && node.kind() == kind
 }

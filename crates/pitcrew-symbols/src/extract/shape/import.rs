@@ -1,6 +1,7 @@
-//! Imports of C#, Kotlin and PHP, whose last part is what is imported.
+//! Imports of C#, Kotlin, PHP, Scala and Swift, whose last part is what is imported.
 
 use super::super::walk::{Imported, Walk};
+use crate::Language;
 use tree_sitter::Node;
 
 pub fn import(walk: &mut Walk<'_>, node: Node<'_>) {
@@ -8,6 +9,8 @@ pub fn import(walk: &mut Walk<'_>, node: Node<'_>) {
     let modules = match node.kind() {
         "namespace_use_declaration" => php(&text),
         "using_directive" => vec![using(&text)],
+        "import_declaration" if walk.language == Language::Swift => vec![swift(&text)],
+        "import_declaration" => scala(&text),
         _ => vec![kotlin(&text)],
     };
     walk.import(node, modules);
@@ -39,12 +42,36 @@ fn php(text: &str) -> Vec<Imported> {
         Some((prefix, list)) => (prefix, list.trim_end_matches('}')),
         None => ("", path),
     };
+    listed(prefix, list, '\\')
+}
+
+/// `import Foundation` takes everything, `import struct Core.Token` one thing.
+fn swift(text: &str) -> Imported {
+    let path = text.rsplit(' ').next().unwrap_or_default();
+    if path.contains('.') {
+        return one(path, '.', None);
+    }
+    Imported { module: path.to_owned(), names: vec!["*".to_owned()], ..Imported::default() }
+}
+
+/// `import a.b.{C, D => E}`, `import a.b.*`
+fn scala(text: &str) -> Vec<Imported> {
+    let path = words_after(text, &["import"]).replace(" => ", " as ").replace("._", ".*");
+    let (prefix, list) = match path.split_once('{') {
+        Some((prefix, list)) => (prefix, list.trim_end_matches('}')),
+        None => ("", path.as_str()),
+    };
+    listed(prefix, list, '.')
+}
+
+/// Each of `C, D as E`, behind what stands before the list.
+fn listed(prefix: &str, list: &str, separator: char) -> Vec<Imported> {
     let parts = list.split(',').map(str::trim).filter(|it| !it.is_empty());
     parts
         .map(|part| {
             let (path, alias) =
                 part.split_once(" as ").map_or((part, None), |it| (it.0, Some(it.1)));
-            one(&[prefix, path.trim()].concat(), '\\', alias.map(str::trim))
+            one(&[prefix, path.trim()].concat(), separator, alias.map(str::trim))
         })
         .collect()
 }
