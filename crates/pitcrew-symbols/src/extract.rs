@@ -27,7 +27,7 @@ use walk::{Visit, Walk};
 /// A larger file is skipped: a tree takes many times the memory of its text.
 pub const FILE_BYTES_MAX: usize = 2 << 20;
 /// A file that takes longer on a core is skipped.
-pub const FILE_TIME_MAX: Duration = Duration::from_secs(10);
+pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Reads the definitions and imports of a file. What is broken in it is left out.
 ///

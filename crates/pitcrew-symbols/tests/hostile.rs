@@ -70,10 +70,12 @@ fn a_broken_file_gives_what_can_be_read() {
 #[test]
 fn deep_nesting_does_not_overflow_the_stack() {
     for language in Language::ALL {
-        for opening in ["(", "{[", "a("] {
+        for opening in ["(", "a("] {
             read(*language, opening.repeat(100_000 / opening.len()).as_bytes());
         }
-        for opening in ["<", "namespace a {", "mod a {", "class A {", "#if 1\n", "*", "&", "- "] {
+        for opening in
+            ["{[", "<", "namespace a {", "mod a {", "class A {", "#if 1\n", "*", "&", "- "]
+        {
             read(*language, opening.repeat(3000).as_bytes());
         }
     }
