@@ -19,7 +19,9 @@ pub use self::landlock::landlock_abi;
 pub use spec::{Calls, ConfineSpec, Files, Unix, Zone};
 
 use crate::{BridgeSpec, command, proxy_environment, start_bridge};
-use std::{ffi::OsString, fmt::Display, io, os::unix::process::CommandExt, process::ExitCode};
+use std::{
+    ffi::OsString, fmt::Display, io, os::unix::process::CommandExt, path::Path, process::ExitCode,
+};
 
 /// A layer could not be applied, and the program was not run.
 pub const CONFINE_FAILED: u8 = 125;
@@ -64,12 +66,18 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     }
     // Before anything is taken away: it is ours, and no child of the program.
     let more = spec.bridge.as_ref().map_or(Ok(Vec::new()), bridged);
-    let more = more.map_err(|error| Refusal::layer("the network", error))?;
+    let mut more = more.map_err(|error| Refusal::layer("the network", error))?;
+    let mut ports = Vec::new();
+    for socket in &spec.relays {
+        let port = relayed(socket).map_err(|error| Refusal::layer("the way to us", error))?;
+        more.extend(renamed(socket, port));
+        ports.push(port);
+    }
     limits::apply(&spec.limits).map_err(|error| Refusal::layer("the limits", error))?;
     capabilities::drop_all().map_err(|error| Refusal::layer("the capabilities", error))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| Refusal::layer("no_new_privs", error))?;
-    landlock::apply(spec).map_err(|error| Refusal::layer("Landlock", error))?;
+    landlock::apply(spec, &ports).map_err(|error| Refusal::layer("Landlock", error))?;
     calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
     Ok(more)
 }
@@ -77,6 +85,18 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
 fn bridged(spec: &BridgeSpec) -> io::Result<Vec<(String, String)>> {
     let port = start_bridge(&std::env::current_exe()?, spec)?;
     Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
+}
+
+/// A port of the loopback that leads to a socket.
+fn relayed(socket: &Path) -> io::Result<u16> {
+    let spec = BridgeSpec { socket: socket.to_owned(), forward: Vec::new() };
+    start_bridge(&std::env::current_exe()?, &spec)
+}
+
+/// The variables that name a socket, with the port that leads to it.
+fn renamed(socket: &Path, port: u16) -> Vec<(String, String)> {
+    let naming = std::env::vars().filter(|(_, value)| Path::new(value) == socket);
+    naming.map(|(name, _)| (name, format!("127.0.0.1:{port}"))).collect()
 }
 
 /// Becomes the program. Returns why it did not.

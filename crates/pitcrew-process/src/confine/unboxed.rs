@@ -5,6 +5,7 @@ use crate::{ConfineSpec, Policy};
 use std::{
     ffi::{OsStr, OsString},
     io,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 
@@ -27,7 +28,8 @@ pub(super) fn wrap(
         ));
     };
     let ports: Vec<u16> = policy.proxy_port().into_iter().collect();
-    let mut spec = ConfineSpec::unboxed(policy, program, cwd, &ports);
+    let sockets = sockets(policy, &env);
+    let mut spec = ConfineSpec::unboxed(policy, program, cwd, &ports, &sockets);
     let temporary = policy.home.as_ref().map(|it| it.join(TEMPORARY));
     let is_shared = |path: &OsStr| {
         let above = |it: &&PathBuf| Path::new(path).starts_with(it);
@@ -47,4 +49,13 @@ pub(super) fn wrap(
     argv.push(program.into());
     argv.extend(rest.iter().cloned());
     Ok(Wrapped { argv, env })
+}
+
+/// The sockets that the environment names, of those that are shared: the way to us.
+fn sockets(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let is_shared = |path: &Path| {
+        policy.read.iter().chain(&policy.write).any(|it| path.starts_with(it))
+            && path.metadata().is_ok_and(|it| it.file_type().is_socket())
+    };
+    env.iter().map(|it| PathBuf::from(&it.1)).filter(|it| is_shared(it)).collect()
 }

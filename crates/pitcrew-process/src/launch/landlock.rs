@@ -52,7 +52,8 @@ pub(super) fn tells_sockets_apart() -> bool {
     abi() >= SOCKETS
 }
 
-pub(super) fn apply(spec: &ConfineSpec) -> Result<(), LandlockError> {
+/// `more` are ports that may be connected to besides those of the specification.
+pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockError> {
     let Some(files) = &spec.files else { return Ok(()) };
     let found = abi();
     let needed = if files.read.is_some() { ALONE } else { INNER };
@@ -69,11 +70,12 @@ pub(super) fn apply(spec: &ConfineSpec) -> Result<(), LandlockError> {
     if spec.ports.is_some() {
         ruleset = ruleset.handle_access(AccessNet::from_all(ALONE))?;
     }
+    let ports = spec.ports.iter().flat_map(|it| it.iter().chain(more));
     let mut rules = ruleset.create()?;
     for place in places(files)? {
         rules = add(rules, place, handled)?;
     }
-    for port in spec.ports.iter().flatten() {
+    for port in ports {
         rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     if let (Unix::Only(sockets), true) = (&spec.unix, handled.contains(AccessFs::ResolveUnix)) {

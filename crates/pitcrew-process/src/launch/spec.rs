@@ -1,11 +1,9 @@
 //! What the launcher shall take away, as it stands on its command line.
 
+use super::landlock::tells_sockets_apart;
 use crate::{BridgeSpec, Limits, Net, Policy};
 use serde::{Deserialize, Serialize};
-use std::{
-    os::unix::fs::FileTypeExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// What `pitcrew confine` applies before it becomes the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +13,9 @@ pub struct ConfineSpec {
     pub folders: Vec<PathBuf>,
     /// What leads to the network from within a box.
     pub bridge: Option<BridgeSpec>,
+    /// Sockets that the program is led to by a port of the loopback. Variables that name such a
+    /// socket name the port instead.
+    pub relays: Vec<PathBuf>,
     /// Absent: whoever started us has seen to the files.
     pub files: Option<Files>,
     /// The TCP ports that may be connected to. Absent: sockets are not limited here.
@@ -65,8 +66,14 @@ pub enum Calls {
 
 impl ConfineSpec {
     /// Tier T2: nothing but this holds the program. `ports` are those of the machine's own loopback
-    /// over which the policy's network is reached.
-    pub fn unboxed(policy: &Policy, program: &Path, cwd: &Path, ports: &[u16]) -> Self {
+    /// over which the policy's network is reached, `sockets` those that the program needs.
+    pub fn unboxed(
+        policy: &Policy,
+        program: &Path,
+        cwd: &Path,
+        ports: &[u16],
+        sockets: &[PathBuf],
+    ) -> Self {
         let ours = policy.launcher.iter().map(PathBuf::as_path).chain([program]);
         let read = policy.read.iter().map(PathBuf::as_path).chain(ours).map(Path::to_owned);
         let files = Files { read: Some(read.collect()), ..files(policy, cwd) };
@@ -75,9 +82,14 @@ impl ConfineSpec {
             Net::None => Some(Vec::new()),
             Net::Proxy(egress) => Some([ports, egress.forward.as_slice()].concat()),
         };
-        let sockets = policy.read.iter().chain(&policy.write).filter(|it| is_socket(it));
-        let sockets = Unix::Only(sockets.cloned().collect());
-        Self { files: Some(files), ports, unix: sockets, calls: Calls::Unboxed, ..plain(policy) }
+        // A kernel that cannot tell sockets apart makes none of them: then ports lead to ours.
+        let (sockets, relays) = if tells_sockets_apart() {
+            (sockets.to_vec(), Vec::new())
+        } else {
+            (Vec::new(), sockets.to_vec())
+        };
+        let unix = Unix::Only(sockets);
+        Self { files: Some(files), ports, relays, unix, calls: Calls::Unboxed, ..plain(policy) }
     }
 
     /// Within a box of tier T3, which has seen to the rest.
@@ -89,15 +101,12 @@ impl ConfineSpec {
     }
 }
 
-fn is_socket(path: &Path) -> bool {
-    path.metadata().is_ok_and(|it| it.file_type().is_socket())
-}
-
 fn plain(policy: &Policy) -> ConfineSpec {
     ConfineSpec {
         limits: policy.limits,
         folders: Vec::new(),
         bridge: policy.bridge(),
+        relays: Vec::new(),
         files: None,
         ports: None,
         unix: Unix::Any,

@@ -80,6 +80,7 @@ impl Scene {
             limits: Limits::default(),
             folders: Vec::new(),
             bridge: None,
+            relays: Vec::new(),
             files: Some(Files {
                 read: Some(read.collect()),
                 write: vec![self.path("checkout")],

@@ -2,7 +2,13 @@
 
 use crate::scene::{Scene, User, launcher_program, told};
 use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read, Write},
+    os::unix::net::UnixListener,
+    path::PathBuf,
+};
 
 struct Lab {
     scene: Scene,
@@ -104,4 +110,46 @@ fn a_policy_of_tier_two_without_our_executable_runs_nothing() {
     let run = Run::shell("touch ran", lab.path("checkout"));
     assert!(run_confined(&lab.policy, run, &Cancel::default()).is_err());
     assert!(!lab.path("checkout/ran").exists());
+}
+
+/// Sockets are closed where the kernel cannot tell them apart, and the way to us is open all the same.
+#[test]
+fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        let door = lab.path("door");
+        fs::create_dir(&door).unwrap();
+        let socket = door.join("serve.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let _other = UnixListener::bind(lab.path("outside/other.sock")).unwrap();
+        lab.policy.read.push(door);
+        lab.policy.env.push(("PITCREW_SOCKET".to_owned(), socket.display().to_string()));
+        let heard = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let mut text = [0; 11];
+            stream.read_exact(&mut text).unwrap();
+            stream.write_all(b"heard").unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let script = r#"perl -MSocket -e 'my $at = $ENV{PITCREW_SOCKET};
+            if ($at =~ m#^[0-9.]+:[0-9]+$#) {
+                my ($host, $port) = split(":", $at);
+                socket(S, AF_INET, SOCK_STREAM, 0) or exit 1;
+                connect(S, pack_sockaddr_in($port, inet_aton($host))) or exit 2;
+            } else {
+                socket(S, AF_UNIX, SOCK_STREAM, 0) or exit 3;
+                connect(S, pack_sockaddr_un($at)) or exit 4;
+            }
+            syswrite(S, "from within") or exit 5; sysread(S, my $answer, 5) or exit 6;
+            $answer eq "heard" or exit 7'"#;
+        let finished = lab.run(script);
+        assert!(finished.success(), "{tier}: {}", told(&finished));
+        assert_eq!(heard.join().unwrap(), "from within");
+        let script = format!(
+            "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) or exit 1;
+             connect(S, pack_sockaddr_un(\"{}\")) or exit 2'",
+            lab.path("outside/other.sock").display()
+        );
+        assert!(!lab.run(&script).success(), "{tier}");
+    }
 }

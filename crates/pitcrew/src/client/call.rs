@@ -5,12 +5,16 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, Response,
     body::{Bytes, Incoming},
-    client::conn::http1,
+    client::conn::http1::{self, SendRequest},
 };
 use hyper_util::rt::TokioIo;
 use pitcrew_api::Token;
-use std::{path::Path, time::Duration};
-use tokio::{net::UnixStream, time::timeout};
+use std::{net::SocketAddr, path::Path, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+    time::timeout,
+};
 
 /// An answer that is longer is not ours.
 const ANSWER_BYTES_MAX: usize = 256 * 1_024 * 1_024;
@@ -52,11 +56,7 @@ pub(super) async fn send(
     body: Vec<u8>,
 ) -> Result<Response<Incoming>, CallError> {
     let not_sent = |error: &dyn std::fmt::Display| CallError::NotSent(error.to_string());
-    let stream = UnixStream::connect(socket).await.map_err(|error| not_sent(&error))?;
-    let connected = http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = connected.map_err(|error| not_sent(&error))?;
-    // It ends with the answer's body, which the caller holds.
-    tokio::spawn(async move { connection.await.ok() });
+    let mut sender = connect(socket).await?;
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -66,4 +66,25 @@ pub(super) async fn send(
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| not_sent(&error))?;
     sender.send_request(request).await.map_err(|error| CallError::Broken(error.to_string()))
+}
+
+/// Whoever runs without a box reaches the orchestrator by a port of the loopback that leads to its
+/// socket, see `pitcrew confine`.
+async fn connect(socket: &Path) -> Result<SendRequest<Full<Bytes>>, CallError> {
+    let not_sent = |error: std::io::Error| CallError::NotSent(error.to_string());
+    match socket.to_str().and_then(|it| it.parse::<SocketAddr>().ok()) {
+        Some(address) => converse(TcpStream::connect(address).await.map_err(not_sent)?).await,
+        None => converse(UnixStream::connect(socket).await.map_err(not_sent)?).await,
+    }
+}
+
+async fn converse<T>(stream: T) -> Result<SendRequest<Full<Bytes>>, CallError>
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let connected = http1::handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = connected.map_err(|error| CallError::NotSent(error.to_string()))?;
+    // It ends with the answer's body, which the caller holds.
+    tokio::spawn(async move { connection.await.ok() });
+    Ok(sender)
 }
