@@ -16,7 +16,7 @@ mod landlock;
 mod calls;
 
 pub use self::landlock::landlock_abi;
-pub use spec::{Calls, ConfineSpec, Files, Unix, Zone};
+pub use spec::{Calls, ConfineSpec, Files, Home, Unix, Zone};
 
 use crate::{BridgeSpec, command, proxy_environment, start_bridge};
 use std::{
@@ -63,6 +63,9 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     for folder in &spec.folders {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| Refusal::layer(&format!("`{}`", folder.display()), error))?;
+    }
+    if let Some(home) = &spec.home {
+        places::show(home).map_err(|error| Refusal::layer("the home", error))?;
     }
     // Before anything is taken away: it is ours, and no child of the program.
     let more = spec.bridge.as_ref().map_or(Ok(Vec::new()), bridged);

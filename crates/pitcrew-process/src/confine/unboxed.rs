@@ -1,7 +1,7 @@
 //! Tier T2: the launcher alone, in the machine's own tree.
 
 use super::{Wrapped, launcher};
-use crate::{ConfineSpec, Policy};
+use crate::{ConfineSpec, Home, Policy};
 use std::{
     ffi::{OsStr, OsString},
     io,
@@ -35,11 +35,14 @@ pub(super) fn wrap(
         let above = |it: &&PathBuf| Path::new(path).starts_with(it);
         policy.write.iter().chain(&policy.home).any(|it| above(&it))
     };
+    let user = env.iter().rev().find(|it| it.0 == "HOME").map(|it| PathBuf::from(&it.1));
     env.retain(|(name, value)| !(name == "TMPDIR" || name == "HOME") || is_shared(value));
     let has = |env: &[(OsString, OsString)], wanted: &str| env.iter().any(|it| it.0 == wanted);
     if !has(&env, "HOME") {
         let home = policy.home.clone().unwrap_or_else(|| NO_HOME.into());
         env.push(("HOME".into(), home.into()));
+        spec.home =
+            policy.home.clone().zip(user).map(|(private, user)| shown(policy, private, user));
     }
     if let (false, Some(temporary)) = (has(&env, "TMPDIR"), temporary) {
         env.push(("TMPDIR".into(), temporary.clone().into()));
@@ -58,4 +61,11 @@ fn sockets(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
             && path.metadata().is_ok_and(|it| it.file_type().is_socket())
     };
     env.iter().map(|it| PathBuf::from(&it.1)).filter(|it| is_shared(it)).collect()
+}
+
+/// What is shared of the user's home is in the private one as well.
+fn shown(policy: &Policy, private: PathBuf, user: PathBuf) -> Home {
+    let below = |it: &&PathBuf| it.starts_with(&user) && !private.starts_with(it);
+    let shown = policy.read.iter().chain(&policy.write).filter(below).cloned().collect();
+    Home { private, user, shown }
 }

@@ -2,12 +2,15 @@
 //! whatever is at its path later.
 //!
 //! Links in what an agent may have written are never followed: whoever planted one would choose
-//! what the next program may write. Makes nothing but missing folders of a zone.
+//! what the next program may write. Makes nothing but missing folders of a zone and the links of a
+//! private home.
 
-use super::spec::{Files, Zone};
+use super::spec::{Files, Home, Zone};
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    fs::{
+        CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat,
+    },
     io::Errno,
 };
 use std::{
@@ -173,7 +176,7 @@ fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
     for part in path.components() {
         let part: &Path = part.as_ref();
         match mkdirat(&above, part, Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) | Err(Errno::EXIST | Errno::NOTDIR) => {}
             Err(error) => return Err(error.into()),
         }
         let Some(next) = beneath(&above, part)? else { return Ok(()) };
@@ -181,6 +184,24 @@ fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
             return Ok(());
         }
         above = next;
+    }
+    Ok(())
+}
+
+/// Makes the links of a private home. What is in the way stays: whoever lives there put it there.
+pub(super) fn show(home: &Home) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let private = openat(CWD, &home.private, flags, Mode::empty())?;
+    for path in home.shown.iter().filter(|it| it.exists()) {
+        let Ok(within) = path.strip_prefix(&home.user) else { continue };
+        let (Some(above), Some(name)) = (within.parent(), within.file_name()) else { continue };
+        make_folders(&private, above)?;
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        let Some(folder) = beneath(&private, above)? else { continue };
+        match symlinkat(path, &folder, name) {
+            Ok(()) | Err(Errno::EXIST | Errno::NOTDIR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ pub struct ConfineSpec {
     pub limits: Limits,
     /// Folders of ours for the program alone, made where they are missing.
     pub folders: Vec<PathBuf>,
+    /// What of the user's home is to be found in the private one.
+    pub home: Option<Home>,
     /// What leads to the network from within a box.
     pub bridge: Option<BridgeSpec>,
     /// Sockets that the program is led to by a port of the loopback. Variables that name such a
@@ -22,6 +24,15 @@ pub struct ConfineSpec {
     pub ports: Option<Vec<u16>>,
     pub unix: Unix,
     pub calls: Calls,
+}
+
+/// A private home, in which links show what the user's own has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Home {
+    pub private: PathBuf,
+    pub user: PathBuf,
+    /// Below the user's.
+    pub shown: Vec<PathBuf>,
 }
 
 /// Which files can be reached.
@@ -105,6 +116,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
     ConfineSpec {
         limits: policy.limits,
         folders: Vec::new(),
+        home: None,
         bridge: policy.bridge(),
         relays: Vec::new(),
         files: None,

@@ -79,6 +79,7 @@ impl Scene {
         ConfineSpec {
             limits: Limits::default(),
             folders: Vec::new(),
+            home: None,
             bridge: None,
             relays: Vec::new(),
             files: Some(Files {

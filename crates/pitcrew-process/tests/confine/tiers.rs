@@ -153,3 +153,37 @@ fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
         assert!(!lab.run(&script).success(), "{tier}");
     }
 }
+
+/// Logins and settings are found where they always are, and nothing beside them.
+#[test]
+fn what_is_shared_of_the_users_home_is_at_home_in_either_tier() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        fs::create_dir_all(lab.path("user/.config/git")).unwrap();
+        fs::write(lab.path("user/.gitconfig"), "[user]\n\tname = Ada\n").unwrap();
+        fs::write(lab.path("user/.config/git/ignore"), "*.tmp\n").unwrap();
+        fs::write(lab.path("user/.config/other"), "a secret").unwrap();
+        lab.policy.read.push(lab.path("user/.gitconfig"));
+        lab.policy.read.push(lab.path("user/.config/git/ignore"));
+        for _ in 0..2 {
+            let finished = lab.run("git config user.name; cat $HOME/.config/git/ignore");
+            let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+            assert_eq!(said, "Ada\n*.tmp\n", "{tier}");
+        }
+        let finished = lab.run("touch $HOME/mine && ls $HOME/.config");
+        assert_eq!(String::from_utf8_lossy(&finished.stdout), "git\n", "{tier}");
+        assert!(!lab.run("echo x >> $HOME/.gitconfig").success(), "{tier}");
+    }
+}
+
+/// Whoever lives in a private home may have left links in it.
+#[test]
+fn links_in_a_private_home_are_not_followed_when_it_is_furnished() {
+    let mut lab = Lab::new(Tier::T2);
+    fs::create_dir_all(lab.path("user/.config/git")).unwrap();
+    fs::write(lab.path("user/.config/git/ignore"), "x").unwrap();
+    lab.policy.read.push(lab.path("user/.config/git/ignore"));
+    std::os::unix::fs::symlink(lab.path("outside"), lab.path("home/.config")).unwrap();
+    lab.run("true");
+    assert!(!lab.path("outside/git").exists());
+}
