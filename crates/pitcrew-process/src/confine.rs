@@ -6,11 +6,13 @@
 mod mounts;
 mod bubblewrap;
 mod unboxed;
+mod scratch;
 mod roots;
 mod probe;
 
 pub use probe::{Obstacle, find_box};
 pub use roots::{Roots, program_roots, roots};
+pub(crate) use scratch::Scratch;
 
 use crate::{ConfineSpec, Policy, Tier, command};
 use std::{

@@ -2,6 +2,7 @@
 //! dropped. Nobody else may wait for it.
 
 use crate::{
+    confine::Scratch,
     egress::Outlet,
     tree::{self, ProcessId, See},
 };
@@ -26,16 +27,19 @@ pub struct Owned {
     waited_for: bool,
     /// Its way to the network, which ends after it.
     outlet: Option<Outlet>,
+    /// Its home, where it has none of its own.
+    home: Option<Scratch>,
 }
 
 impl Owned {
     pub(crate) fn new(child: Child, marker: Option<String>) -> Self {
-        Self { child, marker, waited_for: false, outlet: None }
+        Self { child, marker, waited_for: false, outlet: None, home: None }
     }
 
-    /// The same program with its way to the network.
-    pub(crate) fn with(mut self, outlet: Option<Outlet>) -> Self {
+    /// The same program with its way to the network, and its home.
+    pub(crate) fn with(mut self, outlet: Option<Outlet>, home: Option<Scratch>) -> Self {
         self.outlet = outlet;
+        self.home = home;
         self
     }
 
@@ -83,6 +87,7 @@ impl Drop for Owned {
             self.child.wait().ok();
         }
         drop(self.outlet.take());
+        drop(self.home.take());
     }
 }
 

@@ -1,6 +1,9 @@
 //! Starts a program that is talked to while it runs.
 
-use crate::{Owned, Policy, RunError, command, confine, egress::Outlet, environment, marker};
+use crate::{
+    Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, environment,
+    marker,
+};
 use std::{
     ffi::OsString,
     io,
@@ -28,7 +31,8 @@ pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Pip
 }
 
 fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
-    let (outlet, policy) = Outlet::open(policy)?;
+    let (outlet, mut policy) = Outlet::open(policy)?;
+    let home = Scratch::open(&mut policy)?;
     let marker = marker::unique();
     let env = environment::confined(&policy, Vec::new(), &marker);
     let wrapped = confine::wrap(&policy, argv, cwd, env)?;
@@ -36,7 +40,7 @@ fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child: Child = command.spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let program = Owned::new(child, Some(marker)).with(outlet);
+    let program = Owned::new(child, Some(marker)).with(outlet, home);
     Ok(Piped {
         stdin: ChildStdin::from_std(stdin.expect("it is a pipe"))?,
         stdout: ChildStdout::from_std(stdout.expect("it is a pipe"))?,

@@ -5,7 +5,10 @@
 mod start;
 mod supervise;
 
-use crate::{Cancel, Policy, confine, egress::Outlet, environment, marker, marker::OWNER_MARKER};
+use crate::{
+    Cancel, Policy, confine, confine::Scratch, egress::Outlet, environment, marker,
+    marker::OWNER_MARKER,
+};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use std::{
     ffi::OsString,
@@ -200,7 +203,8 @@ pub fn run_observed(
 ) -> Result<Finished, RunError> {
     let failed = |error| RunError::new(&run.argv, &run.cwd, error);
     // Ends after the program, when this returns.
-    let (_outlet, policy) = Outlet::open(policy).map_err(failed)?;
+    let (_outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
+    let _home = Scratch::open(&mut policy).map_err(failed)?;
     let marker = marker::unique();
     let env = environment::confined(&policy, run.env.clone(), &marker);
     let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env).map_err(failed)?;

@@ -187,3 +187,16 @@ fn links_in_a_private_home_are_not_followed_when_it_is_furnished() {
     lab.run("true");
     assert!(!lab.path("outside/git").exists());
 }
+
+#[test]
+fn a_program_without_a_home_has_one_while_it_runs() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        lab.policy.home = None;
+        let finished =
+            lab.run("t=$(mktemp) && echo x > $t && touch $HOME/f && echo $HOME && git init -q .");
+        assert!(finished.success(), "{tier}: {}", told(&finished));
+        let home = String::from_utf8_lossy(&finished.stdout).trim().to_owned();
+        assert!(!PathBuf::from(home).join("f").exists(), "{tier}");
+    }
+}
