@@ -159,8 +159,11 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::QueryRouted { query, owner, message, .. } => {
             query::routed(state, *query, *owner, *message);
         }
-        Event::QueryEnded { query, outcome, text, tokens_spent, .. } => {
-            query::ended(state, *query, *outcome, text, *tokens_spent);
+        Event::QueryEnded { query, outcome, text, tokens_spent, tokens_saved, .. } => {
+            let (query, outcome) = (*query, *outcome);
+            let (tokens_spent, tokens_saved) = (*tokens_spent, *tokens_saved);
+            let ended = query::Ended { query, outcome, text, tokens_spent, tokens_saved };
+            query::ended(state, &ended);
         }
         Event::QueryAnsweredLate { query, owner, text, tokens_spent, .. } => {
             query::answered_late(state, *query, *owner, text, *tokens_spent);

@@ -114,7 +114,7 @@ pub const QUESTIONS_OPEN_MAX: usize = 10;
 /// What asking the owners of code may cost in tokens, for one worker and for a plan.
 pub const QUERY_WORKER_TOKENS_DEFAULT: u64 = 2_000;
 pub const QUERY_PLAN_TOKENS_DEFAULT: u64 = 20_000;
-pub const QUERY_TOKENS_MAX: u64 = 1_000_000;
+pub const QUERY_TOKENS_MAX: u32 = 1_000_000;
 /// How long a question about code of others may wait for an answer.
 pub const QUERY_DEADLINE_MS_DEFAULT: u64 = 60 * 1_000;
 pub const QUERY_DEADLINE_MS_MAX: u64 = 10 * 60 * 1_000;
@@ -127,6 +127,8 @@ pub const QUERY_TEXT_BYTES_MAX: usize = 8 * 1_024;
 /// Questions of one worker that have no answer yet, and all that it may ask.
 pub const QUERIES_OPEN_MAX: usize = 10;
 pub const QUERIES_PER_WORKER_MAX: u32 = 1_000;
+/// Questions that have ended and are known for a while.
+pub const QUERIES_REMEMBERED_MAX: usize = 1_000;
 /// Answers of owners that are kept for the next who asks.
 pub const QUERY_ANSWERS_KEPT_MAX: usize = 256;
 /// Names of messages that are known when they come again.
@@ -180,7 +182,7 @@ const _: () = assert!(2 * MESSAGES_PER_TURN_BYTES_MAX <= PROMPT_BYTES_MAX);
 const _: () = assert!(NORMAL_PATIENCE_MS < LOW_PATIENCE_MS);
 const _: () = assert!(LOW_PATIENCE_MS < QUESTION_WAIT_MS_MAX);
 const _: () = assert!(QUERY_WORKER_TOKENS_DEFAULT <= QUERY_PLAN_TOKENS_DEFAULT);
-const _: () = assert!(QUERY_PLAN_TOKENS_DEFAULT <= QUERY_TOKENS_MAX);
+const _: () = assert!(QUERY_PLAN_TOKENS_DEFAULT <= QUERY_TOKENS_MAX as u64);
 const _: () = assert!(QUERY_DEADLINE_MS_DEFAULT <= QUERY_DEADLINE_MS_MAX);
 const _: () = assert!(QUERY_TEXT_BYTES_MAX < SUMMARY_BYTES_MAX);
 const _: () = assert!(QUERY_ANSWER_BYTES_MAX <= QUERY_TEXT_BYTES_MAX);

@@ -23,8 +23,9 @@ pub fn decide(
     let it = state.attempt(attempt)?;
     let worker = &state.workers[it.worker];
     let nonce = text::cut(ask.nonce, limits::NAME_BYTES_MAX);
+    let asker = state.queries.askers.get(&worker.id);
     // A bridge that lost the answer asks again.
-    if state.query_named(worker.id, nonce).is_some() {
+    if asker.is_some_and(|it| it.nonces.contains(nonce)) {
         return Ok(Vec::new());
     }
     if !it.is_open() || worker.process != Process::Alive {
@@ -37,11 +38,11 @@ pub fn decide(
     if symbol.is_empty() {
         return Err(Rejection::EmptyQuery);
     }
-    let asker = state.queries.askers.get(&worker.id);
     if asker.is_some_and(|it| it.open.len() >= limits::QUERIES_OPEN_MAX) {
         return Err(Rejection::TooManyQueries { worker: worker.id });
     }
-    if asker.is_some_and(|it| it.asked_count >= limits::QUERIES_PER_WORKER_MAX) {
+    let asked_count = asker.map_or(0, |it| it.nonces.len());
+    if u32::try_from(asked_count).is_ok_and(|it| it >= limits::QUERIES_PER_WORKER_MAX) {
         return Err(Rejection::QueriesUsedUp { worker: worker.id });
     }
     Ok(vec![Event::QueryAsked {

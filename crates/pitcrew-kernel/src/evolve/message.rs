@@ -125,9 +125,11 @@ fn ended(state: &mut State, message: MessageId, how: MessageStatus) {
 /// What nobody waits for is known for a while, so that its conversation can be taken up again.
 fn forget(state: &mut State) {
     let Mail { posted, asking, .. } = &mut state.mail;
+    let routed = &state.queries.routed;
     let is_waited_for = |it: &Message| {
         let Party::Worker(asker) = it.from else { return false };
-        asking.get(&asker).is_some_and(|asked| asked.contains_key(&it.id))
+        let is_asked = asking.get(&asker).is_some_and(|asked| asked.contains_key(&it.id));
+        is_asked || routed.contains_key(&it.id)
     };
     posted.forget(limits::MESSAGES_REMEMBERED_MAX, |it| {
         it.status.has_ended() && !is_waited_for(&it.message)

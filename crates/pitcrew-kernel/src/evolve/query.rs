@@ -3,7 +3,7 @@
 use super::message;
 use crate::{
     State,
-    state::{Query, QueryStage, Saying},
+    state::{Queries, Query, QueryStage, Saying},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -34,6 +34,7 @@ pub fn asked(state: &mut State, asked: &Asked<'_>) {
         oracle: None,
         owners: Vec::new(),
         spent: 0,
+        saved: 0,
         answer: String::new(),
     };
     let queries = &mut state.queries;
@@ -41,17 +42,16 @@ pub fn asked(state: &mut State, asked: &Asked<'_>) {
     queries.deadlines.insert((asked.until, asked.query));
     let asker = queries.askers.entry(asked.worker).or_default();
     asker.open.insert(asked.query);
-    asker.asked_count += 1;
+    asker.nonces.insert(asked.nonce.into());
     refresh(state, asked.query);
 }
 
 pub fn consulted(state: &mut State, query: QueryId, answer: &OracleAnswer) {
-    let row = state.queries.asked.row(query);
-    // It has ended meanwhile: nobody looks at it any more.
-    if !row.has_ended() {
-        row.oracle = Some(answer.clone());
+    // Where it has ended meanwhile nobody looks at it any more.
+    if state.queries.asked.get(query).is_some_and(|it| !it.has_ended()) {
+        state.queries.asked.row(query).oracle = Some(answer.clone());
+        refresh(state, query);
     }
-    refresh(state, query);
 }
 
 pub fn routed(state: &mut State, query: QueryId, owner: WorkerId, message: MessageId) {
@@ -78,13 +78,16 @@ pub fn spent_on_last(state: &State, query: QueryId) -> u64 {
     }
 }
 
-pub fn ended(
-    state: &mut State,
-    query: QueryId,
-    outcome: QueryOutcome,
-    text: &str,
-    tokens_spent: u64,
-) {
+pub struct Ended<'a> {
+    pub query: QueryId,
+    pub outcome: QueryOutcome,
+    pub text: &'a str,
+    pub tokens_spent: u64,
+    pub tokens_saved: u64,
+}
+
+pub fn ended(state: &mut State, ended: &Ended<'_>) {
+    let Ended { query, outcome, text, tokens_spent, tokens_saved } = *ended;
     let row = &state.queries.asked[query];
     assert!(!row.has_ended(), "{query} ended twice: the journal is corrupt");
     let (worker, until, stage) = (row.worker, row.until, row.stage);
@@ -103,6 +106,7 @@ pub fn ended(
     let row = queries.asked.row(query);
     row.stage = QueryStage::Ended { outcome };
     row.answer = text.into();
+    (row.spent, row.saved) = (tokens_spent, tokens_saved);
     row.context = String::new();
     // Where it would be is wanted again when the owner answers late.
     if let Some(oracle) = &mut row.oracle {
@@ -116,6 +120,8 @@ pub fn ended(
         if is_read && matches!(outcome, QueryOutcome::TimedOut { .. }) {
             state.queries.late.insert(message, query);
         }
+        let is_answered = matches!(outcome, QueryOutcome::Answered { .. });
+        state.mail.posted.row(message).answered = is_answered;
         message::refresh(state, message);
     }
 }
@@ -135,6 +141,11 @@ fn forget(state: &mut State, worker: WorkerId) {
     if is_over && asker.open.is_empty() {
         queries.askers.remove(&worker);
     }
+    let Queries { asked, askers, late, .. } = queries;
+    asked.forget(limits::QUERIES_REMEMBERED_MAX, |it| {
+        let is_listed = askers.get(&it.worker).is_some_and(|asker| asker.ended.contains(&it.id));
+        it.has_ended() && !is_listed && !late.values().any(|late| *late == it.id)
+    });
 }
 
 /// Kept for the next who asks, as long as the owner's work is as it is.

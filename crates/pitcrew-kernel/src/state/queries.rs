@@ -47,8 +47,10 @@ pub struct Query {
     pub oracle: Option<OracleAnswer>,
     /// All owners that it was put to.
     pub owners: Vec<WorkerId>,
-    /// What putting it to those before the last one has cost.
+    /// What putting it to those before the last one has cost; in the end, all of it.
     pub spent: u64,
+    /// What the asker did not have to read, in tokens.
+    pub saved: u64,
     /// What the asker was told in the end.
     pub answer: String,
 }
@@ -66,7 +68,8 @@ pub struct Asker {
     pub open: BTreeSet<QueryId>,
     /// The last that have ended, the newest last.
     pub ended: VecDeque<QueryId>,
-    pub asked_count: u32,
+    /// What it called them: an agent is read from its beginning when nobody was there.
+    pub nonces: BTreeSet<String>,
     /// What those have cost that have ended.
     pub spent: u64,
 }

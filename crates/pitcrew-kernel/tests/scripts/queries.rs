@@ -669,6 +669,21 @@ fn a_worker_asks_only_so_much_at_once() {
     );
 }
 
+/// An agent that outlived the orchestrator is read from its beginning: what it said is known, however
+/// long ago that was.
+#[test]
+fn what_was_asked_long_ago_is_not_asked_again() {
+    let answered = |it| format!("~ need attempt-1 Name{it}\n~ indexed query-{it} 40 struct Name\n");
+    let before: String = (1..=40).map(answered).collect();
+    check_two(
+        &format!("{before} need attempt-1 Name1"),
+        &expect![[r#"
+        > need attempt-1 Name1
+          nothing
+    "#]],
+    );
+}
+
 /// S0-029: an owner of any plan that lives is asked, but not while it is paused.
 #[test]
 fn an_owner_of_another_plan_is_asked_unless_it_is_paused() {
