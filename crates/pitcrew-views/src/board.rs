@@ -7,6 +7,7 @@ mod facts;
 mod fold;
 mod results;
 mod usage;
+mod queries;
 mod shape;
 mod view;
 mod waits;
@@ -15,6 +16,7 @@ pub use facts::{
     Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, LandingView, RefusedPlace, Step,
     Worker,
 };
+pub use queries::QueryTally;
 pub use shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView};
 pub use view::Scope;
 

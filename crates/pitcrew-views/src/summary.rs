@@ -3,7 +3,7 @@
 //! Made from a board as it is sent, so that a client can make it too.
 
 use crate::{
-    BoardView, PlanView, TaskView, plain,
+    BoardView, PlanView, QueryTally, TaskView, plain,
     words::{counted, duration, plural},
 };
 use pitcrew_model::{
@@ -27,6 +27,9 @@ pub struct Summary {
     /// What was used for no task's agent: scheduling, retrying and merging are code.
     #[serde(default)]
     pub supervision: Usage,
+    /// What its workers asked about code of others.
+    #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
+    pub queries: QueryTally,
     /// How much of each cap is used, of the plan and of its tasks.
     #[serde(default)]
     pub caps: Vec<Spending>,
@@ -97,6 +100,7 @@ impl Summary {
             tasks,
             vendors: shown.vendors.clone(),
             supervision: supervision(&shown.vendors, shown.usage),
+            queries: shown.queries,
             caps: shown.caps.iter().chain(views.iter().flat_map(|it| &it.caps)).copied().collect(),
             not_completed: not_completed.map(|it| NotCompleted::of(it)).collect(),
         })
@@ -188,6 +192,9 @@ impl fmt::Display for Summary {
         write!(f, ", {}", duration(all.took_ms))?;
         write!(f, ", {}", counted(all.files_count, "file"))?;
         writeln!(f, ", +{} -{}", all.insertions, all.deletions)?;
+        if !self.queries.is_empty() {
+            writeln!(f, "  {}", self.queries)?;
+        }
         for task in &self.not_completed {
             write!(f, "  {} {} is {}", task.task, plain::line(&task.key), task.status)?;
             let colon = if task.reason.is_empty() { "" } else { ": " };

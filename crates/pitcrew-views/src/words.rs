@@ -11,6 +11,19 @@ pub fn plural(count: u64, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
+/// `12 400`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;

@@ -1,5 +1,6 @@
 //! What the events said, each thing at one place.
 
+use super::queries::QueryTally;
 use crate::plain;
 use pitcrew_model::{
     Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId, Failure,
@@ -144,6 +145,9 @@ pub struct Attempt {
     /// States of its work that can be restored.
     #[serde(default)]
     pub kept_count: u64,
+    /// What its worker asked about code of others.
+    #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
+    pub queries: QueryTally,
     /// Why its last snapshot could not be taken.
     #[serde(default)]
     pub unkept: Option<String>,

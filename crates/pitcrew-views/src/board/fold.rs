@@ -1,8 +1,11 @@
 //! Puts each fact at its place.
 
-use super::facts::{
-    Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace, Step,
-    Task, Worker,
+use super::{
+    facts::{
+        Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace, Step,
+        Task, Worker,
+    },
+    queries::QueryTally,
 };
 use crate::plain;
 use pitcrew_model::{
@@ -95,6 +98,13 @@ impl Board {
                 self.edit_attempt_of(*worker, |it| it.blocked.count(*access, *bytes_saved));
             }
             Event::MessageQueued(message) => self.note_message(message, at),
+            Event::QueryEnded { worker, outcome, tokens_spent, tokens_saved, .. } => {
+                let tokens = (*tokens_spent, *tokens_saved);
+                self.edit_attempt_of(*worker, |it| it.queries.count(*outcome, tokens.0, tokens.1));
+            }
+            Event::QueryAnsweredLate { worker, tokens_spent, .. } => {
+                self.edit_attempt_of(*worker, |it| it.queries.tokens_spent += tokens_spent);
+            }
             Event::RequestOpened { request, plan, task, worker, kind } => {
                 let budget =
                     if let RequestKind::Budget(spending) = kind { Some(*spending) } else { None };
@@ -123,8 +133,6 @@ impl Board {
             | Event::QueryLimitsApplied { .. }
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }
-            | Event::QueryEnded { .. }
-            | Event::QueryAnsweredLate { .. }
             | Event::ClientCallTaken { .. }
             | Event::AgentGroupCreated { .. }
             | Event::AgentGroupMemberCompleted { .. }
@@ -272,6 +280,7 @@ impl Board {
             removed_at: None,
             kept: None,
             kept_count: 0,
+            queries: QueryTally::default(),
             unkept: None,
             output: None,
             blocked: Blocked::default(),

@@ -2,7 +2,10 @@
 //!
 //! Clients of another version read it: a field may be added with a default, never renamed or reused.
 
-use super::facts::{Attempt, BaseCheck, LandingView, Worker};
+use super::{
+    facts::{Attempt, BaseCheck, LandingView, Worker},
+    queries::QueryTally,
+};
 use crate::plain;
 use pitcrew_model::{
     AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq, Spending,
@@ -64,6 +67,9 @@ pub struct PlanView {
     /// By backend; those that have used nothing are left out.
     #[serde(default)]
     pub vendors: BTreeMap<String, Usage>,
+    /// What its workers asked about code of others.
+    #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
+    pub queries: QueryTally,
     /// How much of each cap of the plan is used.
     #[serde(default)]
     pub caps: Vec<Spending>,

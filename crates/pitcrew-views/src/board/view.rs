@@ -103,6 +103,7 @@ impl Board {
             counts,
             usage,
             vendors: self.usage_by_vendor(plan),
+            queries: self.queries_of_plan(plan),
             caps: self.spendings(BudgetScope::Plan(id)),
             created_at: plan.created_at,
             ended_at: plan.ended_at,

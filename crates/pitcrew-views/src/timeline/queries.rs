@@ -1,15 +1,16 @@
 //! Questions about code of others.
 
 use pitcrew_model::{QueryId, QueryOutcome};
+use std::fmt::Write;
 
 /// How it came to its end, and what it has cost and spared.
 pub fn ended(query: QueryId, outcome: QueryOutcome, spent: u64, saved: u64) -> String {
     let mut text = format!("{query} {outcome}");
     if spent > 0 {
-        text.push_str(&format!(", about {spent} tokens spent"));
+        let _ = write!(text, ", about {spent} tokens spent");
     }
     if saved > 0 {
-        text.push_str(&format!(", about {saved} tokens saved"));
+        let _ = write!(text, ", about {saved} tokens saved");
     }
     text
 }

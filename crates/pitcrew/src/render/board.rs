@@ -3,7 +3,7 @@
 use super::{
     Style,
     table::{Align, Table},
-    usage::{caps, usage},
+    usage::{caps, queries, usage},
     words::{duration, plural, red_on_base, region},
 };
 use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus};
@@ -33,6 +33,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         lines.extend(board.tree_of(plan.id).filter_map(blocked));
         lines.extend(board.tree_of(plan.id).flat_map(refused_places));
         lines.extend(usage(&plan.vendors, &plan.usage));
+        lines.extend(queries(&plan.queries));
         let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
         lines.extend(caps(plan.caps.iter().chain(of_tasks)));
     }

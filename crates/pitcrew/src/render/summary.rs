@@ -4,7 +4,7 @@ use super::{
     Style,
     board::{plan_status, status},
     table::{Align, Table},
-    usage::{caps, usage},
+    usage::{caps, queries, usage},
     words::{duration, plural},
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
@@ -25,6 +25,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
     lines.extend(tasks(summary, style));
     lines.push(totals(summary));
     lines.extend(usage(&summary.vendors, &summary.totals.usage));
+    lines.extend(queries(&summary.queries));
     lines.extend(caps(&summary.caps));
     if !summary.not_completed.is_empty() {
         lines.push(String::new());

@@ -2,7 +2,7 @@
 
 use super::table::{Align, Table};
 use pitcrew_model::{Dollars, Measure, Spending, Usage};
-use pitcrew_views::{plain, supervision};
+use pitcrew_views::{QueryTally, plain, supervision};
 use std::collections::BTreeMap;
 
 /// A line for each backend and one for ourselves; nothing where no model was used.
@@ -30,6 +30,11 @@ fn row(name: &str, usage: &Usage) -> [String; 5] {
     let [tokens_in, tokens_out, cached] =
         [usage.tokens_in, usage.tokens_out, usage.tokens_cached].map(|it| it.to_string());
     [name.to_owned(), tokens_in, tokens_out, cached, cost]
+}
+
+/// What questions about code of others have spared; nothing where there were none.
+pub fn queries(tally: &QueryTally) -> Option<String> {
+    (!tally.is_empty()).then(|| format!("  {tally}"))
 }
 
 /// The caps of which four fifths or more are used.
