@@ -8,6 +8,7 @@ mod arguments;
 mod orchestrator;
 mod plan_text;
 mod a2a;
+mod query;
 mod told;
 
 pub use a2a::{Spawn, SubtaskAsked, WorkspaceAsked};
@@ -16,7 +17,7 @@ pub use orchestrator::TaskText;
 use crate::catalogue::{
     ADD_PLAN_TASK, AWAIT_SUBTASKS, CANCEL_TASK, COMPLETE_TASK, DECIDE_PERMISSIONS, DEPLOY_TASK,
     GET_SUBTASK_RESULTS, LIST_AGENTS, LIST_WORKERS, NOTIFY_ORCHESTRATOR, PULL_SUBTASK_CHANGES,
-    RETRY_TASK, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE,
+    QUERY, RETRY_TASK, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE,
     canonical_name, tools,
 };
 use arguments::Arguments;
@@ -81,6 +82,11 @@ pub enum ToolCall {
         to: Addressee,
         reply_to: Option<MessageId>,
     },
+    /// What is this, in code that is not the caller's?
+    Query {
+        symbol: String,
+        context: String,
+    },
 }
 
 /// A tool call that cannot be read. The caller is a model: every text says what to send instead.
@@ -125,6 +131,7 @@ impl ToolCall {
             PULL_SUBTASK_CHANGES => Ok(Self::PullSubtask { task: arguments.task(SUBTASK)? }),
             DECIDE_PERMISSIONS => a2a::decide_permissions(arguments),
             NOTIFY_ORCHESTRATOR => a2a::notify(arguments),
+            QUERY => query::query(arguments),
             other => unreachable!("the catalogue has {other}, and nobody reads it"),
         }
     }

@@ -8,7 +8,7 @@ mod schema;
 
 pub use a2a::{
     AWAIT_SUBTASKS, DECIDE_PERMISSIONS, GET_SUBTASK_RESULTS, LIST_AGENTS, NOTIFY_ORCHESTRATOR,
-    PULL_SUBTASK_CHANGES, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE,
+    PULL_SUBTASK_CHANGES, QUERY, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE,
 };
 pub use orchestrator::{
     ADD_PLAN_TASK, CANCEL_TASK, COMPLETE_TASK, DEPLOY_TASK, LIST_WORKERS, RETRY_TASK, SAVE_PLAN,
@@ -124,6 +124,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("completesubtask", SUBTASK_COMPLETE),
     ("pullsubtask", PULL_SUBTASK_CHANGES),
     ("decidepermission", DECIDE_PERMISSIONS),
+    ("querysymbol", QUERY),
+    ("lookupsymbol", QUERY),
 ];
 
 /// The one name of a tool, however its call spells it: `orchestrator_completeTask`,

@@ -14,7 +14,7 @@ pub use call::{Spawn, SubtaskAsked, TaskText, ToolCall, ToolCallError, Workspace
 pub use catalogue::{
     ADD_PLAN_TASK, AWAIT_SUBTASKS, CANCEL_TASK, COMPLETE_TASK, Changes, DECIDE_PERMISSIONS,
     DEPLOY_TASK, GET_SUBTASK_RESULTS, LIST_AGENTS, LIST_WORKERS, NOTIFY_ORCHESTRATOR,
-    PULL_SUBTASK_CHANGES, RETRY_TASK, Role, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK,
-    SUBTASK_COMPLETE, Spawning, ToolInfo, canonical_name, tools, visible,
+    PULL_SUBTASK_CHANGES, QUERY, RETRY_TASK, Role, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS,
+    SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning, ToolInfo, canonical_name, tools, visible,
 };
 pub use server::{HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio};

@@ -68,6 +68,7 @@ pub const ORCHESTRATOR_TOOLS: &[&str] = &[
     "a2a_pull_subtask_changes",
     "a2a_decide_permissions",
     "a2a_notify_orchestrator",
+    "a2a_query",
 ];
 /// The `kind` of their calls, and of commands that do nothing but such a call.
 pub const ORCHESTRATOR_TOOL_KIND: &str = "orchestrator";

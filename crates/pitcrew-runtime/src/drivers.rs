@@ -10,6 +10,7 @@ mod agents;
 mod egress;
 mod vault;
 mod symbols;
+mod oracle;
 
 use crate::{
     Handle,
@@ -18,10 +19,9 @@ use crate::{
     words,
 };
 use futures::FutureExt;
+use oracle::Consult;
 use pitcrew_git::{LendCheckout, PullWork};
-use pitcrew_model::{
-    CheckoutPlace, Effect, EffectId, EffectResult, OracleAnswer, Signal, Workspace,
-};
+use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Signal, Workspace};
 use pitcrew_process::Cancel;
 use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -41,6 +41,7 @@ pub struct Drivers {
     handle: Handle,
     pub agents: Arc<Agents>,
     vault: Arc<VaultDriver>,
+    symbols: Symbols,
     log: Arc<Log>,
 }
 
@@ -52,8 +53,9 @@ impl Drivers {
         symbols: Symbols,
         log: Arc<Log>,
     ) -> Self {
-        let agents = Arc::new(Agents::new(handle.clone(), setup, symbols, log.clone()));
-        Self { handle, agents, vault: Arc::new(vault), log }
+        let agents =
+            Arc::new(Agents::new(handle.clone(), setup, symbols.clone(), log.clone()));
+        Self { handle, agents, vault: Arc::new(vault), symbols, log }
     }
 
     /// Carries out orders until told to stop, then ends every agent and every program.
@@ -119,10 +121,11 @@ impl Drivers {
     ) -> impl Future<Output = ()> + Send + use<> {
         let (handle, log) = (self.handle.clone(), self.log.clone());
         let (agents, vault) = (self.agents.clone(), self.vault.clone());
+        let symbols = self.symbols.clone();
         let subject = Subject::of(&effect);
         async move {
             fail::fail_point!("effect-before", |_| std::process::abort());
-            let work = work(agents.clone(), vault, id, effect, cancel);
+            let work = work(agents.clone(), vault, symbols, id, effect, cancel);
             let result = match whatever_happens(subject, work).await {
                 Ok(result) => result,
                 Err(broken) => {
@@ -152,6 +155,7 @@ async fn whatever_happens(
 async fn work(
     agents: Arc<Agents>,
     vault: Arc<VaultDriver>,
+    symbols: Symbols,
     id: EffectId,
     effect: Effect,
     cancel: Cancel,
@@ -180,8 +184,10 @@ async fn work(
             let order = PullWork { attempt, path: path.into(), base, work };
             vault.pull(task, order, cancel).await
         }
-        Effect::ConsultOracle { query, .. } => {
-            EffectResult::OracleAnswered { query, answer: OracleAnswer::default() }
+        Effect::ConsultOracle { query, path, symbol, context, region, .. } => {
+            let order = Consult { checkout: path, symbol, context, region };
+            let answer = oracle::consult(&symbols, order).await;
+            EffectResult::OracleAnswered { query, answer }
         }
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }

@@ -158,7 +158,7 @@ impl Handle {
     }
 
     /// Asks the writer, between two inputs.
-    async fn look<T: Send + 'static>(
+    pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,
     ) -> Option<T> {

@@ -21,6 +21,7 @@ mod boot;
 mod orchestrator;
 mod look;
 mod family;
+mod query;
 mod handshake;
 
 pub use pitcrew_acp::{Line, LineKind, Transcript};
@@ -35,6 +36,7 @@ pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake
 pub use look::{Changed, LookError};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
+pub use query::{Asking, Told};
 pub use redact::Redactor;
 pub use reissue::Reissue;
 pub use tokens::Tokens;

@@ -262,6 +262,7 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
             agents_live_max: setup.settings.max_live_agents,
         },
         Command::ApplyMatrix { matrix: setup.matrix.clone() },
+        Command::ApplyQueryLimits { limits: setup.settings.queries },
     ]
 }
 

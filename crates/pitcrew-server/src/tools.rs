@@ -9,6 +9,7 @@ mod subtask;
 mod standalone;
 mod asked;
 mod quoted;
+mod query;
 mod look;
 
 pub use caller::Caller;
@@ -74,6 +75,7 @@ impl Calling<'_> {
             }
             ToolCall::SubtaskResults { tasks } => subtask::results(self, tasks).await,
             ToolCall::PullSubtask { task } => subtask::pull(self, *task).await,
+            ToolCall::Query { symbol, context } => query::ask(self, symbol, context).await,
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     model::{self, ModelDraft},
     network::{self, NetworkDraft},
     sandbox::{self, SandboxDraft},
-    scalars::{self, AGENTS_RANGE},
+    scalars::{self, AGENTS_RANGE, QUERY_TOKENS_RANGE},
 };
 use crate::{
     backend::BackendDraft,
@@ -36,6 +36,9 @@ pub(super) struct Draft {
     pub worktrees: Option<Found<PathBuf>>,
     pub task_timeout_ms: Option<Found<u64>>,
     pub lease_ms: Option<Found<u64>>,
+    pub query_tokens: Option<Found<u32>>,
+    pub query_plan_tokens: Option<Found<u32>>,
+    pub query_deadline_ms: Option<Found<u64>>,
     pub max_tokens: Option<Found<u64>>,
     pub max_cost_micros: Option<Found<u64>>,
     pub denied: Option<Found<Vec<RepoPath>>>,
@@ -87,6 +90,9 @@ fn read_text(
     let max_live_agents = root.integer("max_live_agents", &AGENTS_RANGE, problems);
     let task_timeout = root.duration("task_timeout", limits::TASK_TIMEOUT_MS_MAX, problems);
     let lease = root.duration("lease", limits::LEASE_MS_MAX, problems);
+    let query_tokens = root.integer("query_tokens", &QUERY_TOKENS_RANGE, problems);
+    let query_plan_tokens = root.integer("query_plan_tokens", &QUERY_TOKENS_RANGE, problems);
+    let query_deadline = root.duration("query_deadline", limits::QUERY_DEADLINE_MS_MAX, problems);
     let max_tokens = root.tokens("max_tokens", problems);
     let max_cost = root.dollars("max_cost", problems);
     let agent = checked(&root, "agent", problems, scalars::agent);
@@ -101,6 +107,9 @@ fn read_text(
         worktrees: reader.found(worktrees, problems),
         task_timeout_ms: reader.found(task_timeout, problems),
         lease_ms: reader.found(lease, problems),
+        query_tokens: reader.found(query_tokens, problems),
+        query_plan_tokens: reader.found(query_plan_tokens, problems),
+        query_deadline_ms: reader.found(query_deadline, problems),
         max_tokens: reader.found(max_tokens, problems),
         max_cost_micros: reader.found(max_cost, problems),
         denied: reader.found(denied, problems),

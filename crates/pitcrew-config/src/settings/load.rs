@@ -209,6 +209,12 @@ impl Merge {
             format_duration,
         );
         limit("lease", &mut settings.lease_ms, draft.lease_ms, format_duration);
+        let queries = &mut settings.queries;
+        let (worker, plan) = (widen(draft.query_tokens), widen(draft.query_plan_tokens));
+        limit("query_tokens", &mut queries.worker_tokens, worker, show_count);
+        limit("query_plan_tokens", &mut queries.plan_tokens, plan, show_count);
+        let deadline = draft.query_deadline_ms;
+        limit("query_deadline", &mut queries.deadline_ms, deadline, format_duration);
         // No cap is more than any.
         let mut tokens = settings.caps.tokens.unwrap_or(u64::MAX);
         let mut cost = settings.caps.cost_micros.unwrap_or(u64::MAX);

@@ -83,14 +83,18 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
     let agent = settings.agent.as_ref().map_or_else(absent, |it| format!("\"{it}\""));
     let worktrees = settings.worktrees.as_ref();
     let worktrees = worktrees.map_or_else(absent, |it| format!("{:?}", it.display().to_string()));
-    let timeout = format!("\"{}\"", format_duration(settings.task_timeout_ms));
+    let quoted = |milliseconds| format!("\"{}\"", format_duration(milliseconds));
+    let timeout = quoted(settings.task_timeout_ms);
     let mut rows = vec![
         ("max_agents".to_owned(), settings.max_agents.to_string()),
         ("max_live_agents".to_owned(), settings.max_live_agents.to_string()),
         ("agent".to_owned(), agent),
         ("worktrees".to_owned(), worktrees),
         ("task_timeout".to_owned(), timeout),
-        ("lease".to_owned(), format!("\"{}\"", format_duration(settings.lease_ms))),
+        ("lease".to_owned(), quoted(settings.lease_ms)),
+        ("query_tokens".to_owned(), settings.queries.worker_tokens.to_string()),
+        ("query_plan_tokens".to_owned(), settings.queries.plan_tokens.to_string()),
+        ("query_deadline".to_owned(), quoted(settings.queries.deadline_ms)),
     ];
     let tokens = settings.caps.tokens.map_or_else(absent, show_count);
     let cost = settings.caps.cost_micros.map_or_else(absent, show_dollars);

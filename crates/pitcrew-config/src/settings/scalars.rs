@@ -18,6 +18,8 @@ use std::{
 };
 
 pub(super) const AGENTS_RANGE: RangeInclusive<u32> = 1..=limits::AGENTS_MAX;
+/// With none nobody is ever asked.
+pub(super) const QUERY_TOKENS_RANGE: RangeInclusive<u32> = 0..=limits::QUERY_TOKENS_MAX;
 
 /// Why a value cannot be used, continuing a sentence that began with its key; and what to do.
 pub(super) struct Refused {
@@ -38,9 +40,23 @@ pub(super) fn set(
     origin: Origin,
 ) -> Result<(), Refused> {
     match key {
-        "max_agents" => draft.max_agents = Some(Found { value: count(key, text)?, origin }),
+        "max_agents" => {
+            draft.max_agents = Some(Found { value: count(key, text, &AGENTS_RANGE)?, origin });
+        }
         "max_live_agents" => {
-            draft.max_live_agents = Some(Found { value: count(key, text)?, origin });
+            draft.max_live_agents = Some(Found { value: count(key, text, &AGENTS_RANGE)?, origin });
+        }
+        "query_tokens" => {
+            let value = count(key, text, &QUERY_TOKENS_RANGE)?;
+            draft.query_tokens = Some(Found { value, origin });
+        }
+        "query_plan_tokens" => {
+            let value = count(key, text, &QUERY_TOKENS_RANGE)?;
+            draft.query_plan_tokens = Some(Found { value, origin });
+        }
+        "query_deadline" => {
+            let value = duration(text, limits::QUERY_DEADLINE_MS_MAX)?;
+            draft.query_deadline_ms = Some(Found { value, origin });
         }
         "reads" => draft.reads = Some(Found { value: reads(text)?, origin }),
         "agent" => draft.agent = Some(Found { value: agent(text)?, origin }),
@@ -79,13 +95,12 @@ pub(super) fn set(
     Ok(())
 }
 
-fn count(key: &str, text: &str) -> Result<u32, Refused> {
-    let help =
-        format!("write a whole number between {} and {}", AGENTS_RANGE.start(), AGENTS_RANGE.end());
+fn count(key: &str, text: &str, range: &RangeInclusive<u32>) -> Result<u32, Refused> {
+    let help = format!("write a whole number between {} and {}", range.start(), range.end());
     match text.trim().parse::<u32>() {
-        Ok(count) if AGENTS_RANGE.contains(&count) => Ok(count),
+        Ok(count) if range.contains(&count) => Ok(count),
         Ok(count) => {
-            let sentence = out_of_range(key, &count.to_string(), &AGENTS_RANGE);
+            let sentence = out_of_range(key, &count.to_string(), range);
             let reason = sentence.strip_prefix(&format!("`{key}` ")).unwrap_or(&sentence);
             refused(reason, help)
         }

@@ -6,7 +6,9 @@ use crate::{
     permissions::PermissionEntries,
     plan::PlanDefaults,
 };
-use pitcrew_model::{AgentRef, BACKEND_BUILTIN, Caps, HostPattern, Reads, RepoPath, limits};
+use pitcrew_model::{
+    AgentRef, BACKEND_BUILTIN, Caps, HostPattern, QueryLimits, Reads, RepoPath, limits,
+};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// The keys at the top of a settings file, in the order of the reference.
@@ -17,6 +19,9 @@ pub const SETTING_KEYS: &[&str] = &[
     "worktrees",
     "task_timeout",
     "lease",
+    "query_tokens",
+    "query_plan_tokens",
+    "query_deadline",
     "max_tokens",
     "max_cost",
     "denied",
@@ -42,6 +47,8 @@ pub struct Settings {
     pub task_timeout_ms: u64,
     /// How long an agent is kept while no orchestrator is there.
     pub lease_ms: u64,
+    /// What questions to the owners of code may cost, and how long they may take.
+    pub queries: QueryLimits,
     /// What a plan may use that does not say.
     pub caps: Caps,
     /// What no task of any plan may change.
@@ -70,6 +77,7 @@ impl Default for Settings {
             worktrees: None,
             task_timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             lease_ms: limits::LEASE_MS_DEFAULT,
+            queries: QueryLimits::default(),
             caps: Caps::NONE,
             denied: Vec::new(),
             reads: Reads::Guided,

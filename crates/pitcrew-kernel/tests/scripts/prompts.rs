@@ -34,7 +34,7 @@ fn low_effort_tells_the_task_alone() {
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
               | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## Checks that will be run on the merged result
               | - make
@@ -81,7 +81,7 @@ fn medium_effort_tells_what_the_dependencies_did() {
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
               | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## Checks that will be run on the merged result
               | - make
@@ -133,7 +133,7 @@ fn high_effort_tells_about_everybody() {
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
               | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## Checks that will be run on the merged result
               | - make
@@ -234,7 +234,7 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
               | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## How to finish
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.

@@ -103,7 +103,7 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
               |
               | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
               |
               | ## How to finish
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.

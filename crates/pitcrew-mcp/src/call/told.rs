@@ -49,6 +49,7 @@ impl ToolCall {
             | Self::Spawn(_)
             | Self::AwaitSubtasks { .. }
             | Self::SubtaskResults { .. }
+            | Self::Query { .. }
             | Self::PullSubtask { .. } => ToolAnswer::accepted("Done.", json!({})),
         }
     }

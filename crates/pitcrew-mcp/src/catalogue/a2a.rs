@@ -1,4 +1,4 @@
-//! Delegation: sub-tasks, and words to the orchestrator.
+//! Delegation: sub-tasks, words to the orchestrator, and questions about code of others.
 
 use super::{
     Audience, Changes, ToolInfo,
@@ -25,6 +25,8 @@ pub const PULL_SUBTASK_CHANGES: &str = "a2a_pull_subtask_changes";
 pub const DECIDE_PERMISSIONS: &str = "a2a_decide_permissions";
 /// Tells or asks something.
 pub const NOTIFY_ORCHESTRATOR: &str = "a2a_notify_orchestrator";
+/// Asks what something in code of others is.
+pub const QUERY: &str = "a2a_query";
 
 pub const NAMES: &[&str] = &[
     LIST_AGENTS,
@@ -36,6 +38,7 @@ pub const NAMES: &[&str] = &[
     PULL_SUBTASK_CHANGES,
     DECIDE_PERMISSIONS,
     NOTIFY_ORCHESTRATOR,
+    QUERY,
 ];
 
 pub fn tools() -> Vec<ToolInfo> {
@@ -49,6 +52,7 @@ pub fn tools() -> Vec<ToolInfo> {
         pull_subtask_changes(),
         decide_permissions(),
         notify_orchestrator(),
+        query(),
     ]
 }
 
@@ -315,5 +319,39 @@ fn notify_orchestrator() -> ToolInfo {
         ),
         output: accepted(json!({})),
         example: r#"{"kind": "question", "message": "which port should it use?"}"#,
+    }
+}
+
+fn query() -> ToolInfo {
+    ToolInfo {
+        name: QUERY,
+        title: "Ask about code of others",
+        description: "Ask for the signature, fields and place of something that is defined outside \
+            your region. The answer comes from an index and costs nothing; where that does not know \
+            it, the agent that works there is asked between two of its turns, which may take a \
+            minute. Use it instead of reading files outside your region.",
+        changes: Changes::Nothing,
+        audience: Audience::Workers,
+        input: object(
+            json!({
+                "symbol": { "type": "string", "description": "The name: AuthValidator, auth::check, core/auth.rs AuthValidator.", "examples": ["AuthValidator"] },
+                "question": { "type": "string", "description": "In words instead, with the name in it.", "examples": ["what are the fields of `AuthValidator`?"] },
+                "context": { "type": "string", "description": "Where you need it: an import line, or the path that you expect it in. It tells names apart that occur twice, and who is asked.", "examples": ["use core::auth::AuthValidator;"] }
+            }),
+            &[],
+        ),
+        output: object(
+            json!({
+                "found": { "type": "boolean" },
+                "query": { "type": "string" },
+                "answer": { "type": "string" },
+                "outcome": { "type": "string", "description": "indexed, cached, answered or overheard; else why there is no answer." },
+                "owner": { "type": "string", "description": "Whose code it is, where somebody was asked." },
+                "tokens_spent": { "type": "integer" },
+                "tokens_saved": { "type": "integer" }
+            }),
+            &["found", "answer"],
+        ),
+        example: r#"{"symbol": "AuthValidator", "context": "use core::auth::AuthValidator;"}"#,
     }
 }

@@ -62,11 +62,11 @@ fn a_caller_sees_what_fits_its_role() {
     let (allowed, refused) = (Spawning::Allowed, Spawning::Refused);
     assert_eq!(
         names(Role::Worker { spawning: refused }),
-        [SAVE_PLAN, ADD_PLAN_TASK, LIST_WORKERS, COMPLETE_TASK, NOTIFY_ORCHESTRATOR]
+        [SAVE_PLAN, ADD_PLAN_TASK, LIST_WORKERS, COMPLETE_TASK, NOTIFY_ORCHESTRATOR, QUERY]
     );
     assert_eq!(
         names(Role::Subtask { spawning: refused }),
-        [LIST_WORKERS, COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR]
+        [LIST_WORKERS, COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR, QUERY]
     );
     assert_eq!(
         names(Role::Client { spawning: refused }),

@@ -190,10 +190,10 @@ pub async fn changed(
     }
 }
 
-fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
+pub fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
     match calling.caller {
         Caller::Worker { attempt, .. } => Ok(attempt),
-        Caller::Client => Err(Refused::Told("only workers have sub-tasks".into())),
+        Caller::Client => Err(Refused::Told("only a worker can do this".into())),
     }
 }
 

@@ -5,6 +5,7 @@ mod demo;
 mod look;
 mod query;
 mod messages;
+mod queries;
 mod backends;
 mod plan_file;
 mod run;

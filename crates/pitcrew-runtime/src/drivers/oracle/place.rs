@@ -1,0 +1,92 @@
+//! Where in a repository something would be that its index does not know: after an import line, or
+//! after a path that somebody has named.
+
+/// Words that a folder or a module follows.
+const BEFORE_PLACES: &[&str] = &["from", "in", "import", "use", "mod", "require"];
+/// Parts of module names that are no folders.
+const NO_FOLDERS: &[&str] = &["crate", "self", "super", "", ".", ".."];
+
+/// The first place that is named, as a path from the root.
+pub fn of(symbol: &str, context: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
+    let places = named(symbol).into_iter().chain(named(context)).collect::<Vec<_>>();
+    let there =
+        places.iter().find_map(|it| variants(it).into_iter().find(|it| begins(it, &exists)));
+    // What is not there yet may be what somebody is just making.
+    there.or_else(|| places.into_iter().next())
+}
+
+fn begins(path: &str, exists: impl Fn(&str) -> bool) -> bool {
+    // `src` and `crates` say nothing: what is below them does.
+    let parts = if path.starts_with("src/") || path.starts_with("crates/") { 2 } else { 1 };
+    let first: Vec<&str> = path.split('/').take(parts).collect();
+    exists(&first.join("/"))
+}
+
+/// Modules are not always named after their folders.
+fn variants(path: &str) -> Vec<String> {
+    let dashed = path.replace('_', "-");
+    let mut variants = vec![path.to_owned(), dashed.clone()];
+    variants.extend([format!("src/{path}"), format!("crates/{dashed}")]);
+    variants
+}
+
+/// Every path that a text names, in its order.
+fn named(text: &str) -> Vec<String> {
+    let around = |it: char| it.is_whitespace() || "`'\"(){}<>,;[]".contains(it);
+    let words: Vec<&str> = text.split(around).filter(|it| !it.is_empty()).collect();
+    let alone = words.len() == 1;
+    let mut places = Vec::new();
+    let mut before = "";
+    for word in words {
+        let follows = BEFORE_PLACES.contains(&before);
+        places.extend(place(word, follows || alone));
+        before = word;
+    }
+    places
+}
+
+fn place(word: &str, is_named: bool) -> Option<String> {
+    let word = word.trim_end_matches(['.', ':']);
+    if word.contains("://") || BEFORE_PLACES.contains(&word) {
+        return None;
+    }
+    let parts: Vec<&str> = if word.contains('/') {
+        // Behind a colon there is a line.
+        word.split(':').next().unwrap_or_default().split('/').collect()
+    } else if word.contains("::") {
+        word.split("::").collect()
+    } else if is_named {
+        word.split('.').collect()
+    } else {
+        return None;
+    };
+    let parts: Vec<&str> = parts.into_iter().filter(|it| !NO_FOLDERS.contains(it)).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_found_in_what_people_and_compilers_write() {
+        let exists = |it: &str| ["core", "ui", "src", "crates/my-auth", "src/net"].contains(&it);
+        for (context, place) in [
+            ("use core::tokens::TokenStore;", Some("core/tokens/TokenStore")),
+            ("import { TokenStore } from '../core/tokens';", Some("core/tokens")),
+            ("from core.tokens import TokenStore", Some("core/tokens")),
+            ("it should be in core/tokens.rs:12, I think", Some("core/tokens.rs")),
+            ("use my_auth::Token;", Some("crates/my-auth/Token")),
+            ("use crate::net::Peer;", Some("src/net/Peer")),
+            ("core", Some("core")),
+            ("not/there/yet.rs", Some("not/there/yet.rs")),
+            ("we require this for the build", None),
+            ("see https://example.org/core/tokens", None),
+            ("", None),
+        ] {
+            let found = of("TokenStore token", context, exists);
+            assert_eq!(found.as_deref(), place, "{context}");
+        }
+        assert_eq!(of("core/auth.rs Key", "", exists).as_deref(), Some("core/auth.rs"));
+    }
+}

@@ -1,0 +1,83 @@
+//! Questions about code of others. The call is held until the kernel says how it ended.
+
+use super::{Calling, Refused, quoted::Tag, subtask};
+use pitcrew_mcp::ToolAnswer;
+use pitcrew_model::{Command, QueryOutcome, QueryVia, Rejection};
+use pitcrew_runtime::{Asking, Told};
+use serde_json::{Map, json};
+
+pub async fn ask(
+    calling: &Calling<'_>,
+    symbol: &str,
+    context: &str,
+) -> Result<ToolAnswer, Refused> {
+    let (attempt, nonce) = (subtask::attempt(calling)?, subtask::call(calling)?);
+    let handle = calling.doors.orchestrator.handle();
+    // It is known by its own nonce, also after a restart: asked again it is found.
+    let order = Command::AskQuery {
+        attempt,
+        nonce: nonce.clone(),
+        symbol: symbol.to_owned(),
+        context: context.to_owned(),
+        via: QueryVia::Tool,
+    };
+    handle.command(calling.caller.actor(), order).await?;
+    let mut changes = handle.changes();
+    loop {
+        changes.borrow_and_update();
+        match handle.query(attempt, nonce.clone()).await {
+            Some(Asking::Open) => subtask::changed(calling, &mut changes).await?,
+            Some(Asking::Ended(told)) => return answer(told),
+            Some(Asking::Unknown) => {
+                return Err(Refused::Told("the answer is not kept any more; ask again".into()));
+            }
+            None => return Err(Rejection::ShuttingDown.into()),
+        }
+    }
+}
+
+fn answer(told: Told) -> Result<ToolAnswer, Refused> {
+    let Told { query, outcome, text, tokens_spent, tokens_saved } = told;
+    let (word, owner) = match outcome {
+        QueryOutcome::Indexed => ("indexed", None),
+        QueryOutcome::Cached { owner } => ("cached", Some(owner.to_string())),
+        QueryOutcome::Answered { owner } => ("answered", Some(owner.to_string())),
+        QueryOutcome::Overheard { owner } => ("overheard", Some(owner.to_string())),
+        QueryOutcome::NotFound => ("not_found", None),
+        QueryOutcome::NotAvailable { owner } => ("not_available", Some(owner.to_string())),
+        QueryOutcome::OverBudget { .. } => ("over_budget", None),
+        QueryOutcome::TimedOut { owner } => ("timed_out", owner.map(|it| it.to_string())),
+        QueryOutcome::Withdrawn => ("withdrawn", None),
+    };
+    let structured = Map::from_iter([
+        ("found".to_owned(), json!(outcome.is_answer())),
+        ("query".to_owned(), json!(query)),
+        ("answer".to_owned(), json!(text)),
+        ("outcome".to_owned(), json!(word)),
+        ("owner".to_owned(), json!(owner)),
+        ("tokens_spent".to_owned(), json!(tokens_spent)),
+        ("tokens_saved".to_owned(), json!(tokens_saved)),
+    ]);
+    let text = match outcome {
+        QueryOutcome::Cached { owner } | QueryOutcome::Answered { owner } => {
+            said(&format!("worker=\"{owner}\""), &text)?
+        }
+        QueryOutcome::Overheard { owner } => {
+            let about = format!("worker=\"{owner}\" kind=\"last words of its turn, no answer\"");
+            said(&about, &text)?
+        }
+        QueryOutcome::Indexed
+        | QueryOutcome::NotFound
+        | QueryOutcome::NotAvailable { .. }
+        | QueryOutcome::OverBudget { .. }
+        | QueryOutcome::TimedOut { .. }
+        | QueryOutcome::Withdrawn => text,
+    };
+    Ok(ToolAnswer::new(text, structured))
+}
+
+/// What the owner has written, marked as such.
+fn said(about: &str, words: &str) -> Result<String, Refused> {
+    let tag = Tag::new()?;
+    Ok(tag.notice() + &tag.block(about, words))
+}
