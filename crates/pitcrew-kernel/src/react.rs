@@ -12,6 +12,7 @@ use pitcrew_model::{
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
     Some(match event {
         Event::PlanOpened { plan } => prepare_plan(state, *plan),

@@ -53,8 +53,7 @@ impl Drivers {
         symbols: Symbols,
         log: Arc<Log>,
     ) -> Self {
-        let agents =
-            Arc::new(Agents::new(handle.clone(), setup, symbols.clone(), log.clone()));
+        let agents = Arc::new(Agents::new(handle.clone(), setup, symbols.clone(), log.clone()));
         Self { handle, agents, vault: Arc::new(vault), symbols, log }
     }
 

@@ -101,6 +101,16 @@ faults!(
     MessageDead = "messages that nobody read",
     MessageExpired = "messages that came too late",
     WaitCycle = "workers that waited for each other",
+    QueryIndexed = "queries that the index answered",
+    QueryAnswered = "queries that an owner answered",
+    QueryCached = "queries that an owner had answered before",
+    QueryOverheard = "queries whose owner only said something",
+    QueryLate = "queries that were answered late",
+    QueryPassedOn = "queries that went on to the next owner",
+    QueryOverBudget = "queries over a budget",
+    QueryTimedOut = "queries that nobody answered in time",
+    QueryWithdrawn = "queries that nobody waited for",
+    QueryNotAvailable = "queries that nobody could answer",
 );
 
 #[derive(Clone, Debug, PartialEq, Eq)]

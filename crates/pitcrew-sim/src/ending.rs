@@ -143,6 +143,8 @@ fn check_journal(world: &World) {
     });
     let unread = unread.count();
     hold!(unread == 0, "a message is processed once or dead", "{unread} are neither");
+    let open = ledger.queries.rows.iter().filter(|it| it.outcome.is_none()).count();
+    hold!(open == 0, "every query has one end", "{open} are open");
     let last = world.disk.last().expect("the disk reads").0;
     hold!(last == ledger.seq, "the journal is whole", "{last} entries, {} seen", ledger.seq);
 }

@@ -5,6 +5,7 @@ mod workers;
 mod budgets;
 mod family;
 mod mail;
+mod queries;
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, State, Worker, next_due};
@@ -49,6 +50,7 @@ pub fn check(world: &World) {
     check_quotas(world, state);
     budgets::check(world);
     mail::check(world);
+    queries::check(world);
     check_plans(world, state);
 }
 

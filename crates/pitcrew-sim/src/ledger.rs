@@ -9,10 +9,12 @@ mod results;
 mod budget;
 mod family;
 mod mail;
+mod queries;
 mod permissions;
 mod bubbling;
 
 pub use mail::Mail;
+pub use queries::Queries;
 pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
@@ -36,6 +38,7 @@ pub struct Ledger {
     pub workers: Vec<Worker>,
     pub requests: Vec<Request>,
     pub mail: Mail,
+    pub queries: Queries,
     pub matrix: Matrix,
     pub grants: BTreeMap<GrantId, Grant>,
     /// Backends whose limit is used up.
@@ -71,6 +74,7 @@ impl Default for Ledger {
             workers: Vec::new(),
             requests: Vec::new(),
             mail: Mail::default(),
+            queries: Queries::default(),
             matrix: Matrix::builtin(),
             grants: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -265,8 +269,8 @@ impl Ledger {
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }
-            | Event::QueryAnsweredLate { .. }
-            | Event::RestoreAsked { .. }
+            | Event::QueryAnsweredLate { .. } => self.query_event(event),
+            Event::RestoreAsked { .. }
             | Event::ClientCallTaken { .. }
             | Event::StandaloneSpawned { .. }
             | Event::SandboxApplied { .. }

@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 use pitcrew_kernel::next_due;
-use pitcrew_model::{Actor, Command, EffectId, InputBody, Signal, TaskStatus};
+use pitcrew_model::{Actor, Command, EffectId, InputBody, QueryLimits, Signal, TaskStatus};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -79,6 +79,16 @@ pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
         (ledger.bubbling.decided, Fault::ParentDecided),
         (ledger.bubbling.passed_over, Fault::ParentPassed),
         (ledger.bubbling.cut_short, Fault::WaitCut),
+        (ledger.queries.counts.indexed, Fault::QueryIndexed),
+        (ledger.queries.counts.answered, Fault::QueryAnswered),
+        (ledger.queries.counts.cached, Fault::QueryCached),
+        (ledger.queries.counts.overheard, Fault::QueryOverheard),
+        (ledger.queries.counts.late, Fault::QueryLate),
+        (ledger.queries.counts.passed_on, Fault::QueryPassedOn),
+        (ledger.queries.counts.over_budget, Fault::QueryOverBudget),
+        (ledger.queries.counts.timed_out, Fault::QueryTimedOut),
+        (ledger.queries.counts.withdrawn, Fault::QueryWithdrawn),
+        (ledger.queries.counts.not_available, Fault::QueryNotAvailable),
     ];
     for (count, fault) in seen {
         (0..count).for_each(|_| counters.count(fault));
@@ -108,6 +118,12 @@ fn set_limits(world: &mut World, seed: u64) {
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     let matrix = people::some_matrix(&mut dice);
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));
+    let limits = QueryLimits {
+        worker_tokens: dice.pick(&[560, 1_100, 2_000]).expect("a number"),
+        plan_tokens: dice.pick(&[600, 1_200, 20_000]).expect("a number"),
+        deadline_ms: dice.pick(&[100, 2_000, 60_000]).expect("a time"),
+    };
+    world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyQueryLimits { limits }));
     world.flush();
 }
 

@@ -3,9 +3,10 @@
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, EgressDecision,
-    ErrorCause, Exit, InputBody, MessageId, NoteKind, PermissionOption, PermissionOptionKind,
-    RepoPath, RequestId, Signal, StopReason, SubtaskKind, SubtaskSpec, TaskId, TaskStatus,
-    TaskWork, Timestamp, ToolUse, Usage, Verdict, WorkerId, Workspace,
+    ErrorCause, Exit, InputBody, MessageId, MessageKind, NoteKind, PermissionOption,
+    PermissionOptionKind, QueryVia, RepoPath, RequestId, Signal, StopReason, SubtaskKind,
+    SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage, Verdict, WorkerId,
+    Workspace,
 };
 
 impl World {
@@ -107,9 +108,14 @@ impl World {
         let (to, reply_to) = self.addressed(worker, dice);
         let note = |kind, message| Command::Notify { attempt, kind, message, to, reply_to };
         let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
-        let command = match dice.below(16) {
+        if self.is_queried(worker) && dice.one_in(2) {
+            let reply = note(NoteKind::Answer, message);
+            return self.by_worker(worker, reply);
+        }
+        let command = match dice.below(19) {
+            16.. => any_query(attempt, dice),
             15 => self.decide_for_child(attempt, dice),
-            12.. => self.delegate(attempt, dice),
+            12..15 => self.delegate(attempt, dice),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             10 | 11 => note(dice.pick(&other).expect("a kind"), message),
             5 | 6 => note(NoteKind::Question, message),
@@ -176,6 +182,12 @@ impl World {
                 Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }
             }
         }
+    }
+
+    /// Whether a query is in its prompt, or was and has no answer yet.
+    fn is_queried(&self, worker: WorkerId) -> bool {
+        let letters = self.ledger.mail.letters.iter();
+        letters.filter(|it| it.reader == Some(worker)).any(|it| it.kind == MessageKind::Query)
     }
 
     fn is_asked(&self, attempt: AttemptId) -> bool {
@@ -280,6 +292,18 @@ impl World {
             _ => Exit { code: None, signal: Some(9), stderr },
         };
         self.signal(Signal::AgentExited { worker, exit });
+    }
+}
+
+/// Few names, so that some are asked for twice.
+fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
+    let vias = [QueryVia::Tool, QueryVia::Tool, QueryVia::Need, QueryVia::Read];
+    Command::AskQuery {
+        attempt,
+        nonce: dice.below(40).to_string(),
+        symbol: dice.pick(&["One", "One", "Two"]).expect("a name").into(),
+        context: "core/a".into(),
+        via: dice.pick(&vias).expect("a way"),
     }
 }
 

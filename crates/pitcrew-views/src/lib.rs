@@ -15,8 +15,8 @@ pub mod names;
 
 pub use board::{
     Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, BoardView, LandingView,
-    PlanView, QueryTally, RefusedPlace, RegionView, Scope, SessionView, Step, SubtaskView, TaskView,
-    Worker,
+    PlanView, QueryTally, RefusedPlace, RegionView, Scope, SessionView, Step, SubtaskView,
+    TaskView, Worker,
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{

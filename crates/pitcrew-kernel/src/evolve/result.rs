@@ -11,6 +11,7 @@ use pitcrew_model::{
     WorkerId,
 };
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of result")]
 pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Timestamp) {
     assert!(state.effects.remove(&effect), "{effect} ended twice: the journal is corrupt");
     keep(state, result, at);

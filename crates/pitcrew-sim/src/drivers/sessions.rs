@@ -153,6 +153,7 @@ fn ready(worker: WorkerId) -> EffectResult {
 }
 
 fn turn_ended(worker: WorkerId, stop: StopReason, usage: Usage) -> EffectResult {
-    let last_words = String::new();
+    // Whoever used nothing said nothing.
+    let last_words = if usage.tokens_out % 2 == 1 { "struct One".into() } else { String::new() };
     EffectResult::TurnEnded { worker, stop, usage, last_words }
 }

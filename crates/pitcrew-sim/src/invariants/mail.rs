@@ -37,6 +37,9 @@ pub fn check(world: &World) {
         }
         hold!(!waits_for_itself(state, *asker), "no wait cycle lasts", "{asker}");
     }
+    for asker in state.queries.askers.keys() {
+        hold!(!waits_for_itself(state, *asker), "no wait cycle lasts", "{asker}");
+    }
     for worker in state.workers.iter() {
         check_worker(world, worker);
     }

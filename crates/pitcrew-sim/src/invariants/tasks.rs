@@ -102,7 +102,9 @@ pub fn check_attempt(world: &World, attempt: &Attempt) {
 fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
     let paused = state.plan_of(&state.attempts[worker.attempt]).status == PlanStatus::Paused;
     // An answer of another worker, or a slot to read it in.
-    let answer = state.waits_for(worker.id).next().is_some() || state.has_mail(worker.id);
+    let answer = state.waits_for(worker.id).next().is_some()
+        || state.has_need(worker.id)
+        || state.has_mail(worker.id);
     worker.status.is_parked()
         && worker.process == Process::Alive
         && (paused

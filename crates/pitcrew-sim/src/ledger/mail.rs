@@ -77,6 +77,9 @@ impl Ledger {
         let unread = waiting.filter(|it| it.status == MessageStatus::Queued).count();
         let bounded = unread <= limits::MESSAGES_UNREAD_MAX;
         hold!(bounded, "a mailbox is bounded", "{unread} wait for {}", message.to);
+        if message.kind == MessageKind::Query {
+            self.query_sent(message);
+        }
         self.mail.sent_count += 1;
         self.mail.letters.push(Letter {
             from: message.from,
@@ -168,6 +171,11 @@ impl Ledger {
             Party::Worker(it) => self.workers[place(it.0)].status.has_ended(),
             Party::Person | Party::Orchestrator | Party::Task(_) | Party::Client => false,
         };
+        let of_query = |it: &&super::queries::Query| it.at.is_some_and(|it| it.1 == id);
+        let query = self.queries.rows.iter().find(of_query);
+        // It has ended, or gone on to the next.
+        let unwanted =
+            row.kind == MessageKind::Query && query.is_none_or(|it| it.outcome.is_some());
         let unasked = row.kind == MessageKind::Question && {
             let asker = match row.from {
                 Party::Worker(it) => self.workers[place(it.0)].status.has_ended(),
@@ -177,7 +185,7 @@ impl Ledger {
         };
         let tried =
             from == MessageStatus::Delivered && row.tries_count == limits::MESSAGE_TRIES_MAX;
-        let why = gone || unasked || tried || task.status.has_ended();
+        let why = gone || unasked || unwanted || tried || task.status.has_ended();
         hold!(why, "a dead letter has a reason", "{id} for {}", row.to);
     }
 

@@ -50,12 +50,15 @@ impl Ledger {
             EffectResult::SnapshotTaken { attempt, .. }
             | EffectResult::SnapshotUnchanged { attempt }
             | EffectResult::SnapshotNotTaken { attempt, .. } => {
+                if matches!(result, EffectResult::SnapshotTaken { .. }) {
+                    self.forget_said(*attempt);
+                }
                 let row = self.attempt(*attempt);
                 row.snapshot = row.snapshot.filter(|it| *it != id);
             }
             EffectResult::WorkPulled { task, .. } => self.pulled(*task),
-            EffectResult::OracleAnswered { .. }
-            | EffectResult::WorkNotPulled { .. }
+            EffectResult::OracleAnswered { query, answer } => self.oracle_answered(*query, answer),
+            EffectResult::WorkNotPulled { .. }
             | EffectResult::Restored { .. }
             | EffectResult::NotRestored { .. }
             | EffectResult::SnapshotsDropped { .. }
