@@ -77,7 +77,7 @@ async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
         ),
         (
             "fly",
-            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, say, complete, partial, fail, exit",
+            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit",
         ),
         ("fail cannot be done", "cannot be done"),
         ("save it", "line 1: no tool was called yet; write `tool NAME {...}` before it"),
