@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_turn_asks_a_few_things_and_each_once() {
-        let many: String = (0..100).map(|it| format!("NEED: s{}\n", it / 2)).collect();
-        assert_eq!(needs(&[&many]).len(), limits::NEEDS_PER_TURN_MAX);
+        let many: Vec<String> = (0..100).map(|it| format!("NEED: s{}\n", it / 2)).collect();
+        assert_eq!(needs(&[&many.concat()]).len(), limits::NEEDS_PER_TURN_MAX);
         assert!(needs(&[&format!("NEED: {}", "x".repeat(10_000))]).is_empty());
         let long = format!("NEED: x from {}\n", "日".repeat(400));
         assert!(needs(&[&long]).is_empty());
