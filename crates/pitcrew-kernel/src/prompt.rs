@@ -82,7 +82,7 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     section(&mut out, "What is expected of you", expected);
     list(&mut out, "Acceptance criteria", &task.spec.criteria);
     section(&mut out, "Where you work", &place(attempt, task, plan));
-    section(&mut out, "What lies outside", &zone::how_to_ask(&react::zone(task, plan)));
+    section(&mut out, "What lies outside", zone::how_to_ask(&react::zone(task, plan)));
     list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
     section(&mut out, "How to finish", how_to_finish(task).trim());
     section(&mut out, "", QUESTIONS);
@@ -284,7 +284,14 @@ mod tests {
     /// S1-030, S1-068, S4-024: no instruction names a tool that is not offered.
     #[test]
     fn every_tool_that_a_worker_is_told_of_exists() {
-        for text in [HOW_TO_FINISH, HOW_TO_HAND_IN, QUESTIONS, DELEGATION, mail::HOW_TO_ANSWER] {
+        for text in [
+            HOW_TO_FINISH,
+            HOW_TO_HAND_IN,
+            QUESTIONS,
+            DELEGATION,
+            mail::HOW_TO_ANSWER,
+            zone::HOW_TO_ASK,
+        ] {
             let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
             let tools =
                 words.filter(|it| it.starts_with("orchestrator_") || it.starts_with("a2a_"));

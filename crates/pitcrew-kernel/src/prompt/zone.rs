@@ -3,16 +3,17 @@
 use super::{join, line};
 use alloc::{format, string::String};
 use core::fmt::Write;
-use pitcrew_model::{ORCHESTRATOR_TOOLS, RepoPath, Zone};
+use pitcrew_model::{RepoPath, Zone};
 
 /// Paths of a kind that a prompt names: tokens are the user's money.
 const NAMED_MAX: usize = 6;
 
-const QUERY: &str = "a2a_query";
-const BY_TOOL: &str = "call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. \
-     Without the tool, ";
-const BY_LINE: &str = "write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: \
-     the answer is in your next message.";
+/// How it asks for what lies outside.
+pub const HOW_TO_ASK: &str = "\
+Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant \
+call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. \
+Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. \
+You get its signature, its fields and its place.";
 
 /// What it may change.
 pub fn rules(zone: &Zone) -> String {
@@ -33,16 +34,9 @@ pub fn rules(zone: &Zone) -> String {
     out
 }
 
-/// How it asks for what lies outside; nothing where nothing does.
-pub fn how_to_ask(zone: &Zone) -> String {
-    if zone.region.is_empty() {
-        return String::new();
-    }
-    let by_tool = if ORCHESTRATOR_TOOLS.contains(&QUERY) { BY_TOOL } else { "" };
-    format!(
-        "Do not read files outside of that: ask for what you need of them, which costs nothing. \
-         For a type, a function or a constant {by_tool}{BY_LINE} You get its signature, its fields and its place."
-    )
+/// Nothing where nothing lies outside.
+pub fn how_to_ask(zone: &Zone) -> &'static str {
+    if zone.region.is_empty() { "" } else { HOW_TO_ASK }
 }
 
 fn named(paths: &[RepoPath], more: &str) -> String {

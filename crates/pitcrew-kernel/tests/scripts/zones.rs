@@ -109,6 +109,8 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
         "#]],
     );
 }
@@ -138,6 +140,8 @@ fn without_a_region_nothing_lies_outside() {
               | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
               |
               | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              |
+              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
         "#]],
     );
 }

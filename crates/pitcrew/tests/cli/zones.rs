@@ -105,7 +105,7 @@ max_attempts = 1
 script = """
 say NEED: AuthValidator from core/auth.rs
 pause
-unless "AuthValidator" fail the prompt does not have it
+unless "struct AuthValidator (core/auth.rs:" fail the prompt does not have it
 write ui/form.rs <<END
 pub fn form() { check() }
 END
