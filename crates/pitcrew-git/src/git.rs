@@ -5,7 +5,7 @@ use crate::{
     locks,
 };
 use pitcrew_model::CommitId;
-use pitcrew_process::{Cancel, Finished, Net, Policy, Run, run_confined, run_trusted};
+use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, run_confined, run_trusted};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -211,7 +211,10 @@ impl Call<'_> {
         let finished = match trust {
             Trust::Ours => run_trusted(run, cancel),
             Trust::Confined(policy) => {
-                let mut policy = Policy { net: Net::None, ..policy.clone() }.writing(tree);
+                // In a box without a network there is little left to take, and git is started often.
+                let launcher = policy.launcher.clone().filter(|_| policy.tier == Tier::T2);
+                let policy = Policy { net: Net::None, launcher, ..policy.clone() };
+                let mut policy = policy.writing(tree);
                 policy.read.extend(settings);
                 policy.write.extend(writes);
                 run_confined(&policy, run, cancel)
