@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use pitcrew_config::{
     Dirs, Layer, LayerPaths, LayerText, Origins, Settings, Sources, Trust, read_layers,
 };
-use pitcrew_model::Caps;
-use std::{collections::BTreeMap, fs};
+use pitcrew_model::{Caps, Tier};
+use std::{collections::BTreeMap, fs, path::Path};
 
 fn layer(file: &str, text: &str, trust: Trust) -> LayerText {
     LayerText { file: file.into(), text: text.into(), trust }
@@ -517,4 +517,32 @@ fn what_one_layer_denies_stays_denied() {
            |           ^^^^^^
         help: name a path below the root of the repository"#]],
     );
+}
+
+#[test]
+fn a_repository_may_only_raise_the_tier_that_is_wanted() {
+    let wanted = |user_text: &str, repository_text: &str| {
+        let mut sources = user(user_text);
+        sources.repository = Some(repository(repository_text));
+        let (settings, origins) = load(&sources);
+        (settings.sandbox.min_tier, origins.ignored.len())
+    };
+    let sandbox = |tier: &str| format!("[sandbox]\nmin_tier = \"{tier}\"\n");
+    assert_eq!(wanted("", &sandbox("T3")), (Some(Tier::T3), 0));
+    assert_eq!(wanted(&sandbox("T2"), &sandbox("T3")), (Some(Tier::T3), 0));
+    assert_eq!(wanted(&sandbox("T3"), &sandbox("T2")), (Some(Tier::T3), 1));
+    // T1 is a consent, and no repository gives it.
+    assert_eq!(wanted("", &sandbox("T1")), (None, 1));
+    assert_eq!(wanted(&sandbox("T3"), &sandbox("best")), (Some(Tier::T3), 1));
+}
+
+#[test]
+fn the_sandbox_is_widened_by_files_and_variables_of_the_user() {
+    let mut sources = user("[sandbox]\nread = [\"/opt/data\"]\nwrite = [\"~/shared\"]\n");
+    sources.environment =
+        map(&[("HOME", "/homes/me"), ("PITCREW_SANDBOX", "T2"), ("PITCREW_SANDBOX_READ", "/a:/b")]);
+    let sandbox = load(&sources).0.sandbox;
+    assert_eq!(sandbox.tier, Some(Tier::T2));
+    assert_eq!(sandbox.read, [Path::new("/a"), Path::new("/b")]);
+    assert_eq!(sandbox.write, [Path::new("/homes/me/shared")]);
 }

@@ -63,7 +63,7 @@ impl SandboxSettings {
         let count = |it: Option<u32>| it.map_or_else(|| "(none)".to_owned(), |it| it.to_string());
         let rows = [
             ("tier", Some(shown_tier(self.tier)).filter(|_| self.tier != usual.tier)),
-            ("min_tier", Some(shown_tier(self.min_tier))),
+            ("min_tier", Some(shown_tier(self.min_tier)).filter(|_| self.min_tier.is_some())),
             ("read", Some(paths(&self.read)).filter(|_| !self.read.is_empty())),
             ("write", Some(paths(&self.write)).filter(|_| !self.write.is_empty())),
             ("memory_mb", Some(count(self.memory_mb)).filter(|_| self.memory_mb.is_some())),
