@@ -55,6 +55,9 @@ fn without_any_layer_the_defaults_hold() {
         worktrees = (none)  # default
         task_timeout = "1h"  # default
         lease = "2min"  # default
+        query_tokens = 2000  # default
+        query_plan_tokens = 20000  # default
+        query_deadline = "1min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
         denied = (none)  # default
@@ -89,6 +92,9 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
         worktrees = "/homes/me/trees"  # local.toml:3
         task_timeout = "1min30s"  # PITCREW_TASK_TIMEOUT
         lease = "2min"  # default
+        query_tokens = 2000  # default
+        query_plan_tokens = 20000  # default
+        query_deadline = "1min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
         denied = (none)  # default
@@ -151,6 +157,9 @@ fn a_repository_only_makes_limits_tighter() {
         worktrees = (none)  # default
         task_timeout = "10min"  # user.toml:2
         lease = "2min"  # default
+        query_tokens = 2000  # default
+        query_plan_tokens = 20000  # default
+        query_deadline = "1min"  # default
         max_tokens = (none)  # default
         max_cost = (none)  # default
         denied = (none)  # default
