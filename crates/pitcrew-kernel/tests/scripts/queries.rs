@@ -659,7 +659,8 @@ fn nobody_answers_for_another() {
 /// Everything has a limit.
 #[test]
 fn a_worker_asks_only_so_much_at_once() {
-    let asks: String = (1..=10).map(|it| format!("~ query attempt-1 Name{it}\n")).collect();
+    let ask = |it| format!("~ query attempt-1 Name{it}\n");
+    let asks: String = (1..=10).map(ask).collect();
     check_two(
         &format!("{asks} query attempt-1 Name11"),
         &expect![[r#"

@@ -50,13 +50,13 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
             worded(Whose::Newest, Place::After)
         }
         Event::AgentConfined { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
-        Event::AgentExited { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
         Event::EgressDecided(it) => worded(Whose::Attempt(it.attempt), Place::After),
         Event::SubtaskAdded { delegation, .. } => {
             worded(Whose::Attempt(delegation.parent), Place::After)
         }
-        Event::AwaitBegun { worker, .. }
+        Event::AgentExited { worker, .. }
+        | Event::AwaitBegun { worker, .. }
         | Event::ResultsHanded { worker, .. }
         | Event::AccessBlocked { worker, .. }
         | Event::QueryAsked { worker, .. }
