@@ -9,6 +9,7 @@ use pitcrew_api::{
     TaskPath,
     paths::{self, BoardQuery},
 };
+use pitcrew_model::RepoPath;
 use pitcrew_symbols::{Answer, Index, Match, Pool, Question, Symbol, Visibility};
 use pitcrew_views::plain;
 use serde_json::{Value, json};
@@ -51,7 +52,7 @@ async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Rep
     }
     let board = client.board(BoardQuery { all: true, plan: None }).await?;
     let region = board.tasks.iter().find(|it| it.id == task).map(|it| &it.region);
-    let region: Vec<&str> = region.into_iter().flatten().map(|it| it.as_str()).collect();
+    let region: Vec<&str> = region.into_iter().flatten().map(RepoPath::as_str).collect();
     Ok((client.workspace, root, Some(region.join(","))))
 }
 

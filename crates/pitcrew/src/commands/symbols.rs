@@ -5,7 +5,7 @@ use super::{
     query::{symbol_as_json, within},
 };
 use crate::{cli::SymbolsArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
-use pitcrew_symbols::{Outline, outline};
+use pitcrew_symbols::{Language, Outline, outline};
 use pitcrew_views::plain;
 use serde_json::{Value, json};
 
@@ -29,5 +29,5 @@ pub fn run(args: &SymbolsArgs, output: Output) -> Done {
 
 fn as_json(path: &str, found: &Outline) -> Value {
     let symbols: Vec<Value> = found.symbols.iter().map(symbol_as_json).collect();
-    json!({"path": path, "language": found.language.map(|it| it.name()), "symbols": symbols})
+    json!({"path": path, "language": found.language.map(Language::name), "symbols": symbols})
 }
