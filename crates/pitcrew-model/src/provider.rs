@@ -25,6 +25,16 @@ impl ModelProvider {
         }
     }
 
+    /// Where it is spoken to where nothing else is said.
+    pub fn endpoint(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com/v1",
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            Self::Ollama => "http://localhost:11434",
+        }
+    }
+
     /// The variable that has the key where nothing else is said.
     pub fn key_env(self) -> Option<&'static str> {
         match self {

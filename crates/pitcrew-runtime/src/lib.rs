@@ -23,6 +23,7 @@ mod look;
 mod family;
 mod query;
 mod handshake;
+mod network;
 
 pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
@@ -34,6 +35,7 @@ pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle, is_said_once};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
 pub use look::{Changed, LookError};
+pub use network::{Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
 pub use query::{Asking, Told};

@@ -61,15 +61,13 @@ impl Client {
             Key::Given(key) => (AuthData::from_single(key.clone()), Secret::new(key)),
             Key::Missing(what) => return Err(Failure::Auth { reason: what.clone() }),
         };
-        let (kind, endpoint) = match setup.provider {
-            ModelProvider::Anthropic => (AdapterKind::Anthropic, "https://api.anthropic.com/v1"),
-            ModelProvider::OpenAi => (AdapterKind::OpenAI, "https://api.openai.com/v1"),
-            ModelProvider::Gemini => {
-                (AdapterKind::Gemini, "https://generativelanguage.googleapis.com/v1beta")
-            }
-            ModelProvider::Ollama => (AdapterKind::Ollama, "http://localhost:11434"),
+        let kind = match setup.provider {
+            ModelProvider::Anthropic => AdapterKind::Anthropic,
+            ModelProvider::OpenAi => AdapterKind::OpenAI,
+            ModelProvider::Gemini => AdapterKind::Gemini,
+            ModelProvider::Ollama => AdapterKind::Ollama,
         };
-        let endpoint = setup.endpoint.as_deref().unwrap_or(endpoint);
+        let endpoint = setup.endpoint.as_deref().unwrap_or(setup.provider.endpoint());
         let endpoint = Endpoint::from_owned(format!("{}/", endpoint.trim_end_matches('/')));
         let model = ModelIden::new(kind, setup.name.clone());
         let target = ServiceTarget { endpoint, auth, model };

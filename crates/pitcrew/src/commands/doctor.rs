@@ -15,7 +15,7 @@ use pitcrew_config::{SandboxSettings, Settings, printable, private_dir, user_env
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::{Tier, limits};
 use pitcrew_process::{Cancel, Obstacle, Run, run_trusted};
-use pitcrew_runtime::Confinement;
+use pitcrew_runtime::{Confinement, registries};
 use rustix::fs::statvfs;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -64,6 +64,7 @@ pub async fn run(args: Json, output: Output) -> Done {
         Err(report) => findings.push(Finding::of_report("repository", &report)),
     }
     findings.extend(confinement(&sandbox));
+    findings.push(packages());
     let is_bad = findings.iter().any(|it| it.health == Health::Bad);
     if args.json {
         let list: Vec<Value> = findings.iter().map(as_json).collect();
@@ -120,6 +121,21 @@ fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
     let gate = "what is handed in is compared with the zone of its task, in every tier";
     findings.push(Finding::new("gate", Health::Good, gate));
     findings
+}
+
+/// Where the tools of the user get packages: a box lets them through to there.
+fn packages() -> Finding {
+    let found = registries(&user_environment());
+    if found.is_empty() {
+        let text = "no registry of cargo, npm, pip or go was found";
+        let help = "name what builds fetch from in `egress_allow`";
+        return Finding::new("packages", Health::Limited, text).help(help);
+    }
+    let tools = found.iter().map(|it| {
+        let places: Vec<String> = it.places.iter().map(|it| printable(&it.to_string())).collect();
+        format!("{} from {}", it.tool, places.join(", "))
+    });
+    Finding::new("packages", Health::Good, tools.collect::<Vec<_>>().join("; "))
 }
 
 /// The folders of the user: ours alone, and with room.

@@ -1,0 +1,228 @@
+//! Where packages come from, as the user's own tools are set up.
+
+use pitcrew_model::{Place, place_of_url};
+use pitcrew_process::{Cancel, Run, find_program, run_trusted};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+type Variables = BTreeMap<String, String>;
+
+/// Settings of tools are small.
+const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
+const ASK_MS_MAX: u64 = 20_000;
+
+/// Where one tool gets packages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registry {
+    pub tool: &'static str,
+    /// The addresses as they were found, without credentials.
+    pub urls: Vec<String>,
+    pub places: Vec<Place>,
+}
+
+impl Registry {
+    pub(super) fn of(tool: &'static str, urls: &[impl AsRef<str>]) -> Self {
+        let mut it = Self { tool, urls: Vec::new(), places: Vec::new() };
+        for url in urls.iter().map(AsRef::as_ref) {
+            let Some(place) = place_of_url(url) else { continue };
+            let url = without_credentials(url);
+            if !it.urls.contains(&url) {
+                it.urls.push(url);
+            }
+            if !it.places.contains(&place) {
+                it.places.push(place);
+            }
+        }
+        it
+    }
+}
+
+/// The registries of the tools that this user has.
+pub fn registries(user: &Variables) -> Vec<Registry> {
+    let found = [
+        Registry::of("cargo", &cargo(user)),
+        Registry::of("npm", &npm(user)),
+        Registry::of("pip", &pip(user)),
+        Registry::of("go", &go(user)),
+    ];
+    found.into_iter().filter(|it| !it.places.is_empty()).collect()
+}
+
+/// A cargo that has ever fetched something has a folder for each index, which is named after it and
+/// says where the packages themselves are. Another one is set in a file.
+fn cargo(user: &Variables) -> Vec<String> {
+    let Some(home) = cargo_home(user) else { return Vec::new() };
+    let mut urls = Vec::new();
+    for entry in fs::read_dir(home.join("registry/index")).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if let Some((host, _)) = name.to_str().and_then(|it| it.rsplit_once('-')) {
+            urls.push(format!("https://{host}"));
+        }
+        urls.extend(addresses(&read(&entry.path().join("config.json"))));
+    }
+    for name in ["config.toml", "config"] {
+        urls.extend(addresses(&read(&home.join(name))));
+    }
+    urls
+}
+
+pub(super) fn cargo_home(user: &Variables) -> Option<PathBuf> {
+    let own = user.get("CARGO_HOME").filter(|it| !it.is_empty()).map(PathBuf::from);
+    own.or_else(|| Some(Path::new(user.get("HOME")?).join(".cargo")))
+}
+
+/// What npm itself says is the one for everything; a file may have others for single scopes.
+fn npm(user: &Variables) -> Vec<String> {
+    let mut urls: Vec<String> = ask(user, &["npm", "config", "get", "registry"]);
+    let own = user.get("HOME").map(|it| Path::new(it).join(".npmrc"));
+    for line in own.map(|it| read(&it)).unwrap_or_default().lines() {
+        if let Some((_, url)) = line.split_once('=').filter(|it| it.0.trim().ends_with("registry"))
+        {
+            urls.push(url.trim().to_owned());
+        }
+    }
+    urls
+}
+
+/// What pip uses where nothing is set: its index and where the files of that are.
+const PIP_ASK: &str = "import pip._internal.models.index as index
+it = next(it for it in vars(index).values() if isinstance(it, index.PackageIndex))
+print(it.simple_url)
+print('https://' + it.file_storage_domain)";
+
+fn pip(user: &Variables) -> Vec<String> {
+    let names = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"];
+    let set = names.iter().filter_map(|it| user.get(*it));
+    let mut urls: Vec<String> =
+        set.flat_map(|it| it.split_whitespace()).map(str::to_owned).collect();
+    urls.extend(pip_files(user).iter().flat_map(|it| set_in_pip(&read(it))));
+    urls.extend(ask(user, &["python3", "-c", PIP_ASK]));
+    urls
+}
+
+fn pip_files(user: &Variables) -> Vec<PathBuf> {
+    let home = user.get("HOME").map(PathBuf::from);
+    let own = [".config/pip/pip.conf", ".pip/pip.conf"];
+    let own = home.iter().flat_map(|home| own.iter().map(|it| home.join(it)));
+    let named = user.get("PIP_CONFIG_FILE").map(PathBuf::from);
+    own.chain([PathBuf::from("/etc/pip.conf")]).chain(named).collect()
+}
+
+/// The values of the keys that name an index; a value may have several lines.
+fn set_in_pip(text: &str) -> Vec<String> {
+    let mut urls = Vec::new();
+    let mut is_index = false;
+    for line in text.lines() {
+        let value = match line.split_once('=').filter(|_| !line.starts_with([' ', '\t'])) {
+            Some((key, value)) => {
+                is_index = ["index-url", "extra-index-url"].contains(&key.trim());
+                value
+            }
+            None => line,
+        };
+        if is_index {
+            urls.extend(value.split_whitespace().map(str::to_owned));
+        }
+    }
+    urls
+}
+
+fn go(user: &Variables) -> Vec<String> {
+    let said = ask(user, &["go", "env", "GOPROXY", "GOSUMDB"]);
+    let words = said.iter().flat_map(|it| it.split([',', '|', ' ']));
+    // The data base of sums is named without a scheme.
+    let url = |it: &str| if it.contains("://") { it.to_owned() } else { format!("https://{it}") };
+    words.filter(|it| it.contains('.')).map(url).collect()
+}
+
+/// The lines that a tool of the user prints; none where it is not there or does not answer.
+///
+/// It runs at the user's home: what a repository says about registries is not asked for.
+fn ask(user: &Variables, words: &[&str]) -> Vec<String> {
+    let Some(program) = find_program(words[0], user) else { return Vec::new() };
+    let home = user.get("HOME").map_or("/", String::as_str);
+    let run = Run::new(program.path, home).args(&words[1..]);
+    let run = run.timeout(Duration::from_millis(ASK_MS_MAX));
+    let said = match run_trusted(run, &Cancel::default()) {
+        Ok(finished) if finished.success() => finished.stdout,
+        Ok(_) | Err(_) => return Vec::new(),
+    };
+    String::from_utf8_lossy(&said).lines().map(|it| it.trim().to_owned()).collect()
+}
+
+/// Every web address in quotes.
+fn addresses(text: &str) -> Vec<String> {
+    let quoted = text.lines().filter(|it| !it.trim_start().starts_with('#'));
+    let quoted = quoted.flat_map(|it| it.split(['"', '\'']).skip(1).step_by(2));
+    quoted.filter(|it| place_of_url(it).is_some()).map(str::to_owned).collect()
+}
+
+fn read(path: &Path) -> String {
+    let mut text = String::new();
+    let file = File::open(path).map(|it| it.take(FILE_BYTES_MAX));
+    file.and_then(|mut it| it.read_to_string(&mut text)).map(|_| text).unwrap_or_default()
+}
+
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(registry: &Registry) -> Vec<String> {
+        registry.places.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_registries_of_cargo_are_named_by_its_folders_and_files() {
+        let home = tempfile::tempdir().expect("a folder");
+        let index = home.path().join("registry/index/index.example-1949cf8c6b5b557f");
+        fs::create_dir_all(&index).expect("a folder");
+        let config =
+            r#"{"dl": "https://files.example/api/crates", "api": "https://index.example"}"#;
+        fs::write(index.join("config.json"), config).expect("a file");
+        let config = "[registries.mine]\nindex = \"sparse+https://me:secret@mine.example:8443/index/\"\n# \"https://not.example\"\n";
+        fs::write(home.path().join("config.toml"), config).expect("a file");
+        let user = Variables::from([("CARGO_HOME".into(), home.path().display().to_string())]);
+        let registry = Registry::of("cargo", &cargo(&user));
+        let expected = ["index.example:443", "files.example:443", "mine.example:8443"];
+        assert_eq!(places(&registry), expected);
+        assert!(!format!("{registry:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_has_no_registry() {
+        let user = Variables::from([("PATH".into(), "/nonexistent".into())]);
+        assert_eq!(registries(&user), Vec::new());
+    }
+
+    #[test]
+    fn the_files_of_pip_name_its_indexes() {
+        let text = "[global]\ntimeout = 5\nindex-url = https://one.example/simple\nextra-index-url =\n    https://two.example/a\n    https://three.example/b\n[install]\nuser = yes\n";
+        let expected =
+            ["https://one.example/simple", "https://two.example/a", "https://three.example/b"];
+        assert_eq!(&set_in_pip(text)[..3], expected);
+    }
+
+    #[test]
+    fn what_is_set_for_pip_is_found_with_all_of_its_extra_ones() {
+        let user = Variables::from([
+            ("PATH".into(), "/nonexistent".into()),
+            ("PIP_INDEX_URL".into(), "https://u:p@one.example/simple".into()),
+            ("PIP_EXTRA_INDEX_URL".into(), "https://two.example/a http://three.example/b".into()),
+        ]);
+        let registry = Registry::of("pip", &pip(&user));
+        assert_eq!(places(&registry), ["one.example:443", "two.example:443", "three.example:80"]);
+        assert_eq!(registry.urls[0], "https://one.example/simple");
+    }
+}

@@ -1,0 +1,129 @@
+//! What tools in a box find in their environment: caches of the workspace, which its workers share,
+//! certificates of the machine, and tool chains, which are read only.
+
+use super::registries::{Registry, cargo_home};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Variables that name certificates: a company's proxy or a test has its own.
+const CERTIFICATES: &[&str] = &[
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "GIT_SSL_CAINFO",
+];
+
+/// A variable, and the folder of the workspace's caches that it names.
+const CACHES: &[(&str, &str)] = &[
+    ("CARGO_HOME", "cargo"),
+    ("npm_config_cache", "npm"),
+    ("PIP_CACHE_DIR", "pip"),
+    ("UV_CACHE_DIR", "uv"),
+    ("GOPATH", "go"),
+    ("GOCACHE", "go-build"),
+];
+
+/// What a box is given for the sake of tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tools {
+    pub env: Vec<(String, String)>,
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+}
+
+impl Tools {
+    pub(super) fn find(
+        user: &BTreeMap<String, String>,
+        caches: &Path,
+        registries: &[Registry],
+    ) -> Self {
+        let mut tools = Self::default();
+        for (name, folder) in CACHES {
+            let folder = caches.join(folder);
+            // Where it cannot be made, the tool makes its own in the private home.
+            if fs::create_dir_all(&folder).is_ok() {
+                tools.env.push(((*name).into(), folder.display().to_string()));
+                tools.write.push(folder);
+            }
+        }
+        copy_settings(cargo_home(user).as_deref(), &caches.join("cargo"));
+        for name in CERTIFICATES {
+            if let Some(path) = user.get(*name).filter(|it| Path::new(it).is_absolute()) {
+                tools.env.push(((*name).into(), path.clone()));
+                tools.read.push(path.into());
+            }
+        }
+        tools.add_tool_chains(user);
+        let url = |tool: &str| registries.iter().find(|it| it.tool == tool)?.urls.first();
+        // The files that say so stay outside: they have passwords.
+        if let Some(url) = url("npm") {
+            tools.env.push(("npm_config_registry".into(), url.clone()));
+        }
+        if let Some(url) = url("pip").filter(|_| user.contains_key("PIP_INDEX_URL")) {
+            tools.env.push(("PIP_INDEX_URL".into(), url.clone()));
+        }
+        tools
+    }
+
+    /// What rustup has installed is beside the programs that it puts on the path.
+    fn add_tool_chains(&mut self, user: &BTreeMap<String, String>) {
+        let own = user.get("RUSTUP_HOME").map(PathBuf::from);
+        let home = own.or_else(|| Some(Path::new(user.get("HOME")?).join(".rustup")));
+        if let Some(home) = home.filter(|it| it.is_dir()) {
+            self.env.push(("RUSTUP_HOME".into(), home.display().to_string()));
+            self.read.push(home);
+        }
+    }
+}
+
+/// The user's settings of cargo, without what is secret in them.
+fn copy_settings(from: Option<&Path>, to: &Path) {
+    let text = from.and_then(|it| fs::read_to_string(it.join("config.toml")).ok());
+    let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_owned();
+    let is_secret = |line: &&str| {
+        let key = key(line);
+        key.ends_with("token") || key.ends_with("secret-key") || line.contains("token =")
+    };
+    let kept: Vec<&str> =
+        text.as_deref().unwrap_or_default().lines().filter(|it| !is_secret(it)).collect();
+    // Without them cargo has its defaults; with what is there from before, the user's of before.
+    fs::write(to.join("config.toml"), kept.join("\n") + "\n").ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_the_workspaces_and_secrets_stay_outside() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().join("home");
+        fs::create_dir_all(home.join(".cargo")).expect("a folder");
+        fs::create_dir_all(home.join(".rustup")).expect("a folder");
+        let config = "[registries.mine]\nindex = \"https://mine.example\"\ntoken = \"hidden\"\n";
+        fs::write(home.join(".cargo/config.toml"), config).expect("a file");
+        let user = BTreeMap::from([
+            ("HOME".to_owned(), home.display().to_string()),
+            ("SSL_CERT_FILE".to_owned(), "/etc/certs.pem".to_owned()),
+            ("PIP_CERT".to_owned(), "relative.pem".to_owned()),
+        ]);
+        let caches = folder.path().join("caches");
+        let registry = Registry::of("npm", &["https://me:hidden@npm.example/all"]);
+        let tools = Tools::find(&user, &caches, &[registry]);
+        let get = |name: &str| tools.env.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
+        assert_eq!(get("CARGO_HOME"), caches.join("cargo").to_str());
+        assert_eq!(get("npm_config_registry"), Some("https://npm.example/all"));
+        assert_eq!(get("SSL_CERT_FILE"), Some("/etc/certs.pem"));
+        assert_eq!(get("PIP_CERT"), None);
+        assert_eq!(tools.read, [PathBuf::from("/etc/certs.pem"), home.join(".rustup")]);
+        let copied = fs::read_to_string(caches.join("cargo/config.toml")).expect("a file");
+        assert!(copied.contains("mine.example") && !copied.contains("hidden"), "{copied}");
+    }
+}

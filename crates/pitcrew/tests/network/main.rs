@@ -1,0 +1,272 @@
+//! Real life in a box: builds that fetch packages, git, a port of this machine, and what is refused.
+//!
+//! The registries are those that the product finds; where there is none, or no network, a test says
+//! so and is skipped.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+use pitcrew_config::{Settings, user_environment};
+use pitcrew_model::Place;
+use pitcrew_process::{
+    Cancel, EgressLine, Finished, Policy, Run, Tier, ledger_path, roots, run_confined,
+};
+use pitcrew_runtime::{Needs, Network};
+use pitcrew_testkit::skipped;
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream, ToSocketAddrs},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_mins(4);
+
+/// A workspace's box: its checkout, a private home, its caches, and the record of its network.
+struct Inside {
+    dir: TempDir,
+    network: Network,
+    policy: Policy,
+}
+
+impl Inside {
+    /// Nothing where this machine has no boxes.
+    fn new(test: &str, settings: &Settings) -> Option<Self> {
+        let dir = TempDir::new().unwrap();
+        for folder in ["checkout", "home", "caches"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        let network = Network::find(settings, &dir.path().join("caches"));
+        let roots = roots(&user_environment());
+        let home = dir.path().join("home");
+        let policy = Policy {
+            tier: Tier::T3,
+            env: vec![("HOME".into(), home.display().to_string())],
+            read: roots.read,
+            deny: roots.deny,
+            home: Some(home),
+            launcher: Some(env!("CARGO_BIN_EXE_pitcrew").into()),
+            ..Policy::unconfined()
+        };
+        let policy = policy.writing(dir.path().join("checkout"));
+        let policy = network.applied(&policy, Needs::default(), &dir.path().join("attempt"));
+        let inside = Self { dir, network, policy };
+        let tried = inside.sh("true");
+        if tried.success() {
+            return Some(inside);
+        }
+        skipped(test, &format!("no box can be made here: {}", text(&tried).trim()));
+        None
+    }
+
+    /// The same, where packages of `tool` can be fetched from here.
+    fn with_packages(test: &str, tool: &str) -> Option<Self> {
+        let inside = Self::new(test, &Settings::default())?;
+        let places = inside.network.registries.iter().find(|it| it.tool == tool);
+        let Some(place) = places.and_then(|it| it.places.first()) else {
+            skipped(test, &format!("{tool} is not there, or has no registry"));
+            return None;
+        };
+        if let Err(reason) = reach(place) {
+            skipped(test, &format!("the registry of {tool} is not reached: {reason}"));
+            return None;
+        }
+        Some(inside)
+    }
+
+    fn checkout(&self) -> PathBuf {
+        self.dir.path().join("checkout")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.checkout().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn sh(&self, script: &str) -> Finished {
+        let run = Run::shell(script, self.checkout()).timeout(PATIENCE);
+        run_confined(&self.policy, run, &Cancel::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn succeeds(&self, script: &str) -> String {
+        let finished = self.sh(script);
+        assert!(finished.success(), "{script}\n{}\n{:?}", text(&finished), self.decisions());
+        text(&finished)
+    }
+
+    fn decisions(&self) -> Vec<EgressLine> {
+        let record = ledger_path(&self.dir.path().join("attempt"));
+        let record = fs::read_to_string(record).unwrap_or_default();
+        record.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
+    }
+
+    /// Everything that was asked for was allowed, and something was.
+    #[track_caller]
+    fn all_allowed(&self) {
+        let decisions = self.decisions();
+        assert!(decisions.iter().any(|it| it.count > 0), "nothing went through the way out");
+        let refused: Vec<_> = decisions.iter().filter(|it| !it.allowed).collect();
+        assert!(refused.is_empty(), "{refused:?}");
+    }
+}
+
+fn text(finished: &Finished) -> String {
+    String::from_utf8_lossy(&finished.stdout).into_owned()
+}
+
+fn reach(place: &Place) -> std::io::Result<()> {
+    let addresses = place.to_string().to_socket_addrs()?;
+    let mut last = std::io::ErrorKind::NotFound.into();
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(10)) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[test]
+fn cargo_builds_with_a_dependency() {
+    let Some(inside) = Inside::with_packages("cargo in a box", "cargo") else { return };
+    inside.write(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"1\"\n\n[workspace]\n",
+    );
+    inside.write(
+        "src/main.rs",
+        "fn main() {\n    println!(\"{}\", itoa::Buffer::new().format(42));\n}\n",
+    );
+    assert!(inside.succeeds("cargo run 2>&1").contains("42"));
+    inside.all_allowed();
+    // What was fetched is the workspace's: the next worker needs no network for it.
+    let cache = inside.dir.path().join("caches/cargo/registry/cache");
+    assert!(cache.is_dir(), "{}", cache.display());
+    let before = inside.decisions().len();
+    inside.succeeds("rm -rf target && cargo build --offline 2>&1");
+    assert_eq!(inside.decisions().len(), before);
+}
+
+#[test]
+fn npm_installs_what_a_lock_file_names() {
+    let Some(inside) = Inside::with_packages("npm in a box", "npm") else { return };
+    inside.write(
+        "package.json",
+        r#"{"name":"small","version":"1.0.0","dependencies":{"isarray":"2.0.5"}}"#,
+    );
+    inside.write(
+        "package-lock.json",
+        r#"{"name":"small","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
+            "":{"name":"small","version":"1.0.0","dependencies":{"isarray":"2.0.5"}},
+            "node_modules/isarray":{"version":"2.0.5"}}}"#,
+    );
+    inside.succeeds("npm ci --no-audit --no-fund 2>&1");
+    assert_eq!(inside.succeeds("node -p 'require(\"isarray\")([])'").trim(), "true");
+    inside.all_allowed();
+}
+
+#[test]
+fn pip_installs_into_an_environment_of_the_checkout() {
+    let Some(inside) = Inside::with_packages("pip in a box", "pip") else { return };
+    inside.succeeds(
+        "python3 -m venv .venv 2>&1 && .venv/bin/pip install --disable-pip-version-check six 2>&1",
+    );
+    assert_eq!(inside.succeeds(".venv/bin/python -c 'import six; print(six.PY3)'").trim(), "True");
+    inside.all_allowed();
+}
+
+#[test]
+fn git_commits_in_the_checkout() {
+    let Some(inside) = Inside::new("git in a box", &Settings::default()) else { return };
+    let script = "git init -q . && echo 1 > a && git add a && \
+        git -c user.name=me -c user.email=me@example.org commit -qm first && git log --format=%s";
+    assert_eq!(inside.succeeds(script).trim(), "first");
+    assert_eq!(inside.decisions(), Vec::new());
+}
+
+/// Something that answers as a web server does.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            stream.read(&mut [0; 4_096]).ok();
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").ok();
+        }
+    });
+    port
+}
+
+#[test]
+fn a_port_of_this_machine_is_reached_where_the_user_forwards_it_and_nothing_else_inside_is() {
+    let (open, closed) = (server(), server());
+    let settings = Settings {
+        forward: vec![open],
+        egress_allow: vec!["localhost".parse().unwrap(), "169.254.169.254".parse().unwrap()],
+        ..Settings::default()
+    };
+    let Some(inside) = Inside::new("a port in a box", &settings) else { return };
+    if !inside.sh("command -v curl").success() {
+        return skipped("a port in a box", "curl is not there");
+    }
+    assert_eq!(inside.succeeds(&format!("curl -sS http://127.0.0.1:{open}/")), "hello");
+    assert_eq!(inside.succeeds(&format!("curl -sS http://localhost:{open}/")), "hello");
+    // Past the proxy there is nothing; through it, and whatever is on the list, nothing inside.
+    let status = |url: &str| {
+        let script = format!(
+            "curl -sS -o /dev/null -w '%{{http_code}}' --noproxy '' {url} 2>&1 | tail -c 3"
+        );
+        text(&inside.sh(&script))
+    };
+    assert!(!inside.sh(&format!("curl -sS http://127.0.0.1:{closed}/")).success());
+    assert_eq!(status(&format!("http://127.0.0.1:{closed}/")), "403");
+    assert_eq!(status("http://localhost/"), "403");
+    assert_eq!(status("http://169.254.169.254/latest/meta-data/"), "403");
+    assert_eq!(status("http://evil.test/"), "403");
+    let refused: Vec<(String, String)> = inside
+        .decisions()
+        .into_iter()
+        .filter(|it| !it.allowed)
+        .map(|it| (it.host, it.reason))
+        .collect();
+    let reason = |host: &str| refused.iter().find(|it| it.0 == host).map(|it| it.1.as_str());
+    assert_eq!(reason("evil.test"), Some("it is not on the allow-list"));
+    assert!(reason("localhost").unwrap().contains("loopback"), "{refused:?}");
+    assert!(reason("169.254.169.254").unwrap().contains("metadata"), "{refused:?}");
+}
+
+/// Each of them finds the proxy by itself.
+#[test]
+fn the_usual_clients_go_through_the_proxy() {
+    let Some(inside) = Inside::new("clients in a box", &Settings::default()) else { return };
+    let clients = [
+        ("git", "git ls-remote https://git.test/x"),
+        ("curl", "curl https://curl.test/"),
+        ("cargo", "cargo install --index sparse+https://cargo.test/ x"),
+        ("npm", "npm view --registry https://npm.test/ x --fetch-retries 0"),
+        ("python3", "python3 -m pip download --retries 0 --index-url https://python3.test/ x"),
+    ];
+    for (program, script) in clients {
+        if !inside.sh(&format!("command -v {program}")).success() {
+            skipped("a client in a box", &format!("{program} is not there"));
+            continue;
+        }
+        let finished = inside.sh(&format!("{script} 2>&1"));
+        let asked = inside.decisions().iter().any(|it| it.host == format!("{program}.test"));
+        assert!(asked && !finished.success(), "{program}: {}", text(&finished));
+    }
+}
+
+/// The folder exists on every machine, and nothing of ours is in it.
+#[test]
+fn the_users_own_files_stay_outside() {
+    let Some(inside) = Inside::new("secrets of a box", &Settings::default()) else { return };
+    let home = user_environment().get("HOME").cloned().unwrap_or_default();
+    for name in [".npmrc", ".cargo/credentials.toml", ".netrc"] {
+        let path = Path::new(&home).join(name);
+        let seen = inside.sh(&format!("cat '{}'", path.display()));
+        assert!(!seen.success(), "{}", path.display());
+    }
+}
