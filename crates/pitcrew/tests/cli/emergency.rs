@@ -2,11 +2,11 @@
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
-use std::{fs, path::Path};
+use std::path::PathBuf;
 
-/// A plan whose agent has a child that does not end by itself. It writes its number down.
+/// A plan whose agent has a child that does not end by itself, and holds a lock until it ends.
 fn stubborn(sandbox: &Sandbox, name: &str, region: &str) -> String {
-    let pid = sandbox.root().join(format!("{name}.pid"));
+    let lock = lock(sandbox, name);
     format!(
         r#"
 name = "{name}"
@@ -15,22 +15,22 @@ name = "{name}"
 id = "{name}-works"
 region = "{region}"
 script = """
-run trap '' TERM; setsid sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; sleep 600
+run trap '' TERM; exec 9>'{0}'; flock 9; setsid sleep 600 & sleep 600
 complete never
 """
 "#,
-        pid.display()
+        lock.display()
     )
 }
 
-fn child(sandbox: &Sandbox, name: &str) -> String {
-    let file = sandbox.root().join(format!("{name}.pid"));
-    eventually("the agent has started a child", || fs::read_to_string(&file).ok())
+fn lock(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.root().join(format!("{name}.lock"))
 }
 
-#[track_caller]
-fn assert_gone(pid: &str) {
-    assert!(!Path::new("/proc").join(pid.trim()).exists(), "process {pid} is still there");
+fn child(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let lock = lock(sandbox, name);
+    eventually("the agent has started a child", || is_held(&lock).then_some(()));
+    lock
 }
 
 /// S4-125: the work of one worker ends at once, and nothing of it is left when the command returns.
@@ -39,12 +39,12 @@ fn a_worker_is_stopped_with_everything_that_it_started() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&stubborn(&sandbox, "one", "core"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    let pid = child(&sandbox, "one");
+    let lock = child(&sandbox, "one");
     let stopped = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(0);
     stopped
         .says("worker-1 is stopped: task-1 is cancelled")
         .says("1 agent ended, no process is left");
-    assert_gone(&pid);
+    assert!(!is_held(&lock));
     assert_eq!(task_status(&sandbox, "one-works"), "cancelled");
     sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6).notes("worker-1 is killed");
 }
@@ -58,11 +58,11 @@ fn a_plan_and_a_task_are_stopped_by_their_names() {
     }
     let (first, second) = (child(&sandbox, "one"), child(&sandbox, "two"));
     sandbox.pitcrew(&["stop", "plan", "one"]).expect(0).says("plan-1 is cancelled");
-    assert_gone(&first);
+    assert!(!is_held(&first));
     assert_eq!(task_status(&sandbox, "two-works"), "running", "the other plan goes on");
     let stopped = sandbox.pitcrew(&["stop", "subtask", "task-2", "--json"]).expect(0).json();
     assert_eq!(stopped["stopped"].as_array().map(Vec::len), Some(1), "{stopped}");
-    assert_gone(&second);
+    assert!(!is_held(&second));
     assert_eq!(plan_status(&sandbox, "plan-1"), "cancelled");
 }
 
@@ -74,11 +74,11 @@ fn all_is_stopped_and_kept() {
         let plan = sandbox.plan(&stubborn(&sandbox, name, region));
         sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     }
-    let pids = ["one", "two"].map(|it| child(&sandbox, it));
+    let locks = ["one", "two"].map(|it| child(&sandbox, it));
     let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
     stopped.says("2 plans paused, 2 tasks cancelled; 2 agents ended, no process is left");
-    for pid in &pids {
-        assert_gone(pid);
+    for lock in &locks {
+        assert!(!is_held(lock));
     }
     for (name, plan) in [("one", "plan-1"), ("two", "plan-2")] {
         assert_eq!(task_status(&sandbox, &format!("{name}-works")), "cancelled");
@@ -91,7 +91,7 @@ fn all_is_stopped_and_kept() {
 #[test]
 fn all_ends_the_checks_as_well() {
     let sandbox = sandbox();
-    let pid = sandbox.root().join("check.pid");
+    let lock = lock(&sandbox, "check");
     let plan = sandbox.plan(&format!(
         r#"
 name = "checked"
@@ -99,20 +99,21 @@ name = "checked"
 [[task]]
 id = "slow"
 region = "core"
-checks = ["test ! -e core/slow.rs || {{ trap '' TERM; echo $$ > '{0}.new'; mv '{0}.new' '{0}'; sleep 600; }}"]
+checks = ["test ! -e core/slow.rs || {{ trap '' TERM; exec 9>'{0}'; flock 9; sleep 600; }}"]
 script = """
-write core/slow.rs
-| fn slow() {{}}
+write core/slow.rs <<END
+fn slow() {{}}
+END
 complete done
 """
 "#,
-        pid.display()
+        lock.display()
     ));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    let pid = eventually("the check runs", || fs::read_to_string(&pid).ok());
+    eventually("the check runs", || is_held(&lock).then_some(()));
     assert_eq!(task_status(&sandbox, "slow"), "verifying");
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("1 task cancelled");
-    assert_gone(&pid);
+    assert!(!is_held(&lock));
     assert_eq!(task_status(&sandbox, "slow"), "cancelled");
 }
 

@@ -108,12 +108,17 @@ fn a_grant_is_kept_until_it_is_revoked() {
 
     sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(0);
     sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(2).notes("no grant-1");
-    let plan = sandbox.plan(&asking("third", &["make docs"]));
+    let plan = sandbox.plan(&asking("third", &["make docs", "make more"]));
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);
     assert_eq!(request["id"], "request-2", "{request}");
     sandbox.pitcrew(&["approve", "request-2", "--scope", "plan"]).expect(0);
-    running.wait().expect(0);
+    await_request(&sandbox);
     let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
     assert_eq!(shown["grants"][0]["grant"]["reach"]["of"], "plan-3", "{shown}");
+    sandbox.pitcrew(&["approve", "request-3"]).expect(0);
+    running.wait().expect(0);
+    // What was allowed for the plan ends with it.
+    let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
+    assert_eq!(shown["grants"].as_array().map(Vec::len), Some(0), "{shown}");
 }

@@ -68,7 +68,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         [both("completed", "success"), both("completed", "success"), both("failed", "failed")]
     );
     let status = sandbox.pitcrew(&["status"]).expect(0);
-    status.says("  subtask-3 Design the backend.").says("builtin, read_only");
+    status.says("  subtask-3 Design the backend.").says("builtin, isolated");
     sandbox.pitcrew(&["logs", "subtask-3"]).expect(0).says("backend: sessions with tokens");
     sandbox.pitcrew(&["logs", "architect"]).expect(0).says("waits for subtask-3");
     sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
@@ -119,17 +119,17 @@ complete heard it
 #[test]
 fn a_sub_task_is_stopped_and_its_parent_goes_on() {
     let sandbox = sandbox();
-    let pid = sandbox.root().join("pid");
+    let lock = sandbox.root().join("lock");
     let plan = sandbox.plan(&waiting(&format!(
-        r"run setsid sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; sleep 600",
-        pid.display()
+        r"run exec 9>'{0}'; flock 9; setsid sleep 600 & sleep 600",
+        lock.display()
     )));
     let running = sandbox.start(&["run", &plan, "--yes"]);
-    let child = eventually("the sub-task works", || fs::read_to_string(&pid).ok());
+    eventually("the sub-task works", || is_held(&lock).then_some(()));
     assert_eq!(status_of(&sandbox, "subtask-2"), "running");
     let stopped = sandbox.pitcrew(&["stop", "subtask", "subtask-2"]).expect(0);
     stopped.says("subtask-2 is cancelled; 1 agent ended, no process is left");
-    assert!(!std::path::Path::new("/proc").join(child.trim()).exists());
+    assert!(!is_held(&lock));
     running.wait().expect(0);
     assert_eq!(
         sandbox.pitcrew(&["status", "--json"]).expect(0).json()["tasks"][0]["status"],
@@ -236,7 +236,8 @@ script = '''
 permit make docs
 tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "the docs", "blocking": true, "script": "permit make docs\ncomplete made them"}}
 expect a2a_decide_permissions
-expect command: make docs
+expect command_execution
+expect make docs
 keep request /requests/0/request
 tool a2a_decide_permissions {{"requests": ["${{request}}"], "verdict": "approve"}}
 tool a2a_await_subtasks {{}}

@@ -2,7 +2,7 @@
 
 use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
 use serde_json::Value;
-use std::fs;
+use std::{fs, path::Path};
 
 pub fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"))
@@ -114,4 +114,10 @@ pub fn await_request(sandbox: &Sandbox) -> Value {
 
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether a process holds a lock on the file. Numbers of processes mean nothing outside their box.
+pub fn is_held(lock: &Path) -> bool {
+    let Ok(file) = fs::File::open(lock) else { return false };
+    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
 }
