@@ -153,7 +153,7 @@ impl Call<'_> {
     /// any moment; whoever shares that folder shares what the link leads to.
     #[must_use]
     pub(crate) fn within(mut self, tree: &Path) -> Self {
-        self.tree = tree.to_owned();
+        tree.clone_into(&mut self.tree);
         self
     }
 

@@ -15,7 +15,7 @@ mod result;
 pub(crate) use query::spent_on_last;
 pub(crate) use worker::{Allow, choose};
 
-use crate::State;
+use crate::{State, state::Standalone};
 use alloc::sync::Arc;
 use pitcrew_model::{AttemptId, EffectId, Entry, Event};
 
@@ -145,8 +145,7 @@ fn fold(state: &mut State, entry: &Entry) {
             state.agenda.group_ends.remove(task);
         }
         Event::StandaloneSpawned { plan, call, .. } => {
-            let row = state.plans.row(*plan);
-            (row.standalone, row.call) = (true, call.clone());
+            state.plans.row(*plan).standalone = Some(Standalone { call: call.clone() });
         }
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,

@@ -26,7 +26,7 @@ pub use react::{reach, react};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
     Asker, Attempt, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted, Process, Pull,
-    Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits, State, Task, Wait,
-    Worker,
+    Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits, Standalone, State, Task,
+    Wait, Worker,
 };
 pub use step::{Step, step};

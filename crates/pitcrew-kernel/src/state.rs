@@ -72,16 +72,20 @@ pub struct State {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standalone {
+    /// The name of the call that handed it out.
+    pub call: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub id: PlanId,
     pub head: Arc<PlanHead>,
     pub status: PlanStatus,
     pub clean_base: bool,
     pub tasks: Vec<TaskId>,
-    /// It holds what an agent has handed out that works for no plan.
-    pub standalone: bool,
-    /// The name of the call that handed it out.
-    pub call: Option<String>,
+    /// Present where it holds what an agent has handed out that works for no plan.
+    pub standalone: Option<Standalone>,
     /// What its workers have handed out and has not ended.
     pub subtasks: BTreeSet<TaskId>,
     /// Tasks that have not ended and are not blocked.

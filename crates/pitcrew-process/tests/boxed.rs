@@ -16,14 +16,14 @@ struct Lab {
 impl Lab {
     /// A home with a secret, and a checkout with unusual characters in its path.
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
+        let folder = TempDir::new().expect("a folder");
         let lab = Self { policy: Policy::unconfined(), folder };
-        fs::create_dir_all(lab.home().join(".ssh")).unwrap();
-        fs::write(lab.home().join(".ssh/id"), "the key").unwrap();
-        fs::create_dir_all(lab.checkout().join("src/core")).unwrap();
-        fs::write(lab.checkout().join("src/core/secret"), "theirs").unwrap();
+        fs::create_dir_all(lab.home().join(".ssh")).expect("a folder");
+        fs::write(lab.home().join(".ssh/id"), "the key").expect("room");
+        fs::create_dir_all(lab.checkout().join("src/core")).expect("a folder");
+        fs::write(lab.checkout().join("src/core/secret"), "theirs").expect("room");
         let home = lab.home().display().to_string();
-        let path = std::env::var("PATH").unwrap();
+        let path = std::env::var("PATH").expect("a path");
         let environment = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), path)]);
         let roots = roots(&environment);
         let policy = Policy {
@@ -48,7 +48,7 @@ impl Lab {
 
     fn run(&self, script: &str) -> Finished {
         let run = Run::shell(script, self.checkout());
-        run_confined(&self.policy, run, &Cancel::default()).unwrap()
+        run_confined(&self.policy, run, &Cancel::default()).expect("it runs")
     }
 
     #[track_caller]
@@ -139,7 +139,7 @@ fn a_path_is_the_same_in_a_box_when_links_lead_to_it() {
     std::os::unix::fs::symlink(lab.checkout(), &link).unwrap();
     let policy = Policy { write: vec![link.clone()], ..lab.policy.clone() };
     let run = Run::shell("echo done > linked", &link);
-    assert!(run_confined(&policy, run, &Cancel::default()).unwrap().success());
+    assert!(run_confined(&policy, run, &Cancel::default()).expect("it runs").success());
     assert!(lab.checkout().join("linked").exists());
 }
 

@@ -104,7 +104,7 @@ pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
     DirBuilder::new().recursive(true).mode(0o700).create(attempt)?;
     fs::write(attempt.join("policy.json"), &text)?;
     let digest = Sha256::digest(&text);
-    let policy_digest = digest.iter().map(|it| format!("{it:02x}")).collect();
+    let policy_digest = digest.iter().map(|it| format!("{it:02x}")).collect::<Vec<_>>().concat();
     Ok(Confined { tier: policy.tier, policy: policy_digest })
 }
 

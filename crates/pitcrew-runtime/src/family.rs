@@ -56,7 +56,10 @@ impl Handle {
     /// What a call of a client's handed out, and the plan that holds it.
     pub async fn standalone_of(&self, call: String) -> Option<(PlanId, Vec<TaskId>)> {
         let look = move |state: &State| {
-            let of_call = |it: &&pitcrew_kernel::Plan| it.call.as_deref() == Some(&*call);
+            let of_call = |it: &&pitcrew_kernel::Plan| {
+                let call_of = it.standalone.as_ref().and_then(|it| it.call.as_deref());
+                call_of == Some(&*call)
+            };
             state.plans.iter().rev().find(of_call).map(|it| (it.id, it.tasks.clone()))
         };
         self.look(look).await.flatten()
@@ -70,7 +73,8 @@ impl Handle {
         let look = move |state: &State| {
             let of_client = |it: &TaskId| {
                 let task = state.tasks.get(*it)?;
-                (task.delegation.is_none() && state.plans[task.plan].standalone).then_some(*it)
+                (task.delegation.is_none() && state.plans[task.plan].standalone.is_some())
+                    .then_some(*it)
             };
             let result = |it: TaskId| match of_client(&it) {
                 Some(task) => Ok((task, state.result_of(task))),

@@ -226,7 +226,7 @@ impl World {
             attempt: AttemptId(worker.0),
             host: "a.example".into(),
             port: 443,
-            allowed: usage.tokens_out % 2 == 0,
+            allowed: usage.tokens_out.is_multiple_of(2),
             reason: String::new(),
             count: 1,
             offset: usage.tokens_in % 500,

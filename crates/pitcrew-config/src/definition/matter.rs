@@ -75,7 +75,11 @@ fn take_line<'t>(
         // The lines of a block, or a map of some other vendor.
         if let Some(last) = entries.last_mut().filter(|it| !it.is_list) {
             match last.values.last_mut() {
-                Some(text) => *text = format!("{text} {words}").trim_start().to_owned(),
+                Some(text) => {
+                    let separator = if text.is_empty() { "" } else { " " };
+                    text.push_str(separator);
+                    text.push_str(words);
+                }
                 None => last.values.push(words.to_owned()),
             }
         }

@@ -52,7 +52,7 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
     if DEPTH > max {
         return Err(Rejection::SubtaskTooDeep { depth: DEPTH, max });
     }
-    let open = state.plans.iter().filter(|it| it.standalone && !it.status.has_ended());
+    let open = state.plans.iter().filter(|it| it.standalone.is_some() && !it.status.has_ended());
     let count: usize = open.map(|it| it.open_count).sum();
     let count_of = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
     let (count, asked, max) = (count_of(count), count_of(subtasks.len()), limits.subtasks_total);

@@ -81,14 +81,14 @@ impl State {
 
     /// How far the task is below a worker of a plan, or below an agent that works for none.
     pub fn depth_of(&self, task: &Task) -> u32 {
-        let above = u32::from(self.plans[task.plan].standalone);
+        let above = u32::from(self.plans[task.plan].standalone.is_some());
         task.delegation.as_ref().map_or(above, |it| it.depth)
     }
 
     /// How deep what is below it may be.
     pub fn depth_max(&self, task: &Task) -> u32 {
         let limits = &self.matrix.limits;
-        let standalone = self.plans[task.plan].standalone;
+        let standalone = self.plans[task.plan].standalone.is_some();
         if standalone { limits.subtask_depth_standalone } else { limits.subtask_depth }
     }
 

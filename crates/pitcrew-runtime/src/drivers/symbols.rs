@@ -19,12 +19,15 @@ pub struct SymbolQuestion {
     pub from: Option<String>,
 }
 
+/// A checkout and its symbols.
+type Open = (PathBuf, Arc<Index>);
+
 /// The symbols of every checkout that was asked about.
 #[derive(Clone, Debug)]
 pub struct Symbols {
     pool: Arc<Pool>,
     /// The one that was asked last stands last.
-    open: Arc<Mutex<Vec<(PathBuf, Arc<Index>)>>>,
+    open: Arc<Mutex<Vec<Open>>>,
 }
 
 impl Symbols {

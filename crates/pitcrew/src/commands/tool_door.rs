@@ -110,8 +110,7 @@ impl ToolDoor {
                 }
                 Ok(answer) if answer.status == 503 && !is_late => {}
                 Ok(answer) => return told(&answer),
-                Err(CallError::NotSent(_)) if !is_late => {}
-                Err(CallError::Broken(_)) if !is_late => {}
+                Err(CallError::NotSent(_) | CallError::Broken(_)) if !is_late => {}
                 Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
                     return ToolAnswer::failed(format!(
                         "the orchestrator does not answer: {reason}; orchestrator_list_workers shows what holds"

@@ -73,6 +73,7 @@ impl Members {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn subject(event: &Event) -> Subject {
     match event {
         Event::SettingsApplied { .. }
