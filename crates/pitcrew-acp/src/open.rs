@@ -17,7 +17,8 @@ use crate::{
 };
 use pitcrew_model::{EffectId, ErrorCause, Failure, limits};
 use pitcrew_process::{
-    Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle, ShimSpec, attach_shim, start_shim,
+    CONFINE_SAYS, Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle, ShimSpec,
+    attach_shim, start_shim,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -110,7 +111,16 @@ async fn resume(launch: &Launch) -> Option<Wire> {
 }
 
 fn failed(launch: &Launch, failure: Failure) -> OpenError {
-    OpenError { program: launch.shim.argv.first().cloned().unwrap_or_default(), failure }
+    let program = launch.shim.argv.first().cloned().unwrap_or_default();
+    OpenError { failure: never_ran(&program, failure), program }
+}
+
+/// In a box the launcher runs before the agent, and says why it could not become it: nothing gets
+/// better by trying again.
+fn never_ran(program: &str, failure: Failure) -> Failure {
+    let Failure::AgentExited { output, .. } = &failure else { return failure };
+    let Some(reason) = output.strip_prefix(CONFINE_SAYS) else { return failure };
+    Failure::AgentMissing { program: program.to_owned(), message: reason.trim_end().to_owned() }
 }
 
 async fn settle(wire: Wire, launch: &Launch) -> Result<(Session, SessionEvents), Failure> {

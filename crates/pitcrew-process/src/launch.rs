@@ -25,6 +25,8 @@ use std::{
 
 /// A layer could not be applied, and the program was not run.
 pub const CONFINE_FAILED: u8 = 125;
+/// What its words begin with, where it does not become the program.
+pub const CONFINE_SAYS: &str = "pitcrew confine: ";
 /// As shells have it: the program may not be executed.
 const NOT_EXECUTABLE: u8 = 126;
 /// As shells have it: there is no such program.
@@ -45,7 +47,7 @@ impl Refusal {
 /// The body of `pitcrew confine SPEC -- ARGV`. Returns only when the program was not run.
 pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
     let refusal = launch(spec, argv);
-    eprintln!("pitcrew confine: {}", refusal.line);
+    eprintln!("{CONFINE_SAYS}{}", refusal.line);
     ExitCode::from(refusal.code)
 }
 

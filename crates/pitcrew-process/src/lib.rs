@@ -46,7 +46,8 @@ pub use egress::{EgressLine, EgressSpec, Listen, egress_main, ledger_path};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use launch::{
-    CONFINE_FAILED, Calls, ConfineSpec, Files, Home, Unix, Zone, confine_main, landlock_abi,
+    CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, Unix, Zone, confine_main,
+    landlock_abi,
 };
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};

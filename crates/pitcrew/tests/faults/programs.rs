@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use pitcrew_model::{Failure, TaskStatus};
-use pitcrew_testkit::{PATIENCE, Process, eventually};
+use pitcrew_testkit::{Process, eventually};
 use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
 /// S0-018, S0-026, S2-072: the sibling completes, and the fault is a failed result with a reason.
@@ -87,42 +87,40 @@ fn an_agent_that_is_killed_in_the_middle_of_its_turn_is_tried_again() {
 #[test]
 fn a_program_that_never_answers_is_gone_after_a_cancel() {
     let sandbox = sandbox();
-    let pid = sandbox.root().join("pid");
-    let mute = format!("echo $$ > '{}'; exec sleep 600", pid.display());
+    let lock = sandbox.root().join("lock");
+    let mute = format!("exec 9>'{}'; flock 9; exec sleep 600", lock.display());
     backend(&sandbox, "mute", &["sh", "-c", &mute]);
     let plan = sandbox.plan(&beside_a_sibling("agent = \"mute\"\nprompt = \"Do it.\""));
     let running = sandbox.start(&["run", &plan, "--yes"]);
-    let process = process_of(&pid);
+    await_held(&lock);
     assert_eq!(task_of(&board(&sandbox), "faulty").status, TaskStatus::Starting);
     sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
     running.wait().expect(4);
-    assert!(process.await_end(PATIENCE), "it is gone");
+    eventually("it is gone", || (!is_held(&lock)).then_some(()));
 }
 
 /// S2-072: an agent that hangs in its turn gets an outcome too.
 #[test]
 fn an_agent_that_hangs_is_ended_at_the_time_out() {
     let sandbox = sandbox();
-    let pid = sandbox.root().join("pid");
-    let steps = format!("run echo $$ > '{}'; exec sleep 600", pid.display());
+    let lock = sandbox.root().join("lock");
+    let steps = format!("run exec 9>'{}'; flock 9; exec sleep 600", lock.display());
     let task = format!("{}\ntimeout = \"1s\"", script(&steps));
     let failure = failure_beside_a_sibling(&sandbox, &task);
     assert_eq!(failure, Failure::Timeout { after_ms: 1_000 });
-    let pid = std::fs::read_to_string(pid).expect("it ran").trim().parse();
-    if let Some(process) = Process::of(pid.expect("a number")) {
-        assert!(process.await_end(PATIENCE), "it is gone");
-    }
+    assert!(lock.exists(), "it ran");
+    eventually("it is gone", || (!is_held(&lock)).then_some(()));
 }
 
 /// S0-132: whatever an agent does to stay, it is gone after a cancel.
 #[test]
 fn an_agent_that_ignores_signals_and_forks_a_daemon_is_gone_after_a_cancel() {
     let sandbox = sandbox();
-    let pid = sandbox.root().join("pid");
+    let lock = sandbox.root().join("lock");
     // A session of its own, no mark in its environment, no parent, deaf to signals.
     let daemon = format!(
-        "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > \"{}\"; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec '{BINARY}' agent",
-        pid.display()
+        "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; exec 9>\"{}\"; flock 9; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec '{BINARY}' agent",
+        lock.display()
     );
     backend(&sandbox, "deaf", &["sh", "-c", &daemon]);
     let gate = sandbox.root().join("gate");
@@ -132,10 +130,10 @@ fn an_agent_that_ignores_signals_and_forks_a_daemon_is_gone_after_a_cancel() {
     let plan = sandbox.plan(&beside_a_sibling(&task));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_reached(&gate);
-    let process = process_of(&pid);
+    await_held(&lock);
     sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
-    assert!(process.await_end(PATIENCE), "it is gone");
+    eventually("it is gone", || (!is_held(&lock)).then_some(()));
     eventually("its shim is gone too", || {
         let left = Process::naming(&sandbox.root().display().to_string());
         left.iter().all(|it| it.1.contains("serve")).then_some(())

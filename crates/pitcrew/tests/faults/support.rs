@@ -190,10 +190,14 @@ pub fn open_gate(gate: &Path) {
 }
 
 /// The process whose number is in a file, as soon as it is there.
-pub fn process_of(file: &Path) -> Process {
-    eventually(&format!("{} names a process", file.display()), || {
-        Process::of(fs::read_to_string(file).ok()?.trim().parse().ok()?)
-    })
+pub fn await_held(lock: &Path) {
+    eventually(&format!("{} is held", lock.display()), || is_held(lock).then_some(()));
+}
+
+/// Whether a process holds a lock on the file. Numbers of processes mean nothing outside their box.
+pub fn is_held(lock: &Path) -> bool {
+    let Ok(file) = fs::File::open(lock) else { return false };
+    rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
 }
 
 /// Everything a person would miss: each file of the working tree, the index and every ref.
