@@ -156,9 +156,49 @@ mod tests {
 
     #[test]
     fn a_broken_definition_names_the_line() {
-        fails("# An agent\n", &expect![[""]]);
-        fails("---\ndescription: x\n", &expect![[""]]);
-        fails("---\nname: two words\ntools: a\nnonsense\n---\n", &expect![[""]]);
-        fails("---\ndescription:\n  - a\n  - b\n---\n", &expect![[""]]);
+        fails(
+            "# An agent\n",
+            &expect![[r#"
+            x.md:1:1: error: the file has no front matter
+             1 | # An agent
+               | ^
+            help: begin the file with `---`, `description: ...`, `---`"#]],
+        );
+        fails(
+            "---\ndescription: x\n",
+            &expect![[r#"
+            x.md:1:1: error: the front matter does not end
+             1 | ---
+               | ^^^
+            help: end it with a line `---`"#]],
+        );
+        fails(
+            "---\nname: two words\ntools: a\nnonsense\n---\n",
+            &expect![[r#"
+            x.md:1:1: error: the agent has no description
+             1 | ---
+               | ^^^
+            help: add `description: what this agent is good for`
+            x.md:2:1: error: the name cannot be written as `@name`
+             2 | name: two words
+               | ^^^^
+            help: use letters, digits, `-`, `_` and `.`
+            x.md:4:1: error: `nonsense` is no entry
+             4 | nonsense
+               | ^^^^^^^^
+            help: write `key: value`"#]],
+        );
+        fails(
+            "---\ndescription:\n  - a\n  - b\n---\n",
+            &expect![[r#"
+            x.md:2:1: error: `description` is a list, and should be one text
+             2 | description:
+               | ^^^^^^^^^^^
+            help: write it on one line
+            x.md:2:1: error: the agent has no description
+             2 | description:
+               | ^^^^^^^^^^^
+            help: add `description: what this agent is good for`"#]],
+        );
     }
 }
