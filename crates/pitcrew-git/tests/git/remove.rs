@@ -153,7 +153,8 @@ fn a_checkout_that_a_process_is_in_is_kept() {
     let vault_for_check = &scene.vault;
     let removal = std::thread::scope(|scope| {
         let stop = pitcrew_process::Cancel::default();
-        let (place, policy, cancel) = (path.clone(), lab.policy.clone(), stop.clone());
+        let (place, mut policy, cancel) = (path.clone(), lab.policy.clone(), stop.clone());
+        policy.write.push(place.clone());
         let shell = scope.spawn(move || {
             let timeout = std::time::Duration::from_mins(1);
             pitcrew_process::shell(

@@ -78,7 +78,8 @@ pub fn check_attempt(world: &World, attempt: &Attempt) {
     let worker = &state.workers[attempt.worker];
     let under_way = || {
         let snapshot = attempt.snapshot.filter(|_| attempt.is_open());
-        let mut waits_for = attempt.step.into_iter().chain(snapshot);
+        let pulls = attempt.family.pulls.iter().copied();
+        let mut waits_for = attempt.step.into_iter().chain(snapshot).chain(pulls);
         waits_for.any(|it| state.effects.contains(&it))
     };
     if attempt.is_open() {
@@ -116,7 +117,10 @@ fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
 
 /// Its parent's checkout is being kept, so that it can begin from there.
 fn awaits_snapshot(state: &State, task: &Task) -> bool {
-    task.waits_for_snapshot
-        && family::parent(state, task)
-            .is_some_and(|it| state.attempts[state.checkout_owner(it)].snapshot.is_some())
+    // What a pull is changing is not kept before it has ended.
+    let is_busy = |it| {
+        let owner = &state.attempts[state.checkout_owner(it)];
+        owner.snapshot.is_some() || !owner.family.pulls.is_empty()
+    };
+    task.waits_for_snapshot && family::parent(state, task).is_some_and(is_busy)
 }
