@@ -95,6 +95,8 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>) -> Mounts {
 fn arguments(mounts: &[(PathBuf, Mount)], argv: &mut Vec<OsString>) {
     let mut hidden = Vec::new();
     let mut say = |words: &[&OsStr]| argv.extend(words.iter().map(OsString::from));
+    // These two are made by the box itself. A checkout may lie below one of them, in shared memory.
+    say(&["--proc".as_ref(), "/proc".as_ref(), "--dev".as_ref(), "/dev".as_ref()]);
     for (path, mount) in mounts {
         let place = path.as_os_str();
         match mount {
@@ -110,8 +112,6 @@ fn arguments(mounts: &[(PathBuf, Mount)], argv: &mut Vec<OsString>) {
             Mount::Hidden => say(&["--ro-bind".as_ref(), "/dev/null".as_ref(), place]),
         }
     }
-    // These two are made by the box itself, and last: nothing of the machine is in them.
-    say(&["--proc".as_ref(), "/proc".as_ref(), "--dev".as_ref(), "/dev".as_ref()]);
     for place in hidden {
         say(&["--remount-ro".as_ref(), place]);
     }

@@ -61,7 +61,9 @@ fn dirs(dir: &Path, repository: &Repository) -> WorkspaceDirs {
 fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
     let repository = repository(dir);
     let dirs = dirs(dir, &repository);
-    let (settings, _) = Settings::load(&Sources::default()).unwrap();
+    let (mut settings, _) = Settings::load(&Sources::default()).unwrap();
+    // This program is no launcher of boxes.
+    settings.sandbox.tier = Some(pitcrew_model::Tier::T1);
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe().unwrap();
     let matrix = pitcrew_model::Matrix::builtin();

@@ -47,6 +47,8 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     }
     let (mut settings, _) = Settings::load(&Sources::default())?;
     settings.backends = backends(&program, lab);
+    // This program is no launcher of boxes.
+    settings.sandbox.tier = Some(pitcrew_model::Tier::T1);
     let tokens = Tokens::new(fs::read_to_string(lab.join("token"))?);
     let socket = dirs.socket();
     fs::write(lab.join("socket"), socket.display().to_string())?;

@@ -10,9 +10,9 @@ const NO_FOLDERS: &[&str] = &["crate", "self", "super", "", ".", ".."];
 pub fn of(symbol: &str, context: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
     let places = named(symbol).into_iter().chain(named(context)).collect::<Vec<_>>();
     let there =
-        places.iter().find_map(|it| variants(it).into_iter().find(|it| begins(it, &exists)));
+        places.iter().find_map(|it| variants(&it.path).into_iter().find(|it| begins(it, &exists)));
     // What is not there yet may be what somebody is just making.
-    there.or_else(|| places.into_iter().next())
+    there.or_else(|| places.into_iter().find(|it| it.is_path).map(|it| it.path))
 }
 
 fn begins(path: &str, exists: impl Fn(&str) -> bool) -> bool {
@@ -30,8 +30,14 @@ fn variants(path: &str) -> Vec<String> {
     variants
 }
 
+struct Place {
+    path: String,
+    /// It is written as one, and is not just a word.
+    is_path: bool,
+}
+
 /// Every path that a text names, in its order.
-fn named(text: &str) -> Vec<String> {
+fn named(text: &str) -> Vec<Place> {
     let around = |it: char| it.is_whitespace() || "`'\"(){}<>,;[]".contains(it);
     let words: Vec<&str> = text.split(around).filter(|it| !it.is_empty()).collect();
     let alone = words.len() == 1;
@@ -45,7 +51,7 @@ fn named(text: &str) -> Vec<String> {
     places
 }
 
-fn place(word: &str, is_named: bool) -> Option<String> {
+fn place(word: &str, is_named: bool) -> Option<Place> {
     let word = word.trim_end_matches(['.', ':']);
     if word.contains("://") || BEFORE_PLACES.contains(&word) {
         return None;
@@ -61,7 +67,8 @@ fn place(word: &str, is_named: bool) -> Option<String> {
         return None;
     };
     let parts: Vec<&str> = parts.into_iter().filter(|it| !NO_FOLDERS.contains(it)).collect();
-    (!parts.is_empty()).then(|| parts.join("/"))
+    let is_path = word.contains(['/', '.']) || word.contains("::");
+    (!parts.is_empty()).then(|| Place { path: parts.join("/"), is_path })
 }
 
 #[cfg(test)]
