@@ -65,6 +65,7 @@ async fn both_eras_can_complete_and_ask() {
             "orchestrator_list_workers",
             "orchestrator_complete_task",
             "a2a_notify_orchestrator",
+            "a2a_query",
         ];
         assert_eq!(names, shown);
         assert!(tools.iter().all(|it| it.output_schema.is_some() && it.annotations.is_some()));
