@@ -290,7 +290,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a message is sent to the dead" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "the mail of a worker that has ended stays where it is, and its questions stay open";
-        "    if to.has_ended() {\n        message::worker_ended(state, worker);\n    }\n" => ""
+        "        message::worker_ended(state, worker);\n" => ""
 
     "the name of a message is forgotten" in "crates/pitcrew-kernel/src/evolve/message.rs":
         "what is sent again is queued again";
@@ -327,7 +327,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "depth ends at one" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
         "whoever is deep already is counted as the first below";
-        "delegation.map_or(0, |it| it.depth) + 1" => "delegation.map_or(0, |it| it.depth.min(0)) + 1"
+        "state.depth_of(&state.tasks[parent.task]) + 1" => "state.depth_of(&state.tasks[parent.task]).min(0) + 1"
 
     "a parent allows what it does not hold" in "crates/pitcrew-kernel/src/decide/decide_for_child.rs":
         "what the parent held when it was asked may have been revoked since";

@@ -160,7 +160,7 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
     /// How far the record of its way to the network is told.
-    #[serde(default)]
+    #[serde(skip)]
     pub egress_offset: u64,
 }
 
