@@ -12,6 +12,7 @@ mod finished;
 mod running;
 mod screen;
 mod terminal;
+mod editor;
 mod sandbox;
 mod corpus;
 mod memory;
@@ -25,6 +26,7 @@ pub mod crew;
 
 pub use agents::RealAgent;
 pub use corpus::{Corpus, Sample, cases};
+pub use editor::Editor;
 pub use escape::escape_stopped;
 pub use finished::Finished;
 pub use memory::memory_peak;

@@ -1,6 +1,6 @@
 //! A home, a repository in it, and the binary.
 
-use crate::{Finished, Process, Running, Terminal, http};
+use crate::{Editor, Finished, Process, Running, Terminal, http};
 use pitcrew_api::Health;
 use pitcrew_config::Dirs;
 use rustix::process::Signal;
@@ -164,6 +164,11 @@ impl Sandbox {
     /// Starts the binary at a terminal.
     pub fn at_terminal(&self, arguments: &[&str]) -> Terminal {
         Terminal::start(self.command(&self.binary, arguments))
+    }
+
+    /// Starts the binary as the agent of an editor.
+    pub fn in_editor(&self, arguments: &[&str]) -> Editor {
+        Editor::start(self.command(&self.binary, arguments))
     }
 
     /// The orchestrator that answers now.

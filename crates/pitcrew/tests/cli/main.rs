@@ -11,6 +11,7 @@ mod plan_file;
 mod run;
 mod sandbox;
 mod model;
+mod editor;
 mod caps;
 mod decide;
 mod permissions;
