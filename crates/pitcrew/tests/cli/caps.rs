@@ -107,3 +107,33 @@ fn a_limit_of_the_provider_is_waited_for() {
     retried.says("task-1 waits for the limit of its provider no longer");
     await_task(&sandbox, "port", "completed");
 }
+
+/// A kill in the middle of the wait: the same agent waits on for the same limit, and goes on in its
+/// one attempt when a person does not want to wait.
+#[test]
+fn a_limit_of_the_provider_outlives_the_orchestrator() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let plan = PLAN
+        .replace("@usage 3000 300\n@say that is all", "@fail 429 once reset=30m slow down")
+        .replace("@when only reminder", "@when limit that stopped you is over");
+    sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
+    let told = || {
+        let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
+        let line =
+            status.stdout.lines().find(|it| it.contains("waits for the limit of builtin until"));
+        line.map(|it| it.split("until").nth(1).unwrap_or_default().trim().to_owned())
+    };
+    let before = eventually("the task waits for the limit", told);
+    let asked_count = server.calls_count();
+    sandbox.kill_orchestrator();
+    assert_eq!(told().as_deref(), Some(before.as_str()), "until the same moment");
+    let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+    assert_eq!(board["workers"][0]["status"], "waiting_quota", "{board}");
+    assert_eq!(server.calls_count(), asked_count, "nobody has tried meanwhile");
+    sandbox.pitcrew(&["retry", "task-1"]).expect(0).says("no longer");
+    await_task(&sandbox, "port", "completed");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    let attempts = board["tasks"][0]["attempts"].as_array().expect("attempts");
+    assert_eq!((attempts.len(), &attempts[0]["turns_count"]), (1, &2.into()), "{board}");
+}
