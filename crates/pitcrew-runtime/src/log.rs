@@ -108,6 +108,12 @@ fn part(event: &Event) -> String {
         | Event::QueryAnsweredLate { worker, .. } => format!("WorkerSession:{worker}"),
         Event::EgressDecided(_) => "Orchestrator:network".into(),
         Event::MessageQueued(_) | Event::MessageMoved { .. } => "Orchestrator:messages".into(),
+        Event::SubtaskAdded { .. }
+        | Event::StandaloneSpawned { .. }
+        | Event::AgentGroupCreated { .. }
+        | Event::AgentGroupMemberCompleted { .. }
+        | Event::OutputHanded { .. }
+        | Event::PullAsked { .. } => "Orchestrator:subtasks".into(),
         Event::EffectEnded { effect, .. } => format!("Orchestrator:{effect}"),
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
@@ -137,19 +143,13 @@ fn part(event: &Event) -> String {
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
         | Event::ClientCallTaken { .. }
-        | Event::AgentGroupCreated { .. }
-        | Event::AgentGroupMemberCompleted { .. }
-        | Event::StandaloneSpawned { .. }
         | Event::VerifyAsked { .. }
         | Event::IntegrateAsked { .. }
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
         | Event::Abandoned { .. }
-        | Event::RemovalAsked { .. }
-        | Event::SubtaskAdded { .. }
-        | Event::OutputHanded { .. }
-        | Event::PullAsked { .. } => "Orchestrator".into(),
+        | Event::RemovalAsked { .. } => "Orchestrator".into(),
     }
 }
 

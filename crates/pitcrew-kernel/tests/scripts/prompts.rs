@@ -3,7 +3,8 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-008, S1-065, S1-066, S1-067: the task alone, the place, the rules, how to finish.
+/// S0-008, S1-065, S1-066, S1-067, S1-068: the task alone, the place, the rules, how to finish, and that
+/// parts can be handed out.
 #[test]
 fn low_effort_tells_the_task_alone() {
     check(

@@ -3,7 +3,7 @@
 use crate::support::*;
 use pitcrew_testkit::{Finished, Sandbox, eventually};
 use serde_json::Value;
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 /// The architect of a feature asks three others and goes on with what they say.
 const OAUTH: &str = r#"
@@ -77,6 +77,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
     let asked = inbox["closed"].as_array().expect("requests").iter();
     assert_eq!(asked.filter(|it| it["task"] != Value::Null).count(), 0, "{inbox}");
+    log_names_its_parts(&sandbox);
     sandbox.pitcrew(&["land", "oauth", "--yes"]).expect(0);
     assert_eq!(
         sandbox.read("plans/ArchitecturePlan.md"),
@@ -88,6 +89,33 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         let left = fs::read_dir(&checkouts).into_iter().flatten().flatten();
         (left.count() == 0).then_some(())
     });
+}
+
+/// S1-090: every line of the log says which part of the orchestrator it is of: the deployment, one worker,
+/// the sub-tasks, the messages, one order to a driver.
+#[track_caller]
+fn log_names_its_parts(sandbox: &Sandbox) {
+    let files = fs::read_dir(sandbox.states()[0].join("logs")).expect("logs").flatten();
+    let log: String = files.map(|it| fs::read_to_string(it.path()).expect("a log")).collect();
+    let part = |line: &str| {
+        let (stamp, rest) = line.split_once(" [")?;
+        let part = rest.split_once("] ")?.0;
+        (stamp.len() == "2001-01-01T00:00:00".len()).then(|| part.to_owned())
+    };
+    let parts: BTreeSet<String> = log
+        .lines()
+        .map(|line| part(line).unwrap_or_else(|| panic!("no part is named: {line}")))
+        .collect();
+    let of = |prefix: &str| parts.iter().filter(|it| it.starts_with(prefix)).count();
+    for (prefix, at_least) in [
+        ("Orchestrator:deploy", 1),
+        ("Orchestrator:subtasks", 1),
+        ("Orchestrator:messages", 1),
+        ("Orchestrator:effect-", 5),
+        ("WorkerSession:worker-", 5),
+    ] {
+        assert!(of(prefix) >= at_least, "{prefix}: {parts:?}");
+    }
 }
 
 /// A parent that waits gives up its slot: as many parents as there are slots starve nobody.
