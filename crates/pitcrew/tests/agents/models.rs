@@ -70,7 +70,7 @@ fn a_plan_that_has_cost_what_it_may_waits_for_a_person() {
             // Every turn costs more than the cap: a person grants each.
             if !ended {
                 let requests = crew.sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
-                let open = requests["requests"].as_array().and_then(|it| it.first()).cloned();
+                let open = requests["open"].as_array().and_then(|it| it.first()).cloned();
                 if let Some(id) = open.as_ref().and_then(|it| it["id"].as_str()) {
                     crew.sandbox.pitcrew(&["approve", id]);
                 }
