@@ -440,3 +440,77 @@ fn our_own_commands_wait_for_nobodys_limit() {
         "#]],
     );
 }
+
+/// A restart in the middle of the wait: the agent is found again, is not prompted before the limit is
+/// over, and the time that nobody was there is neither its own nor taken from the wait.
+#[test]
+fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
+    check(
+        "
+            ~ plan demo | a timeout=10s | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ cancel task-2
+            ~ tick +4s
+            turn worker-1 quota 100000
+            ~ away +60s
+            reattached worker-1 60000
+            tick +35s
+            tick +1s
+            tick +5s
+            tick +2s
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 100000
+              claude is held until 100000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > reattached worker-1 60000
+              worker-1 worked on for 60000 ms
+            > tick +35s
+              nothing
+            > tick +1s
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > tick +5s
+              nothing
+            > tick +2s
+              attempt-1 ended: timeout (timed out after 10 s)
+              worker-1 running -> killed (timed out after 10 s)
+              => stop worker-1
+              task-1 running -> pending (timed out after 10 s; again at 107077 ms)
+        "#]],
+    );
+}
+
+/// The limit ends while nobody is there: whoever comes back goes on at once, with one prompt.
+#[test]
+fn a_limit_that_ended_while_nobody_was_there_is_over_at_the_restart() {
+    check(
+        "
+            ~ plan demo | a attempts=1 | b
+            ~ prepared plan-1
+            ~ start task-1
+            ~ cancel task-2
+            turn worker-1 quota 60000
+            ~ away +600s
+            reattached worker-1 600000
+            tick +0s
+            turn worker-1
+        ",
+        &expect![[r#"
+            > turn worker-1 quota 60000
+              claude is held until 60000 ms (usage limit reached)
+              worker-1 running -> waiting_quota (a limit of claude is used up)
+            > reattached worker-1 600000
+              worker-1 worked on for 600000 ms
+              claude is released
+              worker-1 waiting_quota -> running (a slot is free)
+              => prompt worker-1 (the limit is over)
+            > tick +0s
+              nothing
+            > turn worker-1
+              => prompt worker-1 (reminder)
+        "#]],
+    );
+}
