@@ -1,8 +1,10 @@
 //! Puts a tree into an index while somebody may be writing to it.
 
 use crate::{
-    error::{GitError, GitErrorKind},
+    error::{GitError, GitErrorKind, VaultError},
+    files,
     snapshot::Snapshot,
+    steps::Step,
 };
 
 /// How often a tree is looked at again in which something moved just then.
@@ -12,49 +14,38 @@ const LOOKS_MAX: usize = 8;
 const SIGBUS: i32 = 7;
 
 impl Snapshot<'_> {
-    /// Puts everything but the given paths into the index; returns the folders that git would not
-    /// look into.
+    /// Takes the steps, the first of which puts everything but the given paths into the index.
     ///
     /// A file that comes and goes under git's eyes is left out: git ends at the first of them.
-    pub(crate) fn add_all(&self, without: &[Vec<u8>]) -> Result<Vec<String>, GitError> {
+    pub(crate) fn add_all(
+        &mut self,
+        without: &[Vec<u8>],
+        steps: &[Step],
+    ) -> Result<(), VaultError> {
         let mut without = without.to_vec();
         for _ in 1..LOOKS_MAX {
-            match self.try_to_add(&without) {
-                Err(error) => match moved_under(&error) {
+            self.name_paths(&without)?;
+            match self.take(steps) {
+                Err(VaultError::Git(error)) => match moved_under(&error) {
                     Some(Moved::Path(path)) => without.push(path),
                     Some(Moved::Something) => {}
-                    None => return Err(error),
+                    None => return Err(error.into()),
                 },
-                added => return added,
+                taken => return taken,
             }
         }
-        self.try_to_add(&without)
+        self.name_paths(&without)?;
+        self.take(steps)
     }
 
-    fn try_to_add(&self, without: &[Vec<u8>]) -> Result<Vec<String>, GitError> {
+    fn name_paths(&self, without: &[Vec<u8>]) -> Result<(), VaultError> {
         let mut paths = b":/\0".to_vec();
         for path in without {
             paths.extend_from_slice(b":(top,exclude,literal)");
             paths.extend_from_slice(path);
             paths.push(0);
         }
-        let answer = self
-            .call("add")
-            .args(["--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"])
-            .stdin(paths)
-            .finish(self.cancel)?;
-        match answer.finished.code {
-            Some(0) => Ok(Vec::new()),
-            // Some of it could not be read; everything else is in.
-            Some(1) => Ok(answer
-                .stderr()
-                .lines()
-                .filter_map(|it| it.strip_prefix("error: '"))
-                .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
-                .map(str::to_owned)
-                .collect()),
-            _ => Err(answer.error()),
-        }
+        Ok(files::write(&self.folder.path().join("paths"), paths)?)
     }
 }
 
@@ -66,6 +57,9 @@ enum Moved {
 }
 
 fn moved_under(error: &GitError) -> Option<Moved> {
+    if error.command != "add" {
+        return None;
+    }
     if let GitErrorKind::Exit { signal: Some(SIGBUS), .. } = &error.kind {
         return Some(Moved::Something);
     }

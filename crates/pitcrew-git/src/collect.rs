@@ -7,7 +7,6 @@ use crate::{
     files,
     gate::Verdict,
     import::{Checking, ImportError},
-    names,
     snapshot::{Nested, Snapshot, Source},
 };
 use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone};
@@ -47,12 +46,11 @@ impl Vault {
             nested: Nested::Listed,
         };
         let mut snapshot = self.snapshot(source, policy, cancel)?;
-        let quarantine = names::quarantine_ref(order.name.attempt);
         let mut verdict = Verdict::default();
         for path in &snapshot.left_out {
             verdict.refuse(path, RefusalKind::Gitlink);
         }
-        let imported = import_sound(&mut snapshot, &quarantine, &mut verdict)?;
+        let imported = import_sound(&mut snapshot, &mut verdict)?;
         let commit = snapshot.commit.clone();
         drop(snapshot);
         if !imported {
@@ -61,12 +59,9 @@ impl Vault {
         }
         let end = self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel);
         let end = end.or_else(|error| too_many(error, &mut verdict))?;
-        if let Err(failure) = verdict.into_result() {
-            self.delete_ref(&quarantine)?;
-            return Err(failure);
-        }
+        verdict.into_result()?;
         fail::fail_point!("collect-judged", |_| std::process::abort());
-        self.move_ref(&quarantine, &order.name.work_ref(), &commit)?;
+        self.set_ref(&order.name.work_ref(), &commit)?;
         Ok(end.expect("what was judged was counted").into_work(commit))
     }
 }
@@ -74,15 +69,11 @@ impl Vault {
 /// Imports the snapshot, or says why it was refused and answers `false`.
 ///
 /// The agent's own commits are left behind where their objects are missing.
-fn import_sound(
-    snapshot: &mut Snapshot<'_>,
-    to: &str,
-    verdict: &mut Verdict,
-) -> Result<bool, VaultError> {
-    let mut result = snapshot.import(to, Checking::Strict);
+fn import_sound(snapshot: &mut Snapshot<'_>, verdict: &mut Verdict) -> Result<bool, VaultError> {
+    let mut result = snapshot.deliver(Checking::Strict);
     if matches!(result, Err(ImportError::Broken(_))) {
         snapshot.squash()?;
-        result = snapshot.import(to, Checking::Strict);
+        result = snapshot.deliver(Checking::Strict);
     }
     match result {
         Ok(()) => Ok(true),
@@ -93,7 +84,6 @@ fn import_sound(
             Ok(false)
         }
         Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
-        Err(ImportError::File(error)) => Err(error.into()),
     }
 }
 

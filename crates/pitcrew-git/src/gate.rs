@@ -16,6 +16,7 @@ use crate::{
     Vault,
     changes::{Change, Counted, MODE_LINK, PLAIN_DIFF},
     error::GitError,
+    git::Answer,
 };
 use pitcrew_model::{CommitId, Failure, Refusal, RefusalKind, Zone, limits};
 use pitcrew_process::Cancel;
@@ -62,12 +63,27 @@ impl Vault {
         verdict: &mut Verdict,
         cancel: &Cancel,
     ) -> Result<Option<Counted>, GitError> {
-        let end = self.count_changes(base, work, cancel)?;
-        let Some(steps) = self.steps(base, work, cancel)? else {
+        let (end, names) = std::thread::scope(|scope| {
+            let names = scope.spawn(|| self.new_objects(base, work, cancel));
+            let end = self.count_changes(base, work, cancel);
+            (end, names.join().expect("git is started without a panic"))
+        });
+        let (end, names) = (end?, names?);
+        let answer = self.look_up(&names, &blobs(&end.changes), cancel)?;
+        let found = read(&answer, names.lines().count())?;
+        let commits: Vec<_> = found.objects.iter().filter(|it| it.is("commit")).collect();
+        if commits.len() > COMMITS_MAX {
             verdict.refuse(format!("more than {COMMITS_MAX} commits"), RefusalKind::TooMany);
             return Ok(None);
-        };
-        let changes: Vec<Change> = end.changes.iter().cloned().chain(steps).collect();
+        }
+        for tree in found.objects.iter().filter(|it| it.is("tree")) {
+            trees::judge(tree.head, tree.content, work.0.len() / 2, verdict);
+        }
+        let mut changes = end.changes.clone();
+        // Of a single commit on top of the base all is known.
+        if !matches!(commits[..], [it] if it.parents() == [base.0.as_str()]) {
+            changes.extend(self.steps(&commits, cancel)?);
+        }
         let files_count = changes.iter().map(|it| &it.path).collect::<BTreeSet<_>>().len();
         if files_count > limits::FILES_PER_ATTEMPT_MAX {
             verdict.refuse(format!("{files_count} files"), RefusalKind::TooMany);
@@ -76,115 +92,104 @@ impl Vault {
         for change in &changes {
             rules::judge_name(change, zone, verdict);
         }
-        self.judge_trees(base, work, verdict, cancel)?;
-        self.judge_objects(&changes, verdict, cancel)?;
+        self.judge_blobs(&changes, found.sizes, verdict, cancel)?;
         Ok(Some(end))
     }
 
-    /// The changes of every commit in between, against each of its parents.
+    /// The names of all commits and trees that are new, a line for each.
+    fn new_objects(
+        &self,
+        base: &CommitId,
+        work: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<String, GitError> {
+        let call = self
+            .call("rev-list")
+            .args(["--objects", "--no-object-names", "--filter=blob:none"])
+            .arg(format!("--max-count={}", COMMITS_MAX + 1))
+            .args([&work.0, &format!("^{base}"), "--"]);
+        Ok(String::from_utf8_lossy(&call.output(cancel)?).into_owned())
+    }
+
+    /// The changes of every commit, against each of its parents.
     fn steps(
         &self,
-        base: &CommitId,
-        work: &CommitId,
+        commits: &[&batch::Object<'_>],
         cancel: &Cancel,
-    ) -> Result<Option<Vec<Change>>, GitError> {
-        let commits = self
-            .call("rev-list")
-            .arg(format!("--max-count={}", COMMITS_MAX + 1))
-            .args([&work.0, &format!("^{base}"), "--"])
-            .output(cancel)?;
-        if commits.split_inclusive(|it| *it == b'\n').count() > COMMITS_MAX {
-            return Ok(None);
-        }
-        let changes = self
-            .call("diff-tree")
+    ) -> Result<Vec<Change>, GitError> {
+        let names: String = commits.iter().flat_map(|it| [it.name(), "\n"]).collect();
+        self.call("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", "--stdin", "-m", "--root", "--no-commit-id"])
-            .stdin(commits)
-            .changes(cancel)?;
-        Ok(Some(changes))
+            .stdin(names)
+            .changes(cancel)
     }
 
-    /// Judges the bytes of every tree that is new.
-    fn judge_trees(
-        &self,
-        base: &CommitId,
-        work: &CommitId,
-        verdict: &mut Verdict,
-        cancel: &Cancel,
-    ) -> Result<(), GitError> {
-        let names = self
-            .call("rev-list")
-            .args(["--objects", "--no-object-names", "--filter=object:type=tree"])
-            .args(["--filter-provided-objects", &work.0, &format!("^{base}"), "--"])
-            .output(cancel)?;
-        self.read_objects(names, cancel, |object| {
-            trees::judge(object.head, object.content, work.0.len() / 2, verdict);
-        })
+    /// Asks for the contents of some objects and after them for the sizes of others, of which there is
+    /// a name in each line.
+    fn look_up(&self, contents: &str, sizes: &str, cancel: &Cancel) -> Result<Answer, GitError> {
+        let asked = |order, names: &str| -> String {
+            names.lines().flat_map(|it| [order, it, "\n"]).collect()
+        };
+        let orders = asked("contents ", contents) + &asked("info ", sizes);
+        let answer = self
+            .call("cat-file")
+            .args(["--batch-command", "--buffer"])
+            .stdin(orders)
+            .finish(cancel)?;
+        if answer.finished.success() { Ok(answer) } else { Err(answer.error()) }
     }
 
-    fn read_objects(
-        &self,
-        names: Vec<u8>,
-        cancel: &Cancel,
-        each: impl FnMut(batch::Object<'_>),
-    ) -> Result<(), GitError> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        let answer =
-            self.call("cat-file").args(["--batch", "--buffer"]).stdin(names).finish(cancel)?;
-        if !answer.finished.success() {
-            return Err(answer.error());
-        }
-        let objects = batch::read(&answer.finished.stdout)
-            .ok_or_else(|| answer.unreadable("an object is missing or broken"))?;
-        objects.into_iter().for_each(each);
-        Ok(())
-    }
-
-    /// Judges sizes and the targets of links.
-    fn judge_objects(
+    /// Judges sizes and the targets of links. Some sizes are known before.
+    fn judge_blobs(
         &self,
         changes: &[Change],
+        mut sizes: BTreeMap<String, u64>,
         verdict: &mut Verdict,
         cancel: &Cancel,
     ) -> Result<(), GitError> {
-        let mut paths: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
-        for change in changes.iter().filter(|it| rules::has_blob(it)) {
-            paths.entry(&change.object).or_default().push(change);
+        let names = blobs(changes);
+        let unknown: String =
+            names.lines().filter(|it| !sizes.contains_key(*it)).flat_map(|it| [it, "\n"]).collect();
+        if !unknown.is_empty() {
+            let answer = self.look_up("", &unknown, cancel)?;
+            sizes.extend(read(&answer, 0)?.sizes);
         }
-        let names: String = paths.keys().flat_map(|it| [*it, "\n"]).collect();
-        let sizes = self
-            .call("cat-file")
-            .args(["--batch-check=%(objectname) %(objectsize)", "--buffer"])
-            .stdin(names)
-            .output(cancel)?;
         let mut links = Vec::new();
-        let mut targets = Vec::new();
-        for line in String::from_utf8_lossy(&sizes).lines() {
-            let Some((object, size)) = line.split_once(' ') else { continue };
-            let size: u64 = size.parse().unwrap_or(u64::MAX);
-            for change in paths.get(object).into_iter().flatten() {
-                let is_link = change.mode_after == MODE_LINK;
-                if is_link && size <= LINK_BYTES_MAX {
-                    links.push(*change);
-                    targets.extend_from_slice(object.as_bytes());
-                    targets.push(b'\n');
-                } else if is_link {
-                    verdict.refuse(change.path_text(), RefusalKind::SymlinkLeaves);
-                } else if size > limits::BLOB_BYTES_MAX {
-                    verdict.refuse(change.path_text(), RefusalKind::TooLarge);
-                }
+        for change in changes.iter().filter(|it| rules::has_blob(it)) {
+            let size = sizes.get(&change.object).copied().unwrap_or(u64::MAX);
+            let is_link = change.mode_after == MODE_LINK;
+            if is_link && size <= LINK_BYTES_MAX {
+                links.push(change);
+            } else if is_link {
+                verdict.refuse(change.path_text(), RefusalKind::SymlinkLeaves);
+            } else if size > limits::BLOB_BYTES_MAX {
+                verdict.refuse(change.path_text(), RefusalKind::TooLarge);
             }
         }
-        let mut links = links.into_iter();
-        self.read_objects(targets, cancel, |object| {
-            // Objects come in the order that they were asked for.
-            let change = links.next().expect("one object for each link");
-            if link::leaves(&change.path, object.content) {
+        if links.is_empty() {
+            return Ok(());
+        }
+        let targets: String = links.iter().flat_map(|it| [it.object.as_str(), "\n"]).collect();
+        let answer = self.look_up(&targets, "", cancel)?;
+        // Objects come in the order that they were asked for.
+        for (change, target) in links.iter().zip(read(&answer, links.len())?.objects) {
+            if link::leaves(&change.path, target.content) {
                 verdict.refuse(change.path_text(), RefusalKind::SymlinkLeaves);
             }
-        })
+        }
+        Ok(())
     }
+}
+
+/// The names of what changes leave behind, each once, in a line of its own.
+fn blobs(changes: &[Change]) -> String {
+    let names: BTreeSet<&str> =
+        changes.iter().filter(|it| rules::has_blob(it)).map(|it| it.object.as_str()).collect();
+    names.into_iter().flat_map(|it| [it, "\n"]).collect()
+}
+
+fn read(answer: &Answer, contents_count: usize) -> Result<batch::Found<'_>, GitError> {
+    batch::read(&answer.finished.stdout, contents_count)
+        .ok_or_else(|| answer.unreadable("an object is missing or broken"))
 }

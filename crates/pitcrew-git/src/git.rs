@@ -14,7 +14,7 @@ use std::{
 
 const TIMEOUT: Duration = Duration::from_mins(10);
 /// What one call may answer. A longer answer is an error, never a cut one.
-const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
@@ -47,6 +47,13 @@ pub(crate) struct Call<'a> {
     tree: PathBuf,
     /// What it writes besides.
     writes: Vec<PathBuf>,
+    script: Option<Script>,
+}
+
+/// What a shell runs in the place of one command. The words are its arguments, and ours to choose.
+struct Script {
+    text: &'static str,
+    words: Vec<OsString>,
 }
 
 impl Git {
@@ -114,7 +121,8 @@ impl Git {
         }
         let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
         let (settings, tree) = (self.settings(trust), place.to_owned());
-        Call { command, trust, options, run, settings, tree, writes: Vec::new() }
+        let writes = Vec::new();
+        Call { command, trust, options, run, settings, tree, writes, script: None }
     }
 
     /// The user's own settings, without the logins that are kept beside them.
@@ -198,16 +206,28 @@ impl Call<'_> {
         self
     }
 
+    /// A shell runs this text in its place. After these words it is given our git with its options.
+    #[must_use]
+    pub(crate) fn script(mut self, text: &'static str, words: Vec<OsString>) -> Self {
+        self.script = Some(Script { text, words });
+        self
+    }
+
     /// Runs it; every exit code is an answer.
     pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
-        let Self { command, trust, options, mut run, settings, tree, writes } = self;
+        let Self { command, trust, options, mut run, settings, tree, writes, script } = self;
         let place = run.cwd.clone();
         let seconds = run.timeout.as_secs();
-        let mut argv = vec![OsString::from("git")];
-        argv.extend(options);
-        argv.push(command.into());
-        argv.extend(run.argv.drain(1..));
-        run.argv = argv;
+        let mut git = vec![OsString::from("git")];
+        git.extend(options);
+        if let Some(Script { text, words }) = script {
+            run.argv = ["sh", "-c", text, "sh"].map(OsString::from).into();
+            run.argv.extend(words.into_iter().chain(git));
+        } else {
+            git.push(command.into());
+            git.extend(run.argv.drain(1..));
+            run.argv = git;
+        }
         let finished = match trust {
             Trust::Ours => run_trusted(run, cancel),
             Trust::Confined(policy) => {
@@ -297,6 +317,11 @@ impl Answer {
 
     pub(crate) fn unreadable(&self, reason: impl Into<String>) -> GitError {
         self.failed(GitErrorKind::Unreadable { reason: reason.into() })
+    }
+
+    /// The same, of a command of a script.
+    pub(crate) fn of(self, command: &'static str) -> Self {
+        Self { command, ..self }
     }
 
     fn failed(&self, kind: GitErrorKind) -> GitError {

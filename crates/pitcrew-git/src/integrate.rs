@@ -14,17 +14,19 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<CommitId, Failure> {
         let head = names::head_ref(plan);
-        let now = self.resolve(&head, cancel)?;
-        if now.as_ref() == Some(merged) {
-            return Ok(merged.clone());
-        }
-        if now.as_ref() != Some(onto) {
-            let now = now.map_or_else(|| "nowhere".into(), |it| it.short().to_owned());
-            let message = format!("{head} is at {now} and not at {}", onto.short());
-            return Err(Failure::Git { message });
-        }
         fail::fail_point!("integrate-before", |_| std::process::abort());
-        self.update_ref(&[&head, &merged.0, &onto.0])?;
+        // It moves from there or not at all. Where it does not, it is looked where it is.
+        if let Err(error) = self.update_ref(&[&head, &merged.0, &onto.0]) {
+            let now = self.resolve(&head, cancel)?;
+            if now.as_ref() == Some(onto) {
+                return Err(error.into());
+            }
+            if now.as_ref() != Some(merged) {
+                let now = now.map_or_else(|| "nowhere".into(), |it| it.short().to_owned());
+                let message = format!("{head} is at {now} and not at {}", onto.short());
+                return Err(Failure::Git { message });
+            }
+        }
         fail::fail_point!("integrate-moved", |_| std::process::abort());
         Ok(merged.clone())
     }

@@ -28,6 +28,7 @@ mod prepare_checkout;
 mod pool;
 mod lend_checkout;
 mod snapshot;
+mod steps;
 mod add_all;
 mod nested;
 mod take_pack;

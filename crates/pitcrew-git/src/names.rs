@@ -65,11 +65,6 @@ pub(crate) fn user_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/user/{plan}")
 }
 
-/// Where work is until it was judged.
-pub(crate) fn quarantine_ref(attempt: AttemptId) -> String {
-    format!("refs/pitcrew/quarantine/{attempt}")
-}
-
 /// Where the snapshots of an attempt are.
 pub(crate) fn snapshot_refs(attempt: AttemptId) -> String {
     format!("refs/pitcrew/snapshots/{attempt}/")

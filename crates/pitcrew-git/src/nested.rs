@@ -4,10 +4,11 @@
 //! with the checkout, so each one is read as a tree of its own and put in its place.
 
 use crate::{
-    changes::{Change, PLAIN_DIFF},
+    changes::{Change, parse_raw},
     error::{GitError, VaultError},
     files,
     snapshot::Snapshot,
+    steps::Step,
 };
 use std::{
     ffi::OsStr,
@@ -20,12 +21,8 @@ const NESTED_MAX: usize = 1_000;
 impl Snapshot<'_> {
     /// Answers whether there were any.
     pub(crate) fn flatten_nested(&mut self) -> Result<bool, VaultError> {
-        let changes = self
-            .call("diff-index")
-            .args(["--cached", "--raw"])
-            .args(&PLAIN_DIFF[1..])
-            .args([&self.source.start.0, "--"])
-            .changes(self.cancel)?;
+        let listed = self.written(Step::Nested)?;
+        let changes = parse_raw(&listed).ok_or_else(|| self.unreadable(Step::Nested))?;
         let mut open: Vec<PathBuf> = changes
             .iter()
             .filter(|it| it.embeds_repository())

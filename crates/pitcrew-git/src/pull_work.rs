@@ -118,8 +118,6 @@ impl Pulling<'_> {
     fn try_once(&self) -> Result<Work, Tried> {
         let Self { vault, order, .. } = self;
         let mut snapshot = self.look()?;
-        let head = snapshot.agents_head()?;
-        snapshot.commit_after(head)?;
         let name = format!("{}{}", names::pull_refs(order.attempt), order.work);
         snapshot.import_anyhow(&name)?;
         let pulled = self.merge_into(&snapshot);
@@ -164,8 +162,6 @@ impl Pulling<'_> {
     fn finish(&self, mut record: PullRecord) -> Result<Work, Failure> {
         let order = self.order;
         let mut snapshot = self.look()?;
-        let head = snapshot.agents_head()?;
-        snapshot.commit_after(head)?;
         let torn = format!("{}{}-torn", names::pull_refs(order.attempt), order.work);
         snapshot.import_anyhow(&torn)?;
         self.go(&snapshot, &record.before, &record.after)?;
@@ -178,9 +174,7 @@ impl Pulling<'_> {
     /// note stays, and whoever asks again finishes it.
     fn take_back(&self, record: &PullRecord, failure: Failure) -> Failure {
         let back = || -> Result<(), Failure> {
-            let mut snapshot = self.look()?;
-            let head = snapshot.agents_head()?;
-            snapshot.commit_after(head)?;
+            let snapshot = self.look()?;
             self.go(&snapshot, &record.after, &record.before)?;
             Ok(files::remove_if_there(&self.note_file())?)
         };
@@ -222,7 +216,7 @@ impl Pulling<'_> {
         };
         let mut snapshot = vault.look_at(source, policy, cancel)?;
         snapshot.begin_with(&vault.records().index(order.attempt))?;
-        snapshot.write_tree(&[])?;
+        snapshot.look_and_keep(&[])?;
         Ok(snapshot)
     }
 

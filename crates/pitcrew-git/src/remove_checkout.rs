@@ -140,7 +140,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<(), GitError> {
         if checking == Checking::Strict {
-            self.take_pack(bundle, cancel)?;
+            self.take_bundle(bundle, cancel)?;
         }
         self.call("fetch")
             .config("transfer.fsckObjects=false")

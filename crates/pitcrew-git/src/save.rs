@@ -57,12 +57,11 @@ impl Vault {
         let source = Source { attempt, path, start, message, nested: Nested::Flattened };
         let mut snapshot = self.look_at(source, policy, cancel)?;
         snapshot.begin_with(&self.records().index(attempt))?;
-        snapshot.write_tree(&[])?;
-        let head = snapshot.agents_head()?;
+        snapshot.look(&[])?;
         // What is kept already is not kept a second time.
         let kept = records::read::<KeptRecord>(&self.records().kept(attempt))?;
         let is_same = |it: &KeptRecord| {
-            it.tree == snapshot.tree && it.head == *head.as_ref().unwrap_or(start)
+            it.tree == snapshot.tree && it.head == *snapshot.head.as_ref().unwrap_or(start)
         };
         if let Some(kept) = kept.filter(is_same)
             && self.resolve(&kept.commit.0, cancel)?.is_some()
@@ -70,7 +69,7 @@ impl Vault {
             self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
             return Ok(kept.commit);
         }
-        snapshot.commit_after(head)?;
+        snapshot.keep()?;
         snapshot.import_anyhow(&names::saved_ref(attempt))?;
         Ok(snapshot.commit)
     }
@@ -89,7 +88,6 @@ impl Snapshot<'_> {
         match self.import(to, Checking::Off) {
             Ok(()) => Ok(()),
             Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
-            Err(ImportError::File(error)) => Err(error.into()),
             Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),
         }
     }

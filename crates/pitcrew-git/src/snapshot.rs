@@ -9,7 +9,8 @@ use crate::{
     error::{GitError, VaultError},
     files::{self, TemporaryFolder},
     git::Call,
-    git_dir::{GitDir, WORKER},
+    git_dir::GitDir,
+    steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId, text};
 use pitcrew_process::{Cancel, Policy};
@@ -46,8 +47,12 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) cancel: &'a Cancel,
     pub(crate) folder: TemporaryFolder,
     pub(crate) tree: String,
+    /// The commit that the agent is at, as it says.
+    pub(crate) head: Option<CommitId>,
     /// Descends from the start.
     pub(crate) commit: CommitId,
+    /// Why the commit cannot be packed.
+    pub(crate) broken: Option<GitError>,
     /// Repositories of the agent's that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
     /// The index is of files of this tree only, so that the next snapshot may begin with it.
@@ -62,11 +67,8 @@ impl Vault {
         cancel: &'a Cancel,
     ) -> Result<Snapshot<'a>, VaultError> {
         let mut snapshot = self.look_at(source, policy, cancel)?;
-        let index = self.records().index(source.attempt);
-        snapshot.begin_with(&index)?;
-        snapshot.write_tree(&[])?;
-        let head = snapshot.agents_head()?;
-        snapshot.commit_after(head)?;
+        snapshot.begin_with(&self.records().index(source.attempt))?;
+        snapshot.look_and_keep(&[])?;
         Ok(snapshot)
     }
 
@@ -85,11 +87,14 @@ impl Vault {
             cancel,
             folder,
             tree: String::new(),
+            head: None,
             commit: source.start.clone(),
+            broken: None,
             left_out: Vec::new(),
             is_plain: false,
         };
         snapshot.write_git_dir()?;
+        files::write(&snapshot.folder.path().join("message"), message(source.message))?;
         Ok(snapshot)
     }
 }
@@ -118,9 +123,9 @@ impl Snapshot<'_> {
     }
 
     /// The snapshot without the agent's own commits, where those cannot be used.
-    pub(crate) fn squash(&mut self) -> Result<(), GitError> {
-        self.commit = self.commit_on(self.source.start)?;
-        Ok(())
+    pub(crate) fn squash(&mut self) -> Result<(), VaultError> {
+        self.head = None;
+        self.keep()
     }
 
     fn write_git_dir(&self) -> Result<(), VaultError> {
@@ -155,68 +160,38 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Puts everything but the given paths into the index and makes a tree of it.
-    pub(crate) fn write_tree(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
-        let (cancel, nested) = (self.cancel, self.source.nested);
-        self.left_out = self.add_all(without)?;
-        self.is_plain = self.left_out.is_empty();
-        if nested == Nested::Flattened {
-            self.is_plain &= !self.flatten_nested()?;
-        }
-        self.tree = self.call("write-tree").line(cancel)?;
-        Ok(())
+    /// Makes a tree of everything but the given paths, and finds out where the agent is.
+    pub(crate) fn look(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
+        self.look_and(without, &[Step::Tree, Step::Head])
     }
 
-    /// The commit that the agent is at, as it says.
-    pub(crate) fn agents_head(&self) -> Result<Option<CommitId>, GitError> {
-        let git_dir = self.source.path.join(".git");
-        if !files::is_folder(&git_dir) {
-            return Ok(None);
+    /// The same, and commits it.
+    pub(crate) fn look_and_keep(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
+        self.look_and(without, &[Step::Tree, Step::Head, Step::Commit, Step::Pack])
+    }
+
+    fn look_and(&mut self, without: &[Vec<u8>], then: &[Step]) -> Result<(), VaultError> {
+        match self.source.nested {
+            Nested::Listed => {
+                self.add_all(without, &[&[Step::Add], then].concat())?;
+                self.is_plain = self.left_out.is_empty();
+            }
+            Nested::Flattened => {
+                self.add_all(without, &[&[Step::Add, Step::Nested], then].concat())?;
+                self.is_plain = self.left_out.is_empty();
+                if self.flatten_nested()? {
+                    self.is_plain = false;
+                    self.take(then)?;
+                }
+            }
         }
-        let head = self
-            .vault
-            .git
-            .confined(self.policy, self.source.path, "rev-parse")
-            .git_dir(&git_dir)
-            .args(["--verify", "--quiet", "HEAD^{commit}"])
-            .finish(self.cancel)?;
-        let head = String::from_utf8_lossy(&head.finished.stdout).trim().to_owned();
-        let is_name = !head.is_empty() && head.bytes().all(|it| it.is_ascii_hexdigit());
-        Ok(is_name.then_some(CommitId(head)))
+        Ok(())
     }
 
     /// Commits the tree on top of what the agent committed, if that is sound and goes on from the
     /// start.
-    pub(crate) fn commit_after(&mut self, head: Option<CommitId>) -> Result<(), GitError> {
-        let start = self.source.start;
-        let mut parent = start.clone();
-        if let Some(head) = head.filter(|it| it != start) {
-            let goes_on = self
-                .call("merge-base")
-                .args(["--is-ancestor", &start.0, &head.0])
-                .finish(self.cancel)?;
-            if goes_on.finished.success() {
-                parent = head;
-            }
-        }
-        self.commit = self.commit_on(&parent)?;
-        Ok(())
-    }
-
-    /// Commits the tree on top of `parent`, where it differs.
-    fn commit_on(&self, parent: &CommitId) -> Result<CommitId, GitError> {
-        let before = self
-            .call("rev-parse")
-            .args(["--verify", "--quiet", &format!("{parent}^{{tree}}")])
-            .line(self.cancel)?;
-        if before == self.tree {
-            return Ok(parent.clone());
-        }
-        let mut call = self.call("commit-tree").args([self.tree.as_str(), "-p", &parent.0]);
-        for (name, value) in WORKER.env() {
-            call = call.env(name, value);
-        }
-        call.stdin(message(self.source.message)).object(self.cancel)
+    pub(crate) fn keep(&mut self) -> Result<(), VaultError> {
+        self.take(&[Step::Commit, Step::Pack])
     }
 }
 

@@ -1,12 +1,17 @@
-//! Takes the objects of a bundle into the vault, each of them checked.
+//! Takes the objects of a pack or a bundle into the vault, each of them checked.
 //!
 //! A fetch from a bundle checks nothing before git 2.46, whatever the settings say. So the pack in it
 //! is taken by the program that a fetch would have started, and told to be strict.
 
-use crate::{Vault, error::GitError};
+use crate::{
+    Vault,
+    error::{GitError, GitErrorKind},
+    git::Call,
+    import::Checking,
+};
 use pitcrew_process::Cancel;
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::Path,
 };
@@ -31,16 +36,37 @@ const STRICT: [&str; 12] = [
 const HEAD_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 impl Vault {
-    /// Fails where an object is malformed or missing. Where it has no pack at all, the fetch that
-    /// follows says so.
-    pub(crate) fn take_pack(&self, bundle: &Path, cancel: &Cancel) -> Result<(), GitError> {
+    /// Fails where an object is malformed, or where one of its own is missing.
+    pub(crate) fn take_pack(
+        &self,
+        pack: &Path,
+        checking: Checking,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        // It was made in a box, where anything may have been put in its place.
+        if !fs::symlink_metadata(pack).is_ok_and(|it| it.is_file()) {
+            let (command, place) = ("index-pack", pack.to_owned());
+            let kind = GitErrorKind::Unreadable { reason: "there is no pack".into() };
+            return Err(GitError { command, place, kind });
+        }
+        self.index_pack(checking).stdin_file(pack, 0).done(cancel)
+    }
+
+    /// The same for a bundle. Where it has no pack at all, the fetch that follows says so.
+    pub(crate) fn take_bundle(&self, bundle: &Path, cancel: &Cancel) -> Result<(), GitError> {
         let Ok(Some(place)) = pack_place(bundle) else { return Ok(()) };
-        let strict = STRICT.map(|it| format!("{it}=error")).join(",");
-        self.call("index-pack")
-            .args(["--stdin", "--fix-thin"])
-            .arg(format!("--strict={strict}"))
-            .stdin_file(bundle, place)
-            .done(cancel)
+        self.index_pack(Checking::Strict).stdin_file(bundle, place).done(cancel)
+    }
+
+    fn index_pack(&self, checking: Checking) -> Call<'static> {
+        let call = self.call("index-pack").args(["--stdin", "--fix-thin"]);
+        match checking {
+            Checking::Strict => {
+                let strict = STRICT.map(|it| format!("{it}=error")).join(",");
+                call.arg(format!("--strict={strict}"))
+            }
+            Checking::Off => call,
+        }
     }
 }
 
@@ -68,7 +94,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let bundle = folder.path().join("bundle");
         let place = |bytes: &[u8]| {
-            std::fs::write(&bundle, bytes).expect("room");
+            fs::write(&bundle, bytes).expect("room");
             pack_place(&bundle).expect("it can be read")
         };
         assert_eq!(place(b"# v2 git bundle\n-1 base\n2 HEAD\n\nPACK\n\n"), Some(32));

@@ -6,11 +6,12 @@
 
 use crate::{
     Vault,
-    error::{FileError, GitError, VaultError},
+    error::{FileError, VaultError},
     files::{self, require_free_space},
     names,
     records::{self, Durability, KeptRecord},
     snapshot::{Nested, Snapshot, Source},
+    steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId, Failure, limits};
 use pitcrew_process::{Cancel, Policy};
@@ -91,12 +92,12 @@ impl Vault {
         let mut snapshot = self.look_at(source, policy, cancel)?;
         let last = self.last_kept(order, cancel)?;
         snapshot.begin_with(&last.index)?;
-        let head = snapshot.agents_head()?;
-        let is_same_head = head.as_ref().unwrap_or(&order.start) == &last.record.head;
         let changed = snapshot.changed()?;
+        let is_same_head =
+            |it: &Snapshot<'_>| it.head.as_ref().unwrap_or(&order.start) == &last.record.head;
         let (large, changed): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|it| is_large(&order.path, it));
-        if changed.is_empty() && is_same_head {
+        if changed.is_empty() && is_same_head(&snapshot) {
             return Ok(None);
         }
         // Before a crash it may have been made already. The tree has gone on since; that is kept by
@@ -105,13 +106,12 @@ impl Vault {
             return Ok(Some(made));
         }
         require_free_space(&self.layout.vault)?;
-        snapshot.write_tree(&large)?;
-        if snapshot.tree == last.record.tree && is_same_head {
+        snapshot.look_and_keep(&large)?;
+        if snapshot.tree == last.record.tree && is_same_head(&snapshot) {
             self.keep_index(&snapshot)?;
             return Ok(None);
         }
-        let record_head = head.clone().unwrap_or_else(|| order.start.clone());
-        snapshot.commit_after(head)?;
+        let head = snapshot.head.clone().unwrap_or_else(|| order.start.clone());
         if order.is_news(&snapshot.commit) {
             snapshot.import_anyhow(name)?;
             // Without commits of the agent's that cannot be used, it may be the start after all.
@@ -124,7 +124,7 @@ impl Vault {
         if is_news || commit == last.record.commit {
             // Before the index: that alone would say that nothing has changed.
             let (commit, tree) = (commit.clone(), snapshot.tree.clone());
-            let record = KeptRecord { commit, tree, head: record_head };
+            let record = KeptRecord { commit, tree, head };
             records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
         }
         self.keep_index(&snapshot)?;
@@ -177,13 +177,12 @@ struct LastKept {
 }
 
 impl Snapshot<'_> {
-    /// The paths that are not as in the index: changed, new or gone.
-    fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
-        let output = self
-            .call("ls-files")
-            .args(["-z", "--modified", "--others", "--exclude-standard"])
-            .output(self.cancel)?;
-        let paths = output.split(|it| *it == 0).filter(|it| !it.is_empty());
+    /// The paths that are not as in the index: changed, new or gone. Also finds out where the agent
+    /// is.
+    fn changed(&mut self) -> Result<Vec<Vec<u8>>, VaultError> {
+        self.take(&[Step::Changed, Step::Head])?;
+        let listed = self.written(Step::Changed)?;
+        let paths = listed.split(|it| *it == 0).filter(|it| !it.is_empty());
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 }

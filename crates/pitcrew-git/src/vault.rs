@@ -144,12 +144,6 @@ impl Vault {
         self.update_ref(&["-d", name])
     }
 
-    /// The commit that was at `from` is at `to` then, and never at neither.
-    pub(crate) fn move_ref(&self, from: &str, to: &str, commit: &CommitId) -> Result<(), GitError> {
-        let orders = format!("update {to} {commit}\ndelete {from}\n");
-        self.change_refs(|| self.call("update-ref").arg("--stdin").stdin(orders.as_str()))
-    }
-
     pub(crate) fn update_ref(&self, arguments: &[&str]) -> Result<(), GitError> {
         self.change_refs(|| self.call("update-ref").args(arguments))
     }

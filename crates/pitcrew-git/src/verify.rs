@@ -38,12 +38,17 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Verified, Failure> {
-        let tree = match self.merge(&order.onto, &order.work, None, cancel)? {
+        let (merge, before) = std::thread::scope(|scope| {
+            let before = scope.spawn(|| self.tree(&order.onto, cancel));
+            let merge = self.merge(&order.onto, &order.work, None, cancel);
+            (merge, before.join().expect("git is started without a panic"))
+        });
+        let tree = match merge? {
             Merge::Clean(tree) => tree,
             Merge::Conflict(paths) => return Err(Failure::Conflict { paths, with: Vec::new() }),
         };
         self.require_touched(order, cancel)?;
-        let merged = if tree == self.tree(&order.onto, cancel)? {
+        let merged = if tree == before? {
             order.onto.clone()
         } else {
             let parents = [&order.onto, &order.work];

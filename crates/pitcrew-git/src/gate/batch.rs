@@ -1,4 +1,6 @@
-//! Reads what `cat-file --batch` writes.
+//! Reads what `cat-file --batch-command` writes.
+
+use std::collections::BTreeMap;
 
 /// An object with its first line: name, kind and size.
 pub(super) struct Object<'a> {
@@ -6,19 +8,52 @@ pub(super) struct Object<'a> {
     pub(super) content: &'a [u8],
 }
 
-/// All the objects; nothing where the output cannot be read to its end.
-pub(super) fn read(mut output: &[u8]) -> Option<Vec<Object<'_>>> {
+impl Object<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.head.split(' ').next().unwrap_or_default()
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.head.split(' ').nth(1) == Some(kind)
+    }
+
+    /// The parents of a commit: lines right after that of its tree.
+    pub(super) fn parents(&self) -> Vec<&str> {
+        let lines = self.content.split(|it| *it == b'\n').skip(1);
+        lines.map_while(|it| str::from_utf8(it.strip_prefix(b"parent ")?).ok()).collect()
+    }
+}
+
+/// The objects whose contents were asked for, and the sizes of others by their names.
+pub(super) struct Found<'a> {
+    pub(super) objects: Vec<Object<'a>>,
+    pub(super) sizes: BTreeMap<String, u64>,
+}
+
+/// All of it, the contents first; nothing where the output cannot be read to its end. What is not
+/// there has no size.
+pub(super) fn read(mut output: &[u8], contents_count: usize) -> Option<Found<'_>> {
     let mut objects = Vec::new();
-    while !output.is_empty() {
+    for _ in 0..contents_count {
         let line_end = output.iter().position(|it| *it == b'\n')?;
-        let head = std::str::from_utf8(&output[..line_end]).ok()?;
+        let head = str::from_utf8(&output[..line_end]).ok()?;
         let size: usize = head.split(' ').nth(2)?.parse().ok()?;
         let start = line_end + 1;
         let content = output.get(start..start.checked_add(size)?)?;
         objects.push(Object { head, content });
         output = output.get(start + size + 1..)?;
     }
-    Some(objects)
+    let mut sizes = BTreeMap::new();
+    for line in str::from_utf8(output).ok()?.lines() {
+        let mut words = line.split(' ');
+        let (name, kind) = (words.next()?, words.next()?);
+        if let Some(size) = words.next() {
+            sizes.insert(name.to_owned(), size.parse().ok()?);
+        } else if kind != "missing" {
+            return None;
+        }
+    }
+    Some(Found { objects, sizes })
 }
 
 #[cfg(test)]
@@ -27,11 +62,32 @@ mod tests {
 
     #[test]
     fn objects_are_read_whole_or_not_at_all() {
-        let objects = read(b"12 blob 3\na\nb\n34 tree 0\n\n").expect("two objects");
-        let found: Vec<_> = objects.iter().map(|it| (it.head, it.content)).collect();
-        assert_eq!(found, [("12 blob 3", &b"a\nb"[..]), ("34 tree 0", &b""[..])]);
-        for broken in ["12 missing\n", "12 blob 9\nshort\n", "12 blob x\n", "no line"] {
-            assert!(read(broken.as_bytes()).is_none(), "{broken:?}");
+        let found = read(b"12 blob 3\na\nb\n34 tree 0\n\n", 2).expect("two objects");
+        let objects: Vec<_> = found.objects.iter().map(|it| (it.head, it.content)).collect();
+        assert_eq!(objects, [("12 blob 3", &b"a\nb"[..]), ("34 tree 0", &b""[..])]);
+        assert!(found.objects[1].is("tree") && found.objects[1].name() == "34");
+        for broken in ["12 missing\n", "12 blob 9\nshort\n", "12 blob x\n", "no line", ""] {
+            assert!(read(broken.as_bytes(), 1).is_none(), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn sizes_follow_what_was_read() {
+        let found = read(b"12 blob 1\na\n34 blob 7\n56 missing\n78 blob 0\n", 1).expect("sizes");
+        let sizes: Vec<_> = found.sizes.iter().map(|it| (it.0.as_str(), *it.1)).collect();
+        assert_eq!((found.objects.len(), sizes), (1, vec![("34", 7), ("78", 0)]));
+        for broken in ["12 blob x\n", "12\n", "12 odd\n"] {
+            assert!(read(broken.as_bytes(), 0).is_none(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn the_parents_of_a_commit_are_in_its_head_alone() {
+        let parents = |content: &'static str| {
+            let object = Object { head: "1 commit 2", content: content.as_bytes() };
+            object.parents().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(parents("tree 1\nparent 2\nparent 3\nauthor x\n\nparent 4\n"), ["2", "3"]);
+        assert_eq!(parents("tree 1\nauthor x\nparent 2\n"), [""; 0]);
     }
 }

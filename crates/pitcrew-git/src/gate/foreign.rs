@@ -41,9 +41,15 @@ fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
 #[test]
 fn any_batch_of_objects_is_read_to_its_end_or_not_at_all() {
     corpus!("batch").check(300, |bytes| {
-        let Some(objects) = batch::read(bytes) else { return };
-        let read: usize = objects.iter().map(|it| it.head.len() + it.content.len() + 2).sum();
-        assert_eq!(read, bytes.len());
+        for contents_count in 0..4 {
+            let Some(found) = batch::read(bytes, contents_count) else { continue };
+            let objects = found.objects.iter();
+            let read: usize = objects.map(|it| it.head.len() + it.content.len() + 2).sum();
+            let lines_count =
+                str::from_utf8(&bytes[read..]).expect("sizes are text").lines().count();
+            assert_eq!(found.objects.len(), contents_count);
+            assert!(found.sizes.len() <= lines_count);
+        }
     });
 }
 

@@ -58,7 +58,8 @@ impl Scene {
         let Self { lab, vault, base, path, .. } = self;
         let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &[]));
         assert!(refused.iter().any(|it| it.1 == kind), "{kind:?} is not in {refused:?}");
-        assert_eq!(lab.vault_git(vault, &["for-each-ref", "refs/pitcrew/quarantine"]), "");
+        let work = "refs/pitcrew/plans/plan-1/task-1-work";
+        assert_eq!(lab.vault_git(vault, &["for-each-ref", work]), "");
         let saved = lab.save(vault, &attempt(1), path).expect("the tree is saved all the same");
         assert_eq!(lab.vault_git(vault, &["show", &format!("{saved}:README.md")]), "# shop");
     }

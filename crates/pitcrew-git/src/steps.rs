@@ -1,0 +1,156 @@
+//! The steps of a snapshot: commands of git that follow each other, in one box. To make a box takes
+//! longer than most of them.
+
+use crate::{
+    error::{GitError, GitErrorKind, VaultError},
+    files,
+    git::{Answer, OUTPUT_BYTES_MAX},
+    git_dir::WORKER,
+    snapshot::Snapshot,
+};
+use pitcrew_model::CommitId;
+use std::{ffi::OsString, fs};
+
+const SCRIPT: &str = include_str!("steps.sh");
+
+/// As a shell says it of a command that a signal ended.
+const ENDED_BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Lists what is not as in the index.
+    Changed,
+    /// Puts everything but the given paths into the index.
+    Add,
+    /// Lists what the index has beyond the start.
+    Nested,
+    /// Makes a tree of the index.
+    Tree,
+    /// Finds the commit that the agent is at, as it says.
+    Head,
+    /// Commits the tree on top of that, or of the start where that does not go on from there.
+    Commit,
+    /// Packs what the commit has beyond the start.
+    Pack,
+}
+
+impl Step {
+    const ALL: [Self; 7] =
+        [Self::Changed, Self::Add, Self::Nested, Self::Tree, Self::Head, Self::Commit, Self::Pack];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Add => "add",
+            Self::Nested => "nested",
+            Self::Tree => "tree",
+            Self::Head => "head",
+            Self::Commit => "commit",
+            Self::Pack => "pack",
+        }
+    }
+
+    /// The command of git that may fail in it.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Changed => "ls-files",
+            Self::Add => "add",
+            Self::Nested => "diff-index",
+            Self::Tree => "write-tree",
+            Self::Head => "rev-parse",
+            Self::Commit => "commit-tree",
+            Self::Pack => "pack-objects",
+        }
+    }
+}
+
+impl Snapshot<'_> {
+    /// Takes the steps in this order, up to the first that fails. What they find out is in the
+    /// snapshot then. A pack that cannot be made is one of the things that are found out.
+    pub(crate) fn take(&mut self, steps: &[Step]) -> Result<(), VaultError> {
+        let mut call = self.call("steps").script(SCRIPT, self.words(steps));
+        for (name, value) in WORKER.env() {
+            call = call.env(name, value);
+        }
+        let mut answer = call.finish(self.cancel)?;
+        let last = self.hear(&answer)?;
+        if let Some(code) = answer.finished.code.filter(|it| ENDED_BY_SIGNAL.contains(it)) {
+            (answer.finished.code, answer.finished.signal) = (None, Some(code - 128));
+        }
+        let succeeded = answer.finished.success();
+        let answer = answer.of(last.map_or("steps", Step::command));
+        if last == Some(Step::Pack) {
+            self.broken = (!succeeded).then(|| answer.error());
+        } else if !succeeded {
+            return Err(answer.error().into());
+        } else if last != steps.last().copied() {
+            return Err(answer.unreadable("it did not take every step").into());
+        }
+        Ok(())
+    }
+
+    fn words(&self, steps: &[Step]) -> Vec<OsString> {
+        let names: Vec<&str> = steps.iter().map(|it| it.name()).collect();
+        let head = self.head.as_ref().map(|it| it.0.as_str()).unwrap_or_default();
+        let agents = self.source.path.join(".git");
+        let agents = if files::is_folder(&agents) { agents.into() } else { OsString::new() };
+        let folder = self.folder.path().into();
+        let [names, start, tree, head] =
+            [&names.join(" "), self.source.start.0.as_str(), &self.tree, head].map(OsString::from);
+        vec![names, folder, start, tree, head, agents]
+    }
+
+    /// Takes note of what the steps told, and says which was the last.
+    fn hear(&mut self, answer: &Answer) -> Result<Option<Step>, GitError> {
+        let mut last = None;
+        for line in String::from_utf8_lossy(&answer.finished.stdout).lines() {
+            let Some((name, value)) = line.split_once(' ') else { continue };
+            let is_object = !value.is_empty() && value.bytes().all(|it| it.is_ascii_hexdigit());
+            let object = || {
+                let named = is_object.then(|| value.to_owned());
+                named.ok_or_else(|| answer.unreadable(format!("`{line}` names no object")))
+            };
+            match name {
+                "step" => last = Step::ALL.into_iter().find(|it| it.name() == value),
+                "added" => self.left_out = left_out(answer, value),
+                "tree" => self.tree = object()?,
+                "head" => self.head = is_object.then(|| CommitId(value.to_owned())),
+                "commit" => self.commit = CommitId(object()?),
+                _ => {}
+            }
+        }
+        Ok(last)
+    }
+
+    /// What a step has written into our folder. Whatever else ran in the box may have been there.
+    pub(crate) fn written(&self, step: Step) -> Result<Vec<u8>, VaultError> {
+        let path = self.folder.path().join(step.name());
+        let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file);
+        let bytes = found.ok_or_else(|| self.unreadable(step))?.len();
+        if bytes > OUTPUT_BYTES_MAX as u64 {
+            let kind = GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX };
+            return Err(self.failed(step, kind).into());
+        }
+        Ok(fs::read(&path).map_err(files::failed("read", &path))?)
+    }
+
+    pub(crate) fn unreadable(&self, step: Step) -> GitError {
+        let reason = "it is not what was asked for".into();
+        self.failed(step, GitErrorKind::Unreadable { reason })
+    }
+
+    fn failed(&self, step: Step, kind: GitErrorKind) -> GitError {
+        GitError { command: step.command(), place: self.source.path.to_owned(), kind }
+    }
+}
+
+/// The folders that git would not look into.
+fn left_out(answer: &Answer, code: &str) -> Vec<String> {
+    let stderr = answer.stderr();
+    let lines = stderr.lines().filter(|_| code == "1");
+    lines
+        .filter_map(|it| it.strip_prefix("error: '"))
+        .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
+        .map(str::to_owned)
+        .collect()
+}

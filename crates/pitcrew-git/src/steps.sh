@@ -1,0 +1,74 @@
+# The steps of a snapshot, one after another in one box. What a step finds out is told in a line
+# `name value`; the line before says which step it is, for whoever reads where it ended.
+#
+# Words: the steps, our folder, the start, the tree, the agent's head, its git folder, and then our git.
+steps=$1 folder=$2 start=$3 tree=$4 head=$5 agents=$6
+shift 6
+commit=$start
+
+# A head that did not move is read without a git.
+read_head() {
+    head=
+    [ -n "$agents" ] || return
+    at=
+    if [ -f "$agents/HEAD" ]; then read -r at <"$agents/HEAD"; fi
+    case $at in
+    "ref: refs/heads/"*)
+        at="$agents/${at#ref: }"
+        if [ -f "$at" ]; then read -r at <"$at"; fi
+        ;;
+    esac
+    if [ "$at" = "$start" ]; then
+        head=$start
+    else
+        head=$("$@" --git-dir="$agents" rev-parse --verify --quiet 'HEAD^{commit}' 2>/dev/null)
+    fi
+}
+
+for step in $steps; do
+    echo "step $step"
+    case $step in
+    changed)
+        "$@" ls-files -z --modified --others --exclude-standard >"$folder/changed" || exit
+        ;;
+    add)
+        "$@" add --all --ignore-errors --pathspec-from-file="$folder/paths" --pathspec-file-nul
+        code=$?
+        echo "added $code"
+        # With 1, some of it could not be read, and everything else is in.
+        [ $code -le 1 ] || exit $code
+        ;;
+    nested)
+        "$@" diff-index --cached --raw -z --no-abbrev --no-renames "$start" -- >"$folder/nested" || exit
+        ;;
+    tree)
+        tree=$("$@" write-tree) || exit
+        echo "tree $tree"
+        ;;
+    head)
+        read_head "$@"
+        echo "head $head"
+        ;;
+    commit)
+        parent=$start
+        # On top of what the agent committed, if that is sound and goes on from the start.
+        if [ -n "$head" ] && [ "$head" != "$start" ] &&
+            "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null; then
+            parent=$head
+        fi
+        before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
+        commit=$parent
+        if [ "$before" != "$tree" ]; then
+            commit=$("$@" commit-tree "$tree" -p "$parent" <"$folder/message") || exit
+        fi
+        echo "commit $commit"
+        ;;
+    pack)
+        if [ "$commit" != "$start" ]; then
+            printf '%s\n^%s\n' "$commit" "$start" |
+                "$@" pack-objects --revs --thin --delta-base-offset --stdout --quiet \
+                    >"$folder/pack" || exit
+        fi
+        ;;
+    esac
+done
