@@ -49,8 +49,15 @@ mod tests {
 
     #[test]
     fn every_visible_command_has_a_line_and_an_example() {
-        for command in Cli::command().get_subcommands().filter(|it| !it.is_hide_set()) {
-            let name = command.get_name();
+        let whole = Cli::command();
+        let mut commands: Vec<(String, &clap::Command)> = Vec::new();
+        for command in whole.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let name = command.get_name().to_owned();
+            let below = command.get_subcommands();
+            commands.extend(below.map(|it| (format!("{name} {}", it.get_name()), it)));
+            commands.push((name, command));
+        }
+        for (name, command) in commands {
             assert!(command.get_about().is_some(), "{name} has no line");
             let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(examples.contains(&format!("pitcrew {name}")), "{name} has no example");
@@ -96,6 +103,11 @@ mod tests {
             ("docs/quickstart.md", include_str!("../../../../docs/quickstart.md")),
             ("docs/messages.md", include_str!("../../../../docs/messages.md")),
             ("docs/queries.md", include_str!("../../../../docs/queries.md")),
+            ("docs/sandbox.md", include_str!("../../../../docs/sandbox.md")),
+            ("docs/logins.md", include_str!("../../../../docs/logins.md")),
+            ("docs/reliability.md", include_str!("../../../../docs/reliability.md")),
+            ("SECURITY.md", include_str!("../../../../SECURITY.md")),
+            ("ARCHITECTURE.md", include_str!("../../../../ARCHITECTURE.md")),
         ];
         let mut lines_count = 0;
         for (name, document) in documents {
@@ -117,6 +129,28 @@ mod tests {
             }
         }
         assert!(lines_count > 40, "{lines_count} commands were found");
+    }
+
+    /// `tool` is the exception: its `--json` is what goes in.
+    #[test]
+    fn the_documentation_says_what_every_command_prints_as_json() {
+        let document = include_str!("../../../../docs/cli.md");
+        let (_, table) = document.split_once("\n## JSON\n").expect("the section");
+        let table = table.split("\n## ").next().unwrap_or_default();
+        let has_json =
+            |it: &clap::Command| it.get_arguments().any(|it| it.get_long() == Some("json"));
+        for command in Cli::command().get_subcommands().filter(|it| !it.is_hide_set()) {
+            let name = command.get_name();
+            let below =
+                command.get_subcommands().map(|it| (format!("{name} {}", it.get_name()), it));
+            for (name, command) in below.chain([(name.to_owned(), command)]) {
+                let rows = table.lines().filter_map(|it| it.split(" | ").next());
+                let told = rows.flat_map(|it| it.split('`')).any(|it| {
+                    it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with(' '))
+                });
+                assert!(told || !has_json(command) || name == "tool", "{name}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! Arguments of the commands that serve others.
+
+use super::Json;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The repository; without it, the one that the current folder is in
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Leave the session, and end when nobody needs it
+    #[arg(long, hide = true)]
+    pub on_demand: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// What is stopped; without it, the orchestrator
+    pub scope: Option<StopScope>,
+    /// Which one: subtask-7, worker-3, plan-1
+    #[arg(requires = "scope")]
+    pub id: Option<String>,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StopScope {
+    /// A sub-task, or a task
+    #[value(alias = "task")]
+    Subtask,
+    /// A worker and what it works on
+    Worker,
+    Plan,
+    /// Everything in this repository
+    All,
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Serve on the loopback instead of standard input and output
+    #[arg(long)]
+    pub http: bool,
+    /// The port; any that is free where not given
+    #[arg(long, value_name = "PORT", default_value_t = 0, requires = "http")]
+    pub port: u16,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ToolArgs {
+    /// The name of the tool; without one they are listed
+    pub name: Option<String>,
+    /// Its arguments, as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub json: String,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    pub shell: clap_complete::Shell,
+}
