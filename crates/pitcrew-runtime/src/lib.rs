@@ -41,6 +41,6 @@ pub use published::Views;
 pub use query::{Asking, Told};
 pub use redact::Redactor;
 pub use reissue::Reissue;
-pub use tokens::Tokens;
+pub use tokens::{Tokens, nonce};
 pub use turnstile::{Order, Scope, over};
 pub use writer::{Committed, Writer};

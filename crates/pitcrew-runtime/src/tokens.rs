@@ -2,6 +2,17 @@
 
 use pitcrew_model::AttemptId;
 use sha2::{Digest, Sha256};
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+/// A mark that nobody has used before, and nobody can guess.
+pub fn nonce() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
 
 /// What callers prove themselves with.
 #[derive(Clone)]

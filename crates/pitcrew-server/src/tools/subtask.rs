@@ -7,9 +7,9 @@ use pitcrew_model::{
     AgentRef, AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
     SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
 };
-use pitcrew_runtime::Pulled;
+use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
-use std::{fmt::Write as _, fs::File, io::Read};
+use std::fmt::Write as _;
 use tokio::{sync::watch, time::timeout_at};
 
 /// Entries that are read at once while a pull is looked for.
@@ -205,11 +205,7 @@ pub fn call(calling: &Calling<'_>) -> Result<String, Refused> {
 
 /// A mark that nobody can guess.
 pub fn secret() -> Result<String, Refused> {
-    let mut bytes = [0; 16];
-    match File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut bytes)) {
-        Ok(()) => Ok(format!("{:032x}", u128::from_ne_bytes(bytes))),
-        Err(error) => Err(Refused::Told(format!("no random number: {error}"))),
-    }
+    nonce().map_err(|error| Refused::Told(format!("no random number: {error}")))
 }
 
 /// The sub-tasks, each with a backend that there is. Who is asked by a role is told who that is.

@@ -12,9 +12,9 @@ use hyper::Method;
 use pitcrew_api::{Problem, Token, ToolAnswer, ToolNames, paths};
 use pitcrew_mcp::{Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
-use pitcrew_runtime::Tokens;
+use pitcrew_runtime::{Tokens, nonce};
 use serde_json::Value;
-use std::{fs::File, io::Read, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 use tokio::time::{Instant, sleep};
 
 const TRY_EVERY: Duration = Duration::from_millis(100);
@@ -135,13 +135,6 @@ pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
     let person = workspace_token(&workspace.dirs)?;
     let token = Tokens::new(person.reveal().to_owned()).client();
     Ok(token.parse().expect("a derived token is one"))
-}
-
-/// A name for a call that no other call has.
-fn nonce() -> std::io::Result<String> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 fn told(answer: &Answer) -> ToolAnswer {
