@@ -111,6 +111,18 @@ fn ordinary_words_are_no_overrides() {
     );
 }
 
+/// S0-011: with a model the built-in agent is one that a request can name; without, it is a word.
+#[test]
+fn the_built_in_agent_can_be_named_where_it_has_a_model() {
+    let text = "use builtin for /ui: restyle the form";
+    let defaults = PlanDefaults { model: Some("anthropic/small".into()), ..with_agent() };
+    let plan = intent_plan(&request(text), &defaults).unwrap_or_else(|it| panic!("{it}"));
+    let [task] = plan.tasks.as_slice() else { panic!("one task") };
+    assert_eq!((task.agent.to_string().as_str(), task.region.len()), ("builtin", 1));
+    assert_eq!(task.work.prompt(), "restyle the form");
+    assert!(tasks(&request(text)).ends_with(&format!(" | goose |  | {text}")));
+}
+
 /// S0-011: several requests with a place of their own are several tasks.
 #[test]
 fn a_text_that_is_clearly_several_is_several_tasks() {
@@ -244,6 +256,16 @@ fn what_cannot_be_planned_says_why() {
          1 | fix it
            | ^^^^^^
         help: `--agent command` needs a plan file: add `command = "..."`, or name a backend that works from a prompt"#]],
+    );
+    let builtin = IntentRequest { agent: Some("builtin".into()), ..request("fix it") };
+    check_error(
+        &builtin,
+        &defaults,
+        &expect![[r#"
+        --task:1:1: error: task `fix-it` has a prompt for `builtin`, but no model is set that could do it
+         1 | fix it
+           | ^^^^^^
+        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` stands in a plan file"#]],
     );
     let huge = request(&"x".repeat(300_000));
     assert!(intent_plan(&huge, &defaults).is_err());

@@ -7,7 +7,7 @@ use super::{
     PlanDefaults, PlanErrors,
     agent::{self, AgentProblem},
     head::{check_base, path_help},
-    keys::shared_default,
+    keys::{BACKEND_BUILTIN, shared_default},
     overrides::{self, Override, Reach},
     task::check_model,
 };
@@ -132,7 +132,7 @@ fn tasks(
         return None;
     }
     let flags = flags?;
-    let parts = parts(&request.text, flags, &defaults.backends, problems)?;
+    let parts = parts(&request.text, flags, &known(defaults), problems)?;
     let mut keys = BTreeSet::new();
     let mut tasks = Vec::new();
     for part in parts {
@@ -167,6 +167,12 @@ fn tasks(
     Some(tasks)
 }
 
+/// The backends that a request can name. With a model ours works from words like any other.
+fn known(defaults: &PlanDefaults) -> BTreeSet<String> {
+    let ours = defaults.model.as_ref().map(|_| BACKEND_BUILTIN.to_owned());
+    defaults.backends.iter().cloned().chain(ours).collect()
+}
+
 /// The words for somebody who wrote no plan file.
 fn in_words(
     problem: AgentProblem,
@@ -175,6 +181,10 @@ fn in_words(
 ) -> (String, String) {
     let usual = "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings";
     match agent {
+        Some(BACKEND_BUILTIN) => {
+            let help = "set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` stands in a plan file";
+            (problem.message, help.into())
+        }
         Some(agent) => {
             (problem.message, format!("`--agent {agent}` needs a plan file: {}", problem.help))
         }

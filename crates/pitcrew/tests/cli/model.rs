@@ -124,3 +124,46 @@ fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
     let ran = sandbox.pitcrew(&run).expect(5);
     ran.says("choosy: it has no model `smaller`; its models: small, big").says("1 attempt,");
 }
+
+/// S0-006: the four steps from words to a verdict, each with a typed result. The request becomes tasks
+/// (decomposition), each of them gets an agent (selection), the agent a prompt that is made of the task
+/// (prompt), and what it hands in is judged (evaluation); the verdict is in the next prompt.
+#[test]
+fn words_become_tasks_with_an_agent_a_prompt_and_a_verdict() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let words = "The port is 8080.\n\
+        - use builtin for /core: write the port down\n\
+        @write core/port.txt 8081\n@complete wrote it\n\
+        @when did not succeed\n@edit core/port.txt 8081 => 8080\n@complete mended it\n@end\n\
+        - in /ui: name the port\n\
+        @write ui/port.txt port\n@complete named it\n";
+    let check = "! grep -q 8081 core/port.txt";
+    let run = ["run", "--task", words, "--check", check, "--yes"];
+    sandbox.pitcrew(&run).expect(0).says("2 of 2 completed");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    let tasks = board["tasks"].as_array().expect("tasks");
+    let made: Vec<[String; 2]> =
+        tasks.iter().map(|it| [text(&it["region"][0]), text(&it["agent"])]).collect();
+    assert_eq!(made, [["core", "builtin"], ["ui", "builtin"]], "{board}");
+    let verdicts: Vec<(String, String)> = tasks[0]["attempts"]
+        .as_array()
+        .expect("attempts")
+        .iter()
+        .map(|it| (text(&it["outcome"]), text(&it["failure"]["kind"])))
+        .collect();
+    let verdict = |outcome: &str, kind: &str| (outcome.to_owned(), kind.to_owned());
+    assert_eq!(verdicts, [verdict("failed", "checks"), verdict("success", "")], "{board}");
+    let prompts: Vec<String> = server.calls().iter().map(|it| it.1.to_string()).collect();
+    let of = |words: &str| prompts.iter().find(|it| it.contains(words)).expect("a prompt").as_str();
+    for part in ["The port is 8080.", "You may change: core.", check, "orchestrator_complete_task"]
+    {
+        assert!(of("(task-1, attempt 1)").contains(part), "{part}");
+    }
+    assert!(of("(task-2, attempt 1)").contains("You may change: ui."));
+    let again = of("(task-1, attempt 2)");
+    assert!(
+        again.contains("did not succeed") && again.contains("failed with exit code 1"),
+        "{again}"
+    );
+}
