@@ -3,7 +3,7 @@
 use super::Done;
 use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
 use pitcrew_config::{private_dir, user_environment};
-use pitcrew_model::Tier;
+use pitcrew_model::{Tier, text};
 use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
 use pitcrew_runtime::Confinement;
 use std::{
@@ -64,6 +64,7 @@ impl Demo {
         let tier = Tier::T1;
         let mut demo = Self { folder, repository, kept, json: args.output.json, tier };
         demo.make_repository().map_err(|error| {
+            fs::remove_dir_all(&demo.folder).ok();
             Report::new(Exit::Failure, "the repository of the demo could not be made")
                 .because(error.to_string())
         })?;
@@ -87,7 +88,8 @@ impl Demo {
 
     fn git(&self, arguments: &[&str]) -> io::Result<()> {
         let run = Run::new("git", &self.repository).args(arguments);
-        let done = run_trusted(run, &Cancel::default()).map_err(io::Error::other)?;
+        let done = run_trusted(run, &Cancel::default())
+            .map_err(|error| io::Error::other(text::chain(&error)))?;
         if done.success() {
             return Ok(());
         }

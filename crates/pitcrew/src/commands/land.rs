@@ -25,11 +25,14 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
         return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
             .help("`pitcrew status --all` lists the plans"));
     };
-    if !args.output.json && !args.events && summary.totals.completed_count > 0 {
+    // What is landed already is refused: nobody has to read and answer anything for that.
+    let is_merged = board.plan(plan).is_some_and(|it| it.landing.status == LandingStatus::Merged);
+    let is_text = !args.output.json && !args.events;
+    if is_text && !is_merged && summary.totals.completed_count > 0 {
         let review: PlanReview = client.get(&paths::plan_review(plan)).await?;
         show_review(&summary, &review, output);
     }
-    let approval = if args.yes {
+    let approval = if args.yes || is_merged {
         Approval::Given
     } else if !output.asks {
         Approval::Ask

@@ -82,8 +82,8 @@ pub fn refuse_impossible(
     if wrong.is_empty() {
         return Ok(());
     }
-    let lines = wrong.iter().map(|it| format!("{place}{}; {}", it.message, it.help));
-    Err(Report::diagnostics(lines.collect::<Vec<_>>().join("\n")))
+    let told = wrong.iter().map(|it| format!("{place}error: {}\nhelp: {}\n", it.message, it.help));
+    Err(Report::diagnostics(told.collect::<Vec<_>>().join("\n")))
 }
 
 pub fn warn(parsed: &ParsedPlan, output: Output) {

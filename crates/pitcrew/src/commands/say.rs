@@ -14,10 +14,11 @@ pub fn accepted(output: Output, json: Json, accepted: &Accepted, words: &str) ->
     Ok(Exit::Success)
 }
 
-/// A file that the person named.
+/// The plan file that the person named.
 pub fn read_file(path: &std::path::Path) -> Result<Vec<u8>, Report> {
     std::fs::read(path).map_err(|error| {
         Report::new(Exit::Usage, format!("failed to read `{}`", path.display()))
             .because(error.to_string())
+            .help("name a plan file; `pitcrew init` writes one to begin with")
     })
 }

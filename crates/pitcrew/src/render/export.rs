@@ -1,7 +1,7 @@
 //! A plan as a document that people read.
 
 use super::Style;
-use pitcrew_model::{Timestamp, Usage};
+use pitcrew_model::{Dollars, Timestamp, Usage};
 use pitcrew_views::{
     Attempt, AuditLine, BoardView, ClosedRequest, MessagesView, OpenRequest, PlanView, TaskView,
     plain,
@@ -137,7 +137,9 @@ fn requests(text: &mut String, exported: &Exported<'_>) {
 }
 
 fn used(usage: &Usage) -> String {
-    serde_json::to_string(usage).expect("usage is plain data")
+    let Usage { tokens_in, tokens_out, tokens_cached, cost_micros } = *usage;
+    let cost = if cost_micros > 0 { format!(", {}", Dollars(cost_micros)) } else { String::new() };
+    format!("{tokens_in} tokens in, {tokens_out} out, {tokens_cached} cached{cost}")
 }
 
 fn because(reason: &str) -> String {

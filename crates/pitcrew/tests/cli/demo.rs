@@ -2,6 +2,7 @@
 
 use pitcrew_testkit::Sandbox;
 use serde_json::Value;
+use std::fs;
 
 fn nowhere() -> Sandbox {
     Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"))
@@ -46,6 +47,19 @@ fn the_demo_as_events_shows_order_and_retry() {
     assert_eq!(event(&events[place(&failed)])["failure"]["kind"], "checks");
     let merged = |it: &Value| it["type"] == "landing_moved" && it["to"] == "merged";
     assert!(place(&merged) > place(&moved("task-9", "completed")));
+}
+
+#[test]
+fn a_demo_without_git_says_so_and_leaves_nothing_behind() {
+    let mut sandbox = nowhere();
+    let root = sandbox.root().to_owned();
+    fs::create_dir(root.join("empty")).expect("a folder");
+    sandbox.set("PATH", &root.join("empty").display().to_string());
+    sandbox.set("TMPDIR", &root.display().to_string());
+    sandbox.pitcrew(&["demo"]).expect(1).notes("`git` was not found: install it");
+    let left = fs::read_dir(&root).expect("the folder").flatten();
+    let left: Vec<_> = left.map(|it| it.file_name().into_string().expect("UTF-8")).collect();
+    assert!(!left.iter().any(|it| it.starts_with("pitcrew-demo")), "{left:?}");
 }
 
 #[test]

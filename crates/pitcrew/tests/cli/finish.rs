@@ -22,7 +22,8 @@ fn a_plan_is_landed_as_one_merge() {
     pitcrew_testkit::eventually("the checkouts are gone", || {
         (!Path::new(checkout.trim()).exists()).then_some(())
     });
-    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(6);
+    let again = sandbox.pitcrew(&["land", "plan-1"]).expect(6);
+    assert_eq!(again.stderr, "error: the landing of plan-1 is merged already\n", "{again}");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
 }
 

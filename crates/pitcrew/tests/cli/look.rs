@@ -52,6 +52,20 @@ fn what_does_not_exist_is_named() {
 }
 
 #[test]
+fn what_cannot_be_run_says_what_to_do() {
+    let sandbox = sandbox();
+    let missing = sandbox.pitcrew(&["run", "nofile.toml"]).expect(2);
+    missing.notes("failed to read `nofile.toml`").notes("help: name a plan file; `pitcrew init`");
+    let nobody = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "nobody"]).expect(2);
+    nobody
+        .notes("error: task `tidy`: there is no backend `nobody`")
+        .notes("help: possible: claude, codex,")
+        .notes("; another program is added as `[backends.nobody]`");
+    let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
+    builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");
+}
+
+#[test]
 fn init_never_overwrites() {
     let sandbox = sandbox();
     sandbox.write(".pitcrew/config.toml", "max_agents = 2\n");

@@ -52,7 +52,10 @@ fn a_script_that_cannot_be_run_is_refused_before_anything_runs() {
     );
     for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"]] {
         let refused = sandbox.pitcrew(command).expect(2);
-        assert!(refused.stderr.contains("plan.toml: task `slip`: script line 2: "), "{refused}");
+        assert!(
+            refused.stderr.contains("plan.toml: error: task `slip`: script line 2: "),
+            "{refused}"
+        );
     }
     let found = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(2).json();
     assert_eq!(found["valid"], false, "{found}");

@@ -36,6 +36,8 @@ fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Impossible> {
     let suggestion = suggestion(name, &known);
     Some(Impossible {
         message: format!("task `{}`: there is no backend `{name}`", task.key),
-        help: format!("{suggestion} or add `[backends.{name}]` to your settings"),
+        help: format!(
+            "{suggestion}; another program is added as `[backends.{name}]` of your settings"
+        ),
     })
 }
