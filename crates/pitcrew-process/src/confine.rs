@@ -14,7 +14,7 @@ pub use probe::{Obstacle, find_box};
 pub use roots::{Roots, program_roots, roots};
 pub(crate) use scratch::Scratch;
 
-use crate::{ConfineSpec, Policy, Tier, command};
+use crate::{ConfineSpec, Policy, Tier, command, ends::Ends};
 use std::{
     ffi::OsString,
     io,
@@ -52,6 +52,7 @@ pub(crate) fn wrap(
     argv: &[OsString],
     cwd: &Path,
     env: Vec<(OsString, OsString)>,
+    ends: Ends,
 ) -> io::Result<Wrapped> {
     match policy.tier {
         Tier::T1 => Ok(Wrapped { argv: argv.to_vec(), env }),
@@ -61,7 +62,7 @@ pub(crate) fn wrap(
         }
         Tier::T3 => {
             let (program, rest) = found(argv, &env)?;
-            Ok(bubblewrap::wrap(policy, &program, rest, cwd, env))
+            Ok(bubblewrap::wrap(policy, &program, rest, cwd, env, ends))
         }
     }
 }

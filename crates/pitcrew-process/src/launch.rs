@@ -18,9 +18,14 @@ mod calls;
 pub use self::landlock::landlock_abi;
 pub use spec::{Calls, ConfineSpec, Files, Home, Unix, Zone};
 
-use crate::{BridgeSpec, command, proxy_environment, start_bridge};
+use crate::{BridgeSpec, command, ends, proxy_environment, start_bridge};
 use std::{
-    ffi::OsString, fmt::Display, io, os::unix::process::CommandExt, path::Path, process::ExitCode,
+    ffi::OsString,
+    fmt::Display,
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    path::Path,
+    process::ExitCode,
 };
 
 /// A layer could not be applied, and the program was not run.
@@ -54,10 +59,17 @@ pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
 fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
-    match spec.and_then(|it| become_confined(&it)) {
-        Ok(more) => refused(argv, &execute(argv, more)),
+    let confined = spec.and_then(|it| Ok((taken(&it)?, become_confined(&it)?)));
+    match confined {
+        Ok((ends, more)) => refused(argv, &execute(argv, more, ends)),
         Err(refusal) => refusal,
     }
+}
+
+/// Input and output of the program, where they are not ours.
+fn taken(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
+    let taken = spec.takes_ends.then(ends::take_over).transpose();
+    taken.map_err(|error| Refusal::layer("input and output", error))
 }
 
 /// Returns the variables that the program gets besides ours.
@@ -105,17 +117,25 @@ fn renamed(socket: &Path, port: u16) -> Vec<(String, String)> {
 }
 
 /// Becomes the program. Returns why it did not.
-fn execute(argv: &[OsString], more: Vec<(String, String)>) -> io::Error {
+fn execute(
+    argv: &[OsString],
+    more: Vec<(String, String)>,
+    ends: Option<[OwnedFd; 2]>,
+) -> io::Error {
     let more = more.into_iter().map(|(name, value)| (name.into(), value.into()));
     let env: Vec<(OsString, OsString)> = std::env::vars_os().chain(more).collect();
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => return error,
     };
-    match command::command(argv, &cwd, &env) {
-        Ok(mut command) => command.exec(),
-        Err(error) => error,
+    let mut command = match command::command(argv, &cwd, &env) {
+        Ok(command) => command,
+        Err(error) => return error,
+    };
+    if let Some([stdin, stdout]) = ends {
+        command.stdin(stdin).stdout(stdout);
     }
+    command.exec()
 }
 
 fn refused(argv: &[OsString], error: &io::Error) -> Refusal {

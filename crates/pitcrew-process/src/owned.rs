@@ -6,7 +6,7 @@ use crate::{
     egress::Outlet,
     tree::{self, ProcessId, See},
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::{
     io,
     process::{Child, ExitStatus},
@@ -62,6 +62,12 @@ impl Owned {
         };
         tree::end(family, Some(until()));
         self.end_rest();
+    }
+
+    /// Kills the first of them alone. With whoever holds a box all in it end, however fast they start
+    /// others.
+    pub(crate) fn kill(&self) {
+        kill_process(self.pid(), Signal::KILL).ok();
     }
 
     /// Ends what the program, which has ended, left behind.

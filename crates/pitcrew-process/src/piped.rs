@@ -1,8 +1,8 @@
 //! Starts a program that is talked to while it runs.
 
 use crate::{
-    Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, environment,
-    marker,
+    Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, ends::Ends,
+    environment, marker,
 };
 use std::{
     ffi::OsString,
@@ -35,7 +35,7 @@ fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
     let home = Scratch::open(&mut policy)?;
     let marker = marker::unique();
     let env = environment::confined(&policy, Vec::new(), &marker);
-    let wrapped = confine::wrap(&policy, argv, cwd, env)?;
+    let wrapped = confine::wrap(&policy, argv, cwd, env, Ends::Inherited)?;
     let mut command = command::command(&wrapped.argv, cwd, &wrapped.env)?;
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child: Child = command.spawn()?;

@@ -26,8 +26,8 @@ pub struct Policy {
     pub home: Option<PathBuf>,
     pub net: Net,
     pub limits: Limits,
-    /// The paths that alone can be written in the checkout, for a program without a sandbox of its
-    /// own. Absent: all of what `write` names.
+    /// The paths that alone can be changed in the checkout, for a program without a sandbox of its
+    /// own. In a box what is new can be made beside them. Absent: all of what `write` names.
     pub inner: Option<Vec<PathBuf>>,
     /// Our own executable, which applies the inner layers. Absent: none of them is asked for.
     pub launcher: Option<PathBuf>,
@@ -115,6 +115,12 @@ impl Policy {
             return None;
         };
         Some(*port)
+    }
+
+    /// What of what can be written a program that works in `cwd` works on.
+    pub(crate) fn checkout<'a>(&'a self, cwd: &'a Path) -> &'a Path {
+        let above = self.write.iter().filter(|it| cwd.starts_with(it));
+        above.max_by_key(|it| it.components().count()).map_or(cwd, PathBuf::as_path)
     }
 
     /// Programs say whose they are, so that `end_left_behind` finds them after their starter died.

@@ -6,8 +6,8 @@ mod start;
 mod supervise;
 
 use crate::{
-    Cancel, Policy, confine, confine::Scratch, egress::Outlet, environment, marker,
-    marker::OWNER_MARKER,
+    Cancel, Policy, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
+    head_count::HeadCount, marker, marker::OWNER_MARKER,
 };
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use std::{
@@ -207,9 +207,11 @@ pub fn run_observed(
     let _home = Scratch::open(&mut policy).map_err(failed)?;
     let marker = marker::unique();
     let env = environment::confined(&policy, run.env.clone(), &marker);
-    let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env).map_err(failed)?;
+    let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env, Ends::Inherited);
+    let wrapped = wrapped.map_err(failed)?;
     (run.argv, run.env) = (wrapped.argv, wrapped.env);
-    let finished = execute(run, Some(marker), cancel, &mut observe)?;
+    let owner = Ownership { marker: Some(marker), head_count: HeadCount::of(&policy) };
+    let finished = execute(run, owner, cancel, &mut observe)?;
     let (code, signal) = confine::told(&policy, finished.code, finished.signal);
     Ok(Finished { code, signal, ..finished })
 }
@@ -220,7 +222,7 @@ pub fn run_observed(
 /// says whose we are, and what left the process group is killed at the time-out and at cancel only.
 pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run.env = environment::trusted(run.env);
-    execute(run, None, cancel, &mut |_| {})
+    execute(run, Ownership::default(), cancel, &mut |_| {})
 }
 
 /// Runs `sh -c COMMAND` in `cwd`, confined. Both output streams are in `stdout`, interleaved as
@@ -235,10 +237,17 @@ pub fn shell(
     run_confined(policy, Run::shell(command, cwd).timeout(timeout), cancel)
 }
 
+/// By what all of a program is known, and how many it may be.
+#[derive(Default)]
+struct Ownership {
+    marker: Option<String>,
+    head_count: Option<HeadCount>,
+}
+
 /// Runs with exactly the environment in `run`.
 fn execute(
     run: Run,
-    marker: Option<String>,
+    owner: Ownership,
     cancel: &Cancel,
     observe: &mut dyn FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
@@ -246,8 +255,8 @@ fn execute(
         return Ok(Finished { cancelled: true, ..Finished::default() });
     }
     let (argv, cwd) = (run.argv.clone(), run.cwd.clone());
-    let started = start::start(&run, marker).map_err(|it| RunError::new(&argv, &cwd, it))?;
-    let finished = supervise::supervise(started, run, cancel, observe);
+    let started = start::start(&run, owner.marker).map_err(|it| RunError::new(&argv, &cwd, it))?;
+    let finished = supervise::supervise(started, run, owner.head_count, cancel, observe);
     // Whatever breaks now, it is not that the program is missing.
     finished.map_err(|it| RunError::new(&argv, &cwd, io::Error::other(it)))
 }

@@ -84,6 +84,7 @@ pub(crate) struct Entry {
     parent: i32,
     pub(crate) group: i32,
     session: i32,
+    pub(crate) threads: u32,
     ended: bool,
 }
 
@@ -109,7 +110,7 @@ impl Entry {
         let start = fields.nth(1)?.parse().ok()?;
         // A process whose first thread has ended looks dead while its other threads go on.
         let ended = matches!(state, "Z" | "X") && threads <= 1;
-        Some(Self { id: ProcessId { pid, start }, parent, group, session, ended })
+        Some(Self { id: ProcessId { pid, start }, parent, group, session, threads, ended })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     Wrapped,
     mounts::{Mount, Mounts},
 };
-use crate::{ConfineSpec, Net, Policy};
+use crate::{ConfineSpec, Net, Policy, ends::Ends};
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -42,6 +42,7 @@ pub(super) fn wrap(
     rest: &[OsString],
     cwd: &Path,
     mut env: Vec<(OsString, OsString)>,
+    ends: Ends,
 ) -> Wrapped {
     let mut argv = vec![policy.bubblewrap.clone().into_os_string()];
     argv.extend(ALWAYS.iter().map(OsString::from));
@@ -53,11 +54,13 @@ pub(super) fn wrap(
         argv.extend(AS_NOBODY.iter().map(OsString::from));
     }
     let home = env.iter().rev().find(|it| it.0 == "HOME").map(|it| PathBuf::from(&it.1));
-    let mounts = mounts(policy, program, home.as_deref()).in_order();
+    let mounts = mounts(policy, program, home.as_deref(), cwd).in_order();
     arguments(&mounts, &mut argv);
     argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
     if let Some(launcher) = &policy.launcher {
-        argv.extend(super::launcher(launcher, &ConfineSpec::boxed(policy, cwd)));
+        let takes_ends = ends == Ends::HandedOver;
+        let spec = ConfineSpec { takes_ends, ..ConfineSpec::boxed(policy) };
+        argv.extend(super::launcher(launcher, &spec));
     }
     argv.push(program.as_os_str().to_owned());
     argv.extend(rest.iter().cloned());
@@ -68,7 +71,7 @@ pub(super) fn wrap(
     Wrapped { argv, env }
 }
 
-fn mounts(policy: &Policy, program: &Path, home: Option<&Path>) -> Mounts {
+fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> Mounts {
     let mut mounts = Mounts::default();
     for path in EMPTY.iter().map(Path::new).chain(home).filter(|it| it.parent().is_some()) {
         mounts.share(path, Mount::Empty);
@@ -85,6 +88,9 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>) -> Mounts {
     }
     for path in policy.write.iter().chain(&policy.home) {
         mounts.share(path, Mount::Writable);
+    }
+    if let Some(zone) = &policy.inner {
+        mounts.hold(policy.checkout(cwd), zone);
     }
     for path in &policy.deny {
         mounts.hide(path);

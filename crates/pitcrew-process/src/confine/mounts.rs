@@ -12,6 +12,9 @@ use std::{
 /// Links that are followed for one path at most, as many as the kernel follows.
 const LINKS_MAX: u32 = 40;
 
+/// Places of a checkout that are held at most. What is beyond is left to whoever judges the work.
+const HELD_MAX: usize = 512;
+
 /// What is at a path of the box. Of two for the same path the later one here decides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mount {
@@ -46,6 +49,32 @@ impl Mounts {
         let real = parent.join(name);
         if fs::symlink_metadata(&real).is_ok_and(|it| !it.is_symlink()) {
             self.put(real, Mount::Hidden);
+        }
+    }
+
+    /// What is there of a checkout is not to be written, but for these paths and its `.git`. What is
+    /// new can be made beside it. Links are passed over: what they lead to has a path of its own.
+    pub(super) fn hold(&mut self, checkout: &Path, zone: &[PathBuf]) {
+        let Ok(real) = checkout.canonicalize() else { return };
+        let within = zone.iter().filter_map(|it| it.strip_prefix(checkout).ok());
+        let zone: Vec<PathBuf> = within.map(|it| real.iter().chain(it).collect()).collect();
+        let is_own =
+            |path: &Path| path == real.join(".git") || zone.iter().any(|it| path.starts_with(it));
+        let mut folders = vec![real.clone()];
+        let mut held_count = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type());
+                if is_own(&path) || !kind.as_ref().is_ok_and(|it| !it.is_symlink()) {
+                    continue;
+                }
+                if kind.is_ok_and(|it| it.is_dir()) && zone.iter().any(|it| it.starts_with(&path)) {
+                    folders.push(path);
+                } else if held_count < HELD_MAX {
+                    self.put(path, Mount::ReadOnly);
+                    held_count += 1;
+                }
+            }
         }
     }
 
@@ -193,6 +222,33 @@ mod tests {
             "tree/src/core/deep Hidden",
         ];
         assert_eq!(told(mounts, &path), expected);
+    }
+
+    #[test]
+    fn all_of_a_checkout_but_its_zone_is_held() {
+        let (_folder, path) = folder();
+        for folder in ["tree/.git", "tree/ui", "tree/src/mine", "tree/docs"] {
+            fs::create_dir_all(path.join(folder)).unwrap();
+        }
+        fs::write(path.join("tree/top"), "").unwrap();
+        symlink("/etc", path.join("tree/link")).unwrap();
+        let zone = [path.join("tree/ui"), path.join("tree/src/mine/"), path.join("tree/none")];
+        let mut mounts = Mounts::default();
+        mounts.share(&path.join("tree"), Mount::Writable);
+        mounts.hold(&path.join("tree"), &zone);
+        mounts.hide(&path.join("tree/docs"));
+        let expected = [
+            "tree Writable",
+            "tree/docs Hidden",
+            "tree/src Pinned",
+            "tree/src/core ReadOnly",
+            "tree/top ReadOnly",
+        ];
+        assert_eq!(told(mounts, &path), expected);
+        let mut mounts = Mounts::default();
+        mounts.share(&path.join("tree"), Mount::Writable);
+        mounts.hold(&path.join("tree"), &[path.join("tree")]);
+        assert_eq!(told(mounts, &path), ["tree Writable"]);
     }
 
     #[test]

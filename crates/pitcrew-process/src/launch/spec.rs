@@ -24,6 +24,9 @@ pub struct ConfineSpec {
     pub ports: Option<Vec<u16>>,
     pub unix: Unix,
     pub calls: Calls,
+    /// The program's input and output are to be taken out of our standard input.
+    #[serde(default)]
+    pub takes_ends: bool,
 }
 
 /// A private home, in which links show what the user's own has.
@@ -104,9 +107,9 @@ impl ConfineSpec {
     }
 
     /// Within a box of tier T3, which has seen to the rest.
-    pub fn boxed(policy: &Policy, cwd: &Path) -> Self {
+    pub fn boxed(policy: &Policy) -> Self {
         match policy.inner {
-            Some(_) => Self { files: Some(files(policy, cwd)), ..plain(policy) },
+            Some(_) => plain(policy),
             None => Self { calls: Calls::Nesting, ..plain(policy) },
         }
     }
@@ -123,14 +126,13 @@ fn plain(policy: &Policy) -> ConfineSpec {
         ports: None,
         unix: Unix::Any,
         calls: Calls::Boxed,
+        takes_ends: false,
     }
 }
 
 fn files(policy: &Policy, cwd: &Path) -> Files {
     let write: Vec<PathBuf> = policy.write.iter().chain(&policy.home).cloned().collect();
-    let above = write.iter().filter(|it| cwd.starts_with(it));
-    let checkout = above.max_by_key(|it| it.components().count()).map_or(cwd, PathBuf::as_path);
-    let zone = policy.inner.as_ref();
-    let zone = zone.map(|it| Zone { checkout: checkout.to_owned(), paths: it.clone() });
+    let checkout = policy.checkout(cwd).to_owned();
+    let zone = policy.inner.as_ref().map(|it| Zone { checkout, paths: it.clone() });
     Files { read: None, write, deny: policy.deny.clone(), zone }
 }

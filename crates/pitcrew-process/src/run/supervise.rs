@@ -1,7 +1,7 @@
 //! Feeds and drains a started program until it ends or has to be ended.
 
 use super::{Finished, Run, Stdin, start::Started};
-use crate::{Cancel, poll, poll::Step, tail::Tail};
+use crate::{Cancel, head_count::HeadCount, poll, poll::Step, tail::Tail};
 use rustix::{
     event::PollFlags,
     process::{PidfdFlags, pidfd_open},
@@ -18,17 +18,20 @@ use std::{
 /// How long the end of the output of a killed tree is waited for.
 const END_MS_MAX: u64 = 2_000;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum End {
     ByItself,
     TimedOut,
     Cancelled,
+    /// It was too many, in these words.
+    Crowd(String),
 }
 
 /// Whatever breaks here, also the observer, the program is dropped and thereby ended.
 pub(super) fn supervise(
     started: Started,
     run: Run,
+    head_count: Option<HeadCount>,
     cancel: &Cancel,
     observe: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Finished> {
@@ -45,10 +48,18 @@ pub(super) fn supervise(
     };
     let exit = pidfd_open(program.pid(), PidfdFlags::empty())?;
     let deadline = started.at.checked_add(run.timeout);
-    let end = flow.until_end(&exit, cancel, deadline)?;
-    match end {
+    let crowd = head_count.map(|it| (it, program.pid().as_raw_pid()));
+    let end = flow.until_end(&exit, cancel, deadline, crowd)?;
+    match &end {
         End::ByItself => program.end_rest(),
         End::TimedOut | End::Cancelled => program.end(),
+        End::Crowd(words) => {
+            if head_count.is_some_and(|it| it.is_boxed) {
+                program.kill();
+            }
+            program.end();
+            flow.note(words);
+        }
     }
     flow.drain()?;
     let status = program.wait()?;
@@ -78,11 +89,13 @@ impl Flow<'_> {
         exit: &OwnedFd,
         cancel: &Cancel,
         deadline: Option<Instant>,
+        mut crowd: Option<(HeadCount, i32)>,
     ) -> io::Result<End> {
         let bell = cancel.bell()?;
         loop {
             let own = [(exit.as_fd(), PollFlags::IN), (bell.as_fd(), PollFlags::IN)];
-            let ready = self.step(&own, deadline)?;
+            let look = crowd.map(|it| it.0.next());
+            let ready = self.step(&own, [deadline, look].into_iter().flatten().min())?;
             if cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
@@ -92,7 +105,19 @@ impl Flow<'_> {
             if deadline.is_some_and(|it| Instant::now() >= it) {
                 return Ok(End::TimedOut);
             }
+            if let Some(words) = crowd.as_mut().and_then(|(count, root)| count.exceeded(*root)) {
+                return Ok(End::Crowd(words));
+            }
         }
+    }
+
+    /// Says something of ours where the program complains.
+    fn note(&mut self, words: &str) {
+        let line = format!("\npitcrew: {words}\n");
+        let (pipe, tail) = &mut self.stderr;
+        let tail = if pipe.is_some() { tail } else { &mut self.stdout.1 };
+        tail.push(line.as_bytes());
+        (self.observe)(line.as_bytes());
     }
 
     /// Takes what is still in the pipes of a tree that has ended. Somebody outside may hold an

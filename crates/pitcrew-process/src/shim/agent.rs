@@ -2,23 +2,29 @@
 
 use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
 use crate::{
-    Policy, command, confine, egress::Outlet, marker::RUN_MARKER, poll, poll::Step, tree::ProcessId,
+    Policy, command, confine,
+    egress::Outlet,
+    ends::{self, Ends},
+    marker::RUN_MARKER,
+    poll,
+    poll::Step,
+    tree::ProcessId,
 };
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::io::Errno;
 use std::{
     collections::VecDeque,
     ffi::OsString,
-    io::{self, Read, Write},
+    io::{self, PipeReader, PipeWriter, Read, Write},
     os::unix::process::CommandExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio},
+    process::{Child, ChildStderr, Stdio},
 };
 
 pub(super) struct Agent {
     pub(super) id: ProcessId,
     pub(super) reaper: Reaper,
-    pub(super) stdin: Option<ChildStdin>,
-    pub(super) stdout: Option<ChildStdout>,
+    pub(super) stdin: Option<PipeWriter>,
+    pub(super) stdout: Option<PipeReader>,
     pub(super) stderr: Option<ChildStderr>,
     lines: Lines,
     /// For the agent, not taken by it yet.
@@ -32,14 +38,15 @@ impl Agent {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
         // Before the reaper, which waits for every child that there is.
         let (outlet, policy) = Outlet::open(&spec.policy).map_err(failed)?;
-        let mut child = spawn(spec, &policy).map_err(|error| refusal(spec, &error))?;
+        let (mut child, stdin, stdout) =
+            spawn(spec, &policy).map_err(|error| refusal(spec, &error))?;
         let pid = i32::try_from(child.id()).expect("a process number is positive");
         // The child is ours and not waited for, so it has an entry.
         let id = ProcessId::of(pid).expect("a child that was not waited for is in the table");
         let agent = Self {
             id,
-            stdin: child.stdin.take(),
-            stdout: child.stdout.take(),
+            stdin: Some(stdin),
+            stdout: Some(stdout),
             stderr: child.stderr.take(),
             reaper: Reaper::start(pid).map_err(failed)?,
             lines: Lines::new(FRAME_BYTES_MAX),
@@ -117,16 +124,23 @@ impl Agent {
     }
 }
 
-fn spawn(spec: &ShimSpec, policy: &Policy) -> io::Result<Child> {
+/// The agent, and our ends of its input and output.
+fn spawn(spec: &ShimSpec, policy: &Policy) -> io::Result<(Child, PipeWriter, PipeReader)> {
     let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
     let marker = (RUN_MARKER.into(), spec.marker().into());
     let given = spec.env.iter().chain(&policy.env);
     let env = given.map(|(name, value)| (name.into(), value.into())).chain([marker]).collect();
-    let wrapped = confine::wrap(policy, &argv, &spec.cwd, env)?;
+    let ends = Ends::alone(policy);
+    let wrapped = confine::wrap(policy, &argv, &spec.cwd, env, ends)?;
     let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
-    command.process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn()
+    let (stdin, ours_stdin) = io::pipe()?;
+    let (ours_stdout, stdout) = io::pipe()?;
+    match ends {
+        Ends::Inherited => command.stdin(stdin).stdout(stdout),
+        Ends::HandedOver => command.stdin(ends::hand_over(stdin, stdout)?).stdout(Stdio::null()),
+    };
+    let child = command.process_group(0).stderr(Stdio::piped()).spawn()?;
+    Ok((child, ours_stdin, ours_stdout))
 }
 
 /// Only what is wrong with the program itself makes the agent missing; a machine that is out of

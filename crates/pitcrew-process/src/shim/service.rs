@@ -13,7 +13,7 @@ use super::{
     ShimSpec, agent::Agent, connection::Connection, exit, exit::ExitRecord, reaper::Reaped,
     spool::Spool, stderr::Stderr, wire::Start,
 };
-use crate::{poll, poll::Step, tree::ProcessId};
+use crate::{head_count::HeadCount, poll, poll::Step, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::{
     event::PollFlags,
@@ -79,6 +79,8 @@ pub(super) struct Service {
     exit: Option<ExitRecord>,
     /// The end of the tree was begun by us, on order or because the lease is over.
     ordered: bool,
+    /// Where it is for us to see how many the agent and its descendants are.
+    head_count: Option<HeadCount>,
     /// The agent closed its output: until when it may live on.
     mute_until: Option<Instant>,
     /// Where the last client stood.
@@ -120,6 +122,7 @@ impl Service {
             ended: None,
             exit: None,
             ordered: false,
+            head_count: HeadCount::of(&spec.policy),
             mute_until: None,
             delivered: 0,
             lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
@@ -211,9 +214,10 @@ impl Service {
 
     fn next_moment(&self) -> Option<Instant> {
         let lease_ends = self.client.is_none().then_some(self.lease_ends);
+        let look = self.head_count.map(HeadCount::next);
         match self.phase {
-            Phase::Serving => [lease_ends, self.mute_until].into_iter().flatten().min(),
-            Phase::Ending { kill_at } => Some(kill_at),
+            Phase::Serving => [lease_ends, self.mute_until, look].into_iter().flatten().min(),
+            Phase::Ending { kill_at } => [Some(kill_at), look].into_iter().flatten().min(),
             Phase::Over => lease_ends,
         }
     }

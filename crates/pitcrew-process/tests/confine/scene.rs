@@ -91,6 +91,7 @@ impl Scene {
             ports: Some(Vec::new()),
             unix: Unix::Only(Vec::new()),
             calls: Calls::Unboxed,
+            takes_ends: false,
         }
     }
 

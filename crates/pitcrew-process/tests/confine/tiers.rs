@@ -89,7 +89,7 @@ fn the_zone_holds_in_either_tier() {
         lab.policy.inner = Some(vec![lab.path("checkout/ui/")]);
         let finished = lab.run("echo x > ui/x && cat core/c && git add ui");
         assert!(finished.success(), "{tier:?}: {}", told(&finished));
-        for script in ["echo x > core/c", "echo x > top", "mv core ui/core"] {
+        for script in ["echo x > core/c", "rm core/c", "echo x > core/new", "mv core ui/core"] {
             let finished = lab.run(script);
             assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
         }

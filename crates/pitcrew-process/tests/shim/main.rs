@@ -5,6 +5,7 @@
 mod common;
 mod attach;
 mod bombs;
+mod boxed;
 
 use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
 use pitcrew_model::Exit;

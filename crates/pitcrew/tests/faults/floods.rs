@@ -138,6 +138,25 @@ fn a_fork_bomb_costs_its_own_task_only() {
     assert!(took < BOMB_END_MAX, "{took:?}");
 }
 
+/// S0-018, S0-132: the limit of the settings holds, for root as well as for others, who are refused by the kernel. It costs
+/// its own task only.
+#[test]
+fn an_agent_that_starts_more_processes_than_it_may_is_held() {
+    let sandbox = sandbox();
+    let held = rogue(&sandbox);
+    add_to_settings(&sandbox, "[sandbox]\nprocesses = 64");
+    let task = "agent = \"rogue\"\nprompt = \"fault:starts_more_than_it_may core\"";
+    let failure = failure_beside_a_sibling(&sandbox, task);
+    let Failure::AgentExited { exit, output } = &failure else { panic!("{failure:?}") };
+    let (how, why) = if rustix::process::geteuid().is_root() {
+        ("signal 9", "more than 64 processes")
+    } else {
+        ("exit code 7", "refused: EAGAIN")
+    };
+    assert!(exit.contains(how) && output.contains(why), "{failure:?}");
+    nothing_is_left(&sandbox, &held);
+}
+
 #[test]
 fn work_of_a_hundred_thousand_files_is_refused_and_nobody_else_waits() {
     let sandbox = sandbox();

@@ -20,8 +20,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("asks_twice_under_one_number", "completed"),
     ("answers_twice", "completed"),
     ("closes_its_input", "completed"),
-    // Its box holds the other end open, so that nobody sees it before its time is over.
-    ("closes_its_output", "timed out"),
+    ("closes_its_output", "the agent ended before its turn: signal 15"),
     ("leaves_its_folder", "completed"),
     ("deletes_its_tree", "the checkout cannot be used"),
     ("deletes_its_git_folder", "completed"),

@@ -19,12 +19,17 @@ pub fn sandbox() -> Sandbox {
 
 /// Adds a backend to the settings of the sandbox's user.
 pub fn backend(sandbox: &Sandbox, name: &str, command: &[&str]) {
+    add_to_settings(sandbox, &format!("[backends.{name}]\ncommand = {command:?}"));
+}
+
+/// Adds lines to the settings of the sandbox's user.
+pub fn add_to_settings(sandbox: &Sandbox, lines: &str) {
     let folder = sandbox.home().join(".config/pitcrew");
     fs::create_dir_all(&folder).expect("a folder");
     let mut options = fs::OpenOptions::new();
     let mut file = options.create(true).append(true).open(folder.join("config.toml"));
     let file = file.as_mut().expect("the settings can be written");
-    writeln!(file, "[backends.{name}]\ncommand = {command:?}").expect("the settings take it");
+    writeln!(file, "{lines}").expect("the settings take it");
 }
 
 /// A task named `faulty` that owns `core`, beside one that always succeeds.
@@ -55,6 +60,8 @@ pub fn rogue(sandbox: &Sandbox) -> PathBuf {
     let held = sandbox.root().join("held");
     let path = |it: &Path| it.display().to_string();
     backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "100000000"]);
+    // Nothing but the gate holds it in its checkout, so that it can break all of it.
+    add_to_settings(sandbox, "own_sandbox = \"it has none, and says so\"");
     held
 }
 

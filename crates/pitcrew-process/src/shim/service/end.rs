@@ -23,6 +23,7 @@ const LOOK_AGAIN_MS: u64 = 20;
 impl Service {
     /// Goes on to the next phase when its time has come.
     pub(super) fn settle(&mut self) {
+        self.end_a_crowd();
         let now = Instant::now();
         match self.phase {
             Phase::Serving if self.ended.is_some() => self.finish(),
@@ -36,6 +37,20 @@ impl Service {
             }
             Phase::Ending { kill_at } if self.ended.is_some() || now >= kill_at => self.finish(),
             Phase::Serving | Phase::Ending { .. } | Phase::Over => {}
+        }
+    }
+
+    /// Ends an agent that has started more than it may.
+    fn end_a_crowd(&mut self) {
+        if matches!(self.phase, Phase::Over) {
+            return;
+        }
+        let crowd = self.head_count.as_mut().and_then(|it| it.exceeded(self.own.pid));
+        if let Some(words) = crowd {
+            self.stderr.note(&words);
+            // With whoever holds a box, all in it end at once, however fast they start others.
+            self.agent.id.signal(Signal::KILL).ok();
+            self.finish();
         }
     }
 

@@ -215,6 +215,19 @@ def forks_without_end(_):
     wait_for_ever()
 
 
+def starts_more_than_it_may(_):
+    """As many as it is let, and some hundred at most."""
+    for _ in range(400):
+        try:
+            child = os.fork()
+        except OSError as error:
+            print(f"refused: {errno.errorcode[error.errno]}", file=sys.stderr)
+            os._exit(7)
+        if child == 0:
+            wait_for_ever()
+    wait_for_ever()
+
+
 def writes_more_than_it_may(_):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     os.makedirs(region(), exist_ok=True)

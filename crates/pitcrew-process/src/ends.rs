@@ -1,0 +1,65 @@
+//! The input and output of a program in a box, given to it past whoever holds the box.
+//!
+//! Whoever holds a box keeps the standard streams that it was started with for as long as the box
+//! is there. Were they the program's, nobody would see that it has closed them. So the holder gets a
+//! socket, and our launcher takes the program's ends out of it, within the box.
+
+use crate::{Policy, Tier};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+};
+
+/// How a program gets its input and output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// They are those of what is started in its place.
+    Inherited,
+    /// Our launcher takes them from its standard input, see `hand_over`.
+    HandedOver,
+}
+
+impl Ends {
+    /// What makes a program the only one that has them.
+    pub(crate) fn alone(policy: &Policy) -> Self {
+        match (policy.tier, &policy.launcher) {
+            (Tier::T3, Some(_)) => Self::HandedOver,
+            (Tier::T1 | Tier::T2 | Tier::T3, _) => Self::Inherited,
+        }
+    }
+}
+
+/// A socket with both ends in it, to be the standard input of what is started.
+pub(crate) fn hand_over(stdin: impl AsFd, stdout: impl AsFd) -> io::Result<OwnedFd> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let ends = [stdin.as_fd(), stdout.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut message = SendAncillaryBuffer::new(&mut space);
+    assert!(message.push(SendAncillaryMessage::ScmRights(&ends)), "there is space for two");
+    sendmsg(ours, &[IoSlice::new(&[0])], &mut message, SendFlags::empty())?;
+    Ok(theirs.into())
+}
+
+/// Input and output, out of our standard input.
+pub(crate) fn take_over() -> io::Result<[OwnedFd; 2]> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut message = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let from = &mut [IoSliceMut::new(&mut byte)];
+    recvmsg(io::stdin(), from, &mut message, RecvFlags::CMSG_CLOEXEC)?;
+    let mut ends = Vec::new();
+    for part in message.drain() {
+        if let RecvAncillaryMessage::ScmRights(given) = part {
+            ends.extend(given);
+        }
+    }
+    <[OwnedFd; 2]>::try_from(ends).map_err(|_| io::Error::other("they were not handed over"))
+}
