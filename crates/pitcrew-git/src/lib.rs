@@ -25,6 +25,7 @@ mod submodules;
 mod commands;
 mod working_tree;
 mod prepare_checkout;
+mod narrow_checkout;
 mod pool;
 mod lend_checkout;
 mod snapshot;

@@ -3,9 +3,13 @@
 //!
 //! Finds out what there is. Whether that is enough is decided in the kernel.
 
+mod zone;
+
+pub use zone::foreign;
+
 use crate::drivers::tool_folders;
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
-use pitcrew_model::{Confined, Sandbox, Tier};
+use pitcrew_model::{Confined, Sandbox, Tier, Zone};
 use pitcrew_process::{Limits, Obstacle, Policy, find_box, program_roots, roots};
 use sha2::{Digest, Sha256};
 use std::{
@@ -117,6 +121,10 @@ pub struct Own<'a> {
     pub home: PathBuf,
     /// What else it reads: the way to us, its settings.
     pub read: Vec<PathBuf>,
+    /// What alone it writes in the checkout. Absent: all of it.
+    pub zone: Option<&'a Zone>,
+    /// What of the checkout it does not see, where it is in a box.
+    pub unseen: &'a [String],
 }
 
 /// The policy of one agent.
@@ -129,5 +137,9 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
     policy.read.extend(named.flat_map(|it| program_roots(it, user)));
     policy.read.extend(own.read);
     policy.home = Some(own.home);
+    policy.inner = own.zone.and_then(|it| zone::writable(own.checkout, it, base.tier));
+    if policy.tier == Tier::T3 {
+        policy.deny.extend(own.unseen.iter().map(|it| own.checkout.join(it)));
+    }
     policy
 }

@@ -21,7 +21,7 @@ use crate::{
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::{LendCheckout, PullWork};
-use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Signal, Workspace};
+use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Reads, Signal, Workspace};
 use pitcrew_process::Cancel;
 use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -160,9 +160,21 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads: _ } => {
-            let wanted = Wanted { backend, model, zone, sees };
-            agents.start(id, worker, attempt, &wanted, &path).await
+        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads } => {
+            let unseen = match reads {
+                Reads::Guided => Ok(Vec::new()),
+                Reads::Zone => vault.narrow(&path, &zone, &sees, cancel).await,
+            };
+            match unseen {
+                Ok(unseen) => {
+                    let wanted = Wanted { backend, model, zone, sees, unseen };
+                    agents.start(id, worker, attempt, &wanted, &path).await
+                }
+                Err(failure) => {
+                    agents.lose(Subject::Starting(attempt, worker)).await;
+                    EffectResult::AttemptFailed { attempt, failure }
+                }
+            }
         }
         Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,
         Effect::AnswerPermission { worker, call, option } => {

@@ -90,6 +90,7 @@ async fn meet(
         model: None,
         zone: Zone::default(),
         sees: Vec::new(),
+        unseen: Vec::new(),
     };
     // With the user's own state: it is the user who starts it, to see whether it works.
     let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {

@@ -38,7 +38,8 @@ pub struct BackendSettings {
     pub egress_hosts: Vec<String>,
     /// Variables by which it finds a proxy.
     pub proxy_env: Vec<String>,
-    /// How a sandbox of its own is switched off. Absent: it has none that is on by itself.
+    /// How a sandbox of its own works and is switched off. Absent: it has none, and a box holds it to
+    /// its zone.
     pub own_sandbox: Option<String>,
     /// The session mode that is set before the first prompt.
     pub mode: Option<String>,

@@ -1,13 +1,19 @@
 //! The vault and the checkouts: blocking git work, on threads of its own.
 
 use super::subject::Subject;
+use crate::confinement;
 use pitcrew_git::{
     AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
     PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
-use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Workspace};
+use pitcrew_model::{
+    CheckoutPlace, Effect, EffectResult, Failure, RepoPath, TaskId, Tier, Workspace, Zone,
+};
 use pitcrew_process::{Cancel, Policy};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::sync::Semaphore;
 
 /// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
@@ -53,6 +59,29 @@ impl VaultDriver {
             Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
         };
         blocking(Subject::Working(attempt), work).await
+    }
+
+    /// What of a checkout its worker is not to see, where its box can hide it. Its git knows.
+    pub async fn narrow(
+        &self,
+        path: &str,
+        zone: &Zone,
+        sees: &[RepoPath],
+        cancel: Cancel,
+    ) -> Result<Vec<String>, Failure> {
+        if self.policy.tier != Tier::T3 {
+            return Ok(Vec::new());
+        }
+        let (driver, checkout) = (self.clone(), PathBuf::from(path));
+        let (zone, sees) = (zone.clone(), sees.to_vec());
+        let work = move || {
+            let unseen = confinement::foreign(&checkout, &zone, &sees);
+            driver.vault.narrow(&checkout, &unseen, &driver.policy, &cancel)?;
+            Ok(unseen)
+        };
+        tokio::task::spawn_blocking(work)
+            .await
+            .unwrap_or_else(|ended| Err(Failure::Checkout { message: ended.to_string() }))
     }
 
     /// A parent takes what its sub-task has done.

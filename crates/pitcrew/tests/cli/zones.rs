@@ -153,10 +153,12 @@ complete all
     assert_eq!(sandbox.read("ui/form.rs"), "pub fn form() {}\n");
 }
 
-/// The gate refuses what was changed behind our back, and the next prompt says which paths and what to do.
+/// The gate refuses what was changed where nothing else held the agent, and the next prompt says which paths and
+/// what to do.
 #[test]
 fn what_the_gate_refuses_is_told_to_the_next_attempt() {
-    let sandbox = with_auth(sandbox());
+    let mut sandbox = with_auth(sandbox());
+    sandbox.set("PITCREW_SANDBOX", "T1");
     let plan = sandbox.plan(
         r#"
 name = "gate"
@@ -183,4 +185,100 @@ complete second
     sandbox.pitcrew(&["land", "gate", "--yes"]).expect(0);
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
     assert!(sandbox.read("ui/form.rs").contains("done()"));
+}
+
+/// S0-032: an agent without a sandbox of its own is told at once when it writes beside its zone. In it everything
+/// works, and so do git, builds and temporary files.
+#[test]
+fn a_box_lets_an_agent_write_in_its_zone_alone() {
+    let sandbox = with_auth(sandbox());
+    sandbox.write(".gitignore", "/target\n");
+    sandbox.write("Cargo.lock", "1\n");
+    sandbox.commit("a build");
+    let plan = sandbox.plan(
+        r#"
+name = "form"
+
+[[task]]
+id = "form"
+region = "ui"
+max_attempts = 1
+script = """
+run ! { echo mine > core/auth.rs; } 2> ui/refusal.txt
+run ! rm core/auth.rs && ! mv core elsewhere && ! touch core/new && ! rm -r core
+run grep -q 'pub struct AuthValidator' core/auth.rs
+run echo 2 > Cargo.lock && mkdir -p target/debug && echo built > target/debug/form && echo x > /tmp/x
+run mkdir ui/deep && mkdir target/more && mv ui/form.rs ui/deep/form.rs && mktemp && echo x > ~/.mine
+run git add --all && git commit --quiet --message mine && test -z "$(git status --short)"
+complete done
+"""
+checks = ["grep -q -i 'read-only file system' ui/refusal.txt", "grep -q 2 Cargo.lock", "test -f ui/deep/form.rs"]
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("core/auth.rs"), AUTH);
+    assert!(!sandbox.repo().join("target").exists());
+}
+
+/// What an agent cannot write it may still commit, by git alone: the gate stays.
+#[test]
+fn what_is_committed_past_the_box_is_refused_at_the_gate() {
+    let sandbox = with_auth(sandbox());
+    let plan = sandbox.plan(
+        r#"
+name = "past"
+
+[[task]]
+id = "past"
+region = "ui"
+max_attempts = 1
+script = """
+run git update-index --cacheinfo 100644,$(echo mine | git hash-object -w --stdin),core/auth.rs && git commit --quiet --message past
+complete done
+"""
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
+    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the zone");
+}
+
+/// S0-032, S0-044: with `reads = "zone"` there is nothing to read beyond the zone, and what is needed comes from the
+/// index. Setup and checks see everything, and git finds nothing changed.
+#[test]
+fn a_box_hides_foreign_files_and_the_index_tells_of_them() {
+    let sandbox = with_auth(sandbox());
+    sandbox.write("Cargo.toml", "[workspace]\n");
+    sandbox.write("notes.txt", "for others\n");
+    sandbox.commit("files at the top");
+    let plan = sandbox.plan(
+        r#"
+name = "form"
+reads = "zone"
+setup = "grep -q AuthValidator core/auth.rs"
+
+[[task]]
+id = "form"
+region = "ui"
+max_attempts = 1
+script = """
+run ! cat core/auth.rs && ! cat notes.txt && test -z "$(ls core)" && cat Cargo.toml ui/form.rs
+run test -z "$(git status --short)"
+run ! mv core elsewhere
+tool a2a_query {"symbol": "AuthValidator", "context": "use core::auth::AuthValidator;"}
+expect struct AuthValidator (core/auth.rs:
+say NEED: AuthValidator from core/auth.rs
+pause
+unless "struct AuthValidator (core/auth.rs:" fail the prompt does not have it
+run echo 'pub fn form() { check() }' > ui/form.rs && git add --all && git commit --quiet --message mine
+run echo 'pub fn left() {}' > ui/left.rs
+complete used it
+"""
+checks = ["grep -q AuthValidator core/auth.rs", "grep -q others notes.txt", "test -f ui/left.rs"]
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    sandbox.pitcrew(&["land", "form", "--yes"]).expect(0);
+    assert_eq!(sandbox.read("core/auth.rs"), AUTH);
+    assert_eq!(sandbox.read("notes.txt"), "for others\n");
 }

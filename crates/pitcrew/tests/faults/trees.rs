@@ -2,6 +2,14 @@
 
 use crate::support::*;
 use pitcrew_model::{Failure, Refusal, RefusalKind};
+use pitcrew_testkit::Sandbox;
+
+/// Nothing but the gate holds an agent here.
+fn unheld() -> Sandbox {
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_SANDBOX", "T1");
+    sandbox
+}
 
 #[track_caller]
 fn refusals(failure: Failure) -> Vec<Refusal> {
@@ -16,7 +24,7 @@ fn refusal(path: &str, kind: RefusalKind) -> Refusal {
 /// S1-043: what an agent wrote outside its zone never integrates, and the path is named.
 #[test]
 fn work_outside_the_region_is_refused_at_the_gate() {
-    let sandbox = sandbox();
+    let sandbox = unheld();
     let steps = "write core/a.txt <<END\na\nEND\nwrite ui/theirs.txt <<END\nb\nEND\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));
     assert_eq!(refused, [refusal("ui/theirs.txt", RefusalKind::OutsideZone)]);
@@ -29,7 +37,7 @@ fn work_outside_the_region_is_refused_at_the_gate() {
 /// S0-069: the refusal is in the prompt of the next attempt, which starts afresh.
 #[test]
 fn a_refusal_at_the_gate_is_told_to_the_next_attempt() {
-    let sandbox = sandbox();
+    let sandbox = unheld();
     let steps = "unless \"ui/theirs.txt\" write ui/theirs.txt <<END\nb\nEND\nwrite core/a.txt <<END\na\nEND\ncomplete it";
     completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
     let mut files = files_to_land(&sandbox, "plan-1");

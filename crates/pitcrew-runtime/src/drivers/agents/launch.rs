@@ -40,6 +40,8 @@ pub struct Wanted {
     pub zone: Zone,
     /// What it may read besides.
     pub sees: Vec<RepoPath>,
+    /// What of the checkout is not to be seen in its box.
+    pub unseen: Vec<String>,
 }
 
 impl AgentSetup {
@@ -110,8 +112,23 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        let own = Own { checkout, argv, home: self.dirs.home(attempt), read };
+        // Others live in the checkout of a sub-task that was given files of it: what they put there
+        // while a box is made is not to be taken for ours.
+        let is_held = wanted.sees.is_empty() && !self.has_own_sandbox(&wanted.backend);
+        let own = Own {
+            checkout,
+            argv,
+            home: self.dirs.home(attempt),
+            read,
+            zone: is_held.then_some(&wanted.zone),
+            unseen: &wanted.unseen,
+        };
         confinement::of_agent(&self.policy, own, &user)
+    }
+
+    /// Whether an agent holds its commands itself, which it cannot do in a closer box.
+    fn has_own_sandbox(&self, backend: &Backend) -> bool {
+        self.of(backend).is_some_and(|it| it.1.own_sandbox.is_some())
     }
 
     /// What is known of a backend that is a program, and its name.

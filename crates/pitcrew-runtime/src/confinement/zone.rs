@@ -1,0 +1,209 @@
+//! Which part of a checkout an agent can write, and which it can see, where its box is to hold it to
+//! its zone.
+//!
+//! What git ignores belongs to nobody: it is never integrated, and builds put there what they make.
+//! Links in a checkout are never followed.
+
+use pitcrew_model::{RepoPath, Tier, Zone};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What git itself reads in a folder.
+const OF_GIT: &[&str] = &[".git", ".gitignore", ".gitattributes", ".gitmodules"];
+
+/// What git's list of ignored names has at most.
+const IGNORE_BYTES_MAX: u64 = 64 * 1_024;
+
+/// The paths of a checkout that alone are to be written. Nothing where that is all of it.
+pub fn writable(checkout: &Path, zone: &Zone, tier: Tier) -> Option<Vec<PathBuf>> {
+    if zone.region.is_empty() || zone.region.iter().any(RepoPath::is_root) {
+        return None;
+    }
+    let ignored = Ignored::of(checkout);
+    if tier < Tier::T3 {
+        // Without a box nobody could make them: that takes the right to write all beside them.
+        for name in ignored.folders() {
+            fs::create_dir(checkout.join(name)).ok();
+        }
+    }
+    // Many names are shared in case they are there; one that is not must not open all beside it.
+    let shared = zone.shared.iter().filter(|it| is_there(checkout, it.as_str()));
+    let own = zone.region.iter().chain(shared).map(|it| it.as_str().to_owned());
+    let of_builds = parents(zone).into_iter().flat_map(|it| ignored.there(checkout, &it));
+    let mut paths: Vec<PathBuf> = own.chain(of_builds).map(|it| checkout.join(it)).collect();
+    paths.sort();
+    paths.dedup();
+    Some(paths)
+}
+
+fn is_there(checkout: &Path, path: &str) -> bool {
+    fs::symlink_metadata(checkout.join(path)).is_ok()
+}
+
+/// The topmost paths of a checkout that a worker of this zone has no business with. `sees` is what
+/// it may read besides.
+pub fn foreign(checkout: &Path, zone: &Zone, sees: &[RepoPath]) -> Vec<String> {
+    if zone.is_everything() {
+        return Vec::new();
+    }
+    let ignored = Ignored::of(checkout);
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(checkout.join(&folder)).into_iter().flatten().flatten() {
+            // A name that is no text is in no zone, and nothing could name it.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = within(&folder, &name);
+            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+            let holds = |it: &RepoPath| it.as_str() != path && below(&path, it.as_str());
+            let mut rules = zone.region.iter().chain(&zone.shared).chain(sees);
+            if OF_GIT.contains(&name.as_str()) || ignored.names(&path, &name) {
+                continue;
+            }
+            let is_seen = zone.allows(&path) || sees.iter().any(|it| it.contains(&path));
+            let is_mixed = if is_seen { zone.denied.iter().any(holds) } else { rules.any(holds) };
+            if is_mixed && is_folder {
+                folders.push(path);
+            } else if !is_seen {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn within(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+fn below(folder: &str, path: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|it| it.starts_with('/'))
+}
+
+/// The folders above the region, with the root of the checkout.
+fn parents(zone: &Zone) -> Vec<String> {
+    let above = zone.region.iter().flat_map(|it| Path::new(it.as_str()).ancestors().skip(1));
+    let mut above: Vec<String> = above.map(|it| it.display().to_string()).collect();
+    above.sort();
+    above.dedup();
+    above
+}
+
+/// What the topmost list of ignored names says in plain words; patterns are left to git.
+struct Ignored(Vec<Line>);
+
+struct Line {
+    /// Of the checkout where it has a slash, else of any folder.
+    path: String,
+    anchored: bool,
+    is_folder: bool,
+}
+
+impl Ignored {
+    fn of(checkout: &Path) -> Self {
+        let path = checkout.join(".gitignore");
+        let is_plain =
+            fs::symlink_metadata(&path).is_ok_and(|it| it.is_file() && it.len() < IGNORE_BYTES_MAX);
+        let text = if is_plain { fs::read_to_string(&path) } else { Ok(String::new()) };
+        Self(text.unwrap_or_default().lines().filter_map(Line::read).collect())
+    }
+
+    /// Folders at the top that builds may want to make.
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        let at_top = self.0.iter().filter(|it| it.is_folder && !it.path.contains('/'));
+        at_top.map(|it| it.path.as_str())
+    }
+
+    fn names(&self, path: &str, name: &str) -> bool {
+        self.0.iter().any(|it| if it.anchored { it.path == path } else { it.path == name })
+    }
+
+    /// What of it is in a folder of the checkout.
+    fn there(&self, checkout: &Path, folder: &str) -> Vec<String> {
+        let named = self.0.iter().filter(|it| folder.is_empty() || !it.anchored);
+        let named = named.map(|it| within(folder, &it.path));
+        named.filter(|it| is_there(checkout, it)).collect()
+    }
+}
+
+impl Line {
+    fn read(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        let is_name = !line.contains(['*', '?', '[', '\\', '#', '!']);
+        let path = RepoPath::parse(line.trim_start_matches('/')).ok().filter(|_| is_name)?;
+        let path = (!path.is_root()).then(|| path.as_str().to_owned())?;
+        let anchored = line.trim_end_matches('/').contains('/');
+        // Build folders are often named without a slash; what has a dot may be a file.
+        let is_folder = line.ends_with('/') || !path.contains('.');
+        Some(Self { path, anchored, is_folder })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn checkout() -> TempDir {
+        let folder = TempDir::new().expect("a folder");
+        for path in ["ui/forms", "core/deep", "ui/keys", "web/app/src", "web/node_modules"] {
+            fs::create_dir_all(folder.path().join(path)).expect("a folder");
+        }
+        for path in ["Cargo.toml", "README.md", ".gitattributes", "ui/forms/a", ".env"] {
+            fs::write(folder.path().join(path), "").expect("a file");
+        }
+        let ignore = "# builds\n/target\nnode_modules/\n*.log\n.env\n!kept\nweb/dist/\n";
+        fs::write(folder.path().join(".gitignore"), ignore).expect("a file");
+        folder
+    }
+
+    fn zone(region: &[&str], shared: &[&str], denied: &[&str]) -> Zone {
+        let paths =
+            |it: &[&str]| it.iter().map(|it| RepoPath::parse_prefix(it).expect("a path")).collect();
+        Zone { region: paths(region), shared: paths(shared), denied: paths(denied) }
+    }
+
+    fn told(checkout: &Path, paths: Option<Vec<PathBuf>>) -> Vec<String> {
+        let paths = paths.expect("it is held").into_iter();
+        let within =
+            paths.map(|it| it.strip_prefix(checkout).expect("within").display().to_string());
+        within.collect()
+    }
+
+    #[test]
+    fn a_zone_is_written_with_what_is_shared_and_what_builds_make() {
+        let folder = checkout();
+        let zone = zone(&["web/app"], &["Cargo.toml", "none"], &[]);
+        let of = |tier| told(folder.path(), writable(folder.path(), &zone, tier));
+        assert_eq!(of(Tier::T3), [".env", "Cargo.toml", "web/app", "web/node_modules"]);
+        let expected =
+            [".env", "Cargo.toml", "node_modules", "target", "web/app", "web/node_modules"];
+        assert_eq!(of(Tier::T2), expected);
+        assert!(folder.path().join("target").is_dir() && !folder.path().join("web/dist").exists());
+    }
+
+    #[test]
+    fn who_may_write_everything_is_not_held() {
+        let folder = checkout();
+        assert_eq!(writable(folder.path(), &zone(&[], &[], &["core"]), Tier::T3), None);
+        assert_eq!(writable(folder.path(), &zone(&["."], &[], &[]), Tier::T3), None);
+    }
+
+    #[test]
+    fn what_is_foreign_is_found_at_its_top_and_what_git_needs_is_not() {
+        let folder = checkout();
+        let of = |zone: &Zone| foreign(folder.path(), zone, &[]);
+        let ui = zone(&["ui"], &["Cargo.toml"], &["ui/keys"]);
+        assert_eq!(of(&ui), ["README.md", "core", "ui/keys", "web"]);
+        let app = zone(&["web/app/src"], &[], &[]);
+        assert_eq!(of(&app), ["Cargo.toml", "README.md", "core", "ui"]);
+        let lease = zone(&["ui/forms/a"], &[], &[]);
+        let sees = [RepoPath::parse_prefix("ui").expect("a path")];
+        let found = foreign(folder.path(), &lease, &sees);
+        assert_eq!(found, ["Cargo.toml", "README.md", "core", "web"]);
+        assert!(of(&Zone::default()).is_empty());
+    }
+}
