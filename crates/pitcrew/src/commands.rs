@@ -50,20 +50,6 @@ use std::{io::Write, process::ExitCode};
 pub type Done = Result<Exit, Report>;
 
 pub fn dispatch(command: Commands) -> ExitCode {
-    // The shim outlives everything and does without a runtime.
-    if let Commands::Shim { folder } = &command {
-        return pitcrew_process::shim_main(folder);
-    }
-    if let Commands::Egress { spec } = &command {
-        return pitcrew_process::egress_main(spec);
-    }
-    if let Commands::Bridge { spec, more } = &command {
-        return pitcrew_process::bridge_main(spec, more.as_deref());
-    }
-    // The launcher must have no other thread: what it takes from itself it takes from this one.
-    if let Commands::Confine { spec, argv } = &command {
-        return pitcrew_process::confine_main(spec, argv);
-    }
     let output = Output::of_this_process();
     match carry_out(command, output) {
         Ok(exit) => exit.into(),
@@ -116,10 +102,6 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
         Commands::Mcp(args) => wait_for(mcp::run(args, output)),
         Commands::Tool(args) => wait_for(tool::run(args, output)),
-        Commands::Shim { .. }
-        | Commands::Egress { .. }
-        | Commands::Bridge { .. }
-        | Commands::Confine { .. } => unreachable!("it was started before"),
     }
 }
 

@@ -14,7 +14,7 @@ pub use work::*;
 
 use clap::{Args, Parser, Subcommand};
 use pitcrew_model::Tier;
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 /// Runs a crew of coding agents on one git repository.
 ///
@@ -198,22 +198,6 @@ pub enum Commands {
     )]
     Completions(CompletionsArgs),
 
-    /// The process between the orchestrator and one agent
-    #[command(hide = true)]
-    Shim { folder: PathBuf },
-    /// The way from a box to the network
-    #[command(hide = true)]
-    Egress { spec: PathBuf },
-    /// The other end of it, in the box
-    #[command(hide = true)]
-    Bridge { spec: String, more: Option<String> },
-    /// Takes rights away and becomes the program that shall not have them
-    #[command(hide = true)]
-    Confine {
-        spec: String,
-        #[arg(last = true, required = true)]
-        argv: Vec<OsString>,
-    },
     /// The built-in agent
     #[command(hide = true)]
     Agent {
