@@ -42,6 +42,8 @@ enum Bench {
     Queue,
     /// The index of symbols.
     Symbols,
+    /// The start of a box.
+    Box,
 }
 
 impl Bench {
@@ -60,6 +62,7 @@ impl Bench {
         Self::Sessions,
         Self::Queue,
         Self::Symbols,
+        Self::Box,
     ];
 
     /// The figures of real agents.
@@ -81,6 +84,7 @@ impl Bench {
             Self::Sessions => "sessions",
             Self::Queue => "queue",
             Self::Symbols => "symbols",
+            Self::Box => "box",
         }
     }
 
@@ -107,6 +111,7 @@ impl Bench {
             Self::Sessions => with_the_binary("bench_sessions"),
             Self::Queue => example("pitcrew-runtime", "bench_queue"),
             Self::Symbols => example("pitcrew-symbols", "bench_symbols"),
+            Self::Box => example("pitcrew-process", "bench_box"),
         }
     }
 }
@@ -215,7 +220,7 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_answered_with_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, spawn, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols";
+        let known = "there is no bench `journl`; there are start, spawn, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols, box";
         assert_eq!(failure.to_string(), known);
     }
 }

@@ -1,0 +1,75 @@
+//! How long a program takes in a box, against the same program without one, in turns: our own path
+//! from a policy to the end of `true`, with and without the launcher.
+//!
+//! This program is its own launcher.
+
+use pitcrew_process::{
+    Cancel, Net, Policy, Run, Tier, confine_main, find_box, roots, run_confined, run_trusted,
+};
+use std::{
+    env,
+    error::Error,
+    ffi::OsString,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+const ROUNDS: usize = 60;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<ExitCode> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["confine", spec, "--", argv @ ..] = words.as_slice() {
+        let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
+        return Ok(confine_main(spec, &argv));
+    }
+    let user = env::vars().collect();
+    let bubblewrap = find_box(&user).map_err(|it| format!("{}: {}", it.reason, it.remedy))?;
+    let roots = roots(&user);
+    let here = tempfile::tempdir()?;
+    let boxed = Policy {
+        tier: Tier::T3,
+        read: roots.read,
+        deny: roots.deny,
+        write: vec![here.path().to_owned()],
+        net: Net::None,
+        bubblewrap,
+        ..Policy::unconfined()
+    };
+    let launched = Policy { launcher: Some(env::current_exe()?), ..boxed.clone() };
+    let run = || Run::new("true", here.path());
+    let cancel = Cancel::default();
+    let (mut plain, mut bare, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    // The first round warms up and is not counted.
+    for round in 0..=ROUNDS {
+        let took = [
+            timed(|| Ok(run_trusted(run(), &cancel)?.success()))?,
+            timed(|| Ok(run_confined(&boxed, run(), &cancel)?.success()))?,
+            timed(|| Ok(run_confined(&launched, run(), &cancel)?.success()))?,
+        ];
+        if round > 0 {
+            plain.push(took[0]);
+            bare.push(took[1]);
+            whole.push(took[2]);
+        }
+    }
+    let [plain, bare, whole] = [plain, bare, whole].map(median);
+    println!(
+        r#"{{"plain_ms":{plain:.1},"box_ms":{bare:.1},"box_and_launcher_ms":{whole:.1},"more_ms":{:.1}}}"#,
+        whole - plain
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn timed(work: impl FnOnce() -> Outcome<bool>) -> Outcome<Duration> {
+    let began = Instant::now();
+    if work()? { Ok(began.elapsed()) } else { Err("`true` failed".into()) }
+}
+
+/// In milliseconds.
+fn median(mut values: Vec<Duration>) -> f64 {
+    values.sort_unstable();
+    values[values.len() / 2].as_secs_f64() * 1e3
+}
