@@ -131,6 +131,7 @@ fn launch(home: &Path) -> Outcome<Launch> {
             command: program.clone(),
             args: Vec::new(),
             env: Vec::new(),
+            http: None,
         },
         program,
         cwd: home.to_owned(),

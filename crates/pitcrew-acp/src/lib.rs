@@ -32,7 +32,7 @@ pub use error::{OpenError, TurnError};
 pub use events::{Event, SessionEvents};
 pub use files::{Outline, Outlined, Reach};
 pub use need::Need;
-pub use open::{Launch, McpServer, open};
+pub use open::{Launch, McpOverHttp, McpServer, open};
 pub use plain::plain;
 pub use profile::{ErrorKind, ErrorRule, Profile, UsageScope};
 pub use session::{Session, TurnEnd};

@@ -9,9 +9,9 @@ use crate::{
     offer::Setting,
     plain,
     schema::{
-        ClientCapabilities, EnvVariable, FileSystemCapabilities, Implementation, InitializeRequest,
-        InitializeResponse, McpServer as AcpMcpServer, McpServerStdio, NewSessionRequest,
-        NewSessionResponse, ProtocolVersion, SessionId,
+        ClientCapabilities, EnvVariable, FileSystemCapabilities, HttpHeader, Implementation,
+        InitializeRequest, InitializeResponse, McpServer as AcpMcpServer, McpServerHttp,
+        McpServerStdio, NewSessionRequest, NewSessionResponse, ProtocolVersion, SessionId,
     },
     session::{Inner, Reader},
 };
@@ -58,13 +58,21 @@ pub struct Launch {
     pub timeout: Duration,
 }
 
-/// An MCP server that the agent starts for itself, on stdio.
+/// An MCP server that the agent starts for itself, on stdio; or asks over HTTP, where it can.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     pub name: String,
     pub command: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
+    pub http: Option<McpOverHttp>,
+}
+
+/// Where the same server answers over HTTP, and what the agent proves itself with.
+#[derive(Clone, Debug)]
+pub struct McpOverHttp {
+    pub url: String,
+    pub bearer: String,
 }
 
 impl Launch {
@@ -241,8 +249,8 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
         let message = format!("the agent speaks version {version}; only version 1 is understood");
         return Err(Failure::Protocol { message });
     }
-    let new_session = NewSessionRequest::new(launch.cwd.clone())
-        .mcp_servers(vec![AcpMcpServer::Stdio(offered(&launch.mcp))]);
+    let new_session =
+        NewSessionRequest::new(launch.cwd.clone()).mcp_servers(vec![offered(&launch.mcp, &agent)]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
     let session = answered(connection, "session/new", launch.timeout, step).await?;
     let agreed = Agreed::new(&agent, readable("session/new", &session)?, launch.called())?;
@@ -283,9 +291,17 @@ async fn set(
     Ok(())
 }
 
-fn offered(mcp: &McpServer) -> McpServerStdio {
+fn offered(mcp: &McpServer, agent: &InitializeResponse) -> AcpMcpServer {
+    if let Some(http) = &mcp.http
+        && agent.agent_capabilities.mcp_capabilities.http
+    {
+        let bearer = HttpHeader::new("Authorization", format!("Bearer {}", http.bearer));
+        let server = McpServerHttp::new(&mcp.name, &http.url).headers(vec![bearer]);
+        return AcpMcpServer::Http(server);
+    }
     let env = mcp.env.iter().map(|(name, value)| EnvVariable::new(name, value)).collect();
-    McpServerStdio::new(&mcp.name, &mcp.command).args(mcp.args.clone()).env(env)
+    let server = McpServerStdio::new(&mcp.name, &mcp.command).args(mcp.args.clone()).env(env);
+    AcpMcpServer::Stdio(server)
 }
 
 async fn answered(

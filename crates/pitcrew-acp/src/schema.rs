@@ -6,11 +6,11 @@ pub(crate) use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
         CancelNotification, ClientCapabilities, CloseSessionRequest, ContentBlock, EnvVariable,
-        FileSystemCapabilities, Implementation, InitializeRequest, InitializeResponse, McpServer,
-        McpServerStdio, NewSessionRequest, NewSessionResponse, PermissionOption,
-        PermissionOptionKind, PromptRequest, RequestPermissionOutcome, RequestPermissionResponse,
-        SelectedPermissionOutcome, SessionId, SessionUpdate, SetSessionConfigOptionRequest,
-        SetSessionModeRequest, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
-        UsageUpdate,
+        FileSystemCapabilities, HttpHeader, Implementation, InitializeRequest, InitializeResponse,
+        McpServer, McpServerHttp, McpServerStdio, NewSessionRequest, NewSessionResponse,
+        PermissionOption, PermissionOptionKind, PromptRequest, RequestPermissionOutcome,
+        RequestPermissionResponse, SelectedPermissionOutcome, SessionId, SessionUpdate,
+        SetSessionConfigOptionRequest, SetSessionModeRequest, ToolCall, ToolCallContent,
+        ToolCallStatus, ToolCallUpdate, ToolKind, UsageUpdate,
     },
 };

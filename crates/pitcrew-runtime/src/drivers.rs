@@ -27,7 +27,9 @@ use running::Running;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
-pub use agents::{AgentSetup, Agents, Found, Held, Wanted, tool_folders};
+pub use agents::{
+    AgentSetup, Agents, Found, Held, HttpTools, OpenTools, ToolsAt, Wanted, tool_folders,
+};
 pub use egress::watch as watch_egress;
 pub use subject::{LOST, Subject};
 pub use symbols::{SymbolQuestion, Symbols};

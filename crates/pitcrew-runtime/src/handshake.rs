@@ -7,7 +7,7 @@ mod heard;
 
 use crate::{
     Tokens,
-    drivers::{AgentSetup, Wanted},
+    drivers::{AgentSetup, HttpTools, Wanted},
 };
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
@@ -77,6 +77,7 @@ async fn meet(
     let spool = dirs.attempt(AttemptId(1)).join("spool.ndjson");
     let setup = AgentSetup {
         program,
+        http: HttpTools::new(&dirs),
         dirs,
         // Nobody listens to the tools of a worker without work.
         tokens: Tokens::new("0".repeat(64)),

@@ -30,7 +30,7 @@ pub use pitcrew_store::ReadError;
 
 pub use clock::now;
 pub use confinement::Found as Confinement;
-pub use drivers::{LOST, Subject, SymbolQuestion, Symbols};
+pub use drivers::{LOST, OpenTools, Subject, SymbolQuestion, Symbols, ToolsAt};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle, is_said_once};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};

@@ -5,7 +5,7 @@ use crate::{
     boot::{Boot, First},
     clock,
     confinement::{self, Found},
-    drivers::{AgentSetup, Drivers, Symbols, VaultDriver, watch_egress},
+    drivers::{AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, watch_egress},
     log::Log,
     published::Published,
     redact::Redactor,
@@ -81,6 +81,7 @@ pub struct Orchestrator {
     pub(crate) policy: Arc<Policy>,
     pub(crate) reader: Mutex<JournalReader>,
     pub(crate) dirs: WorkspaceDirs,
+    http: HttpTools,
     /// Ends what only looks.
     pub(crate) looks: Cancel,
     engine: Mutex<Option<Engine>>,
@@ -136,6 +137,7 @@ impl Orchestrator {
         let mut policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
         policy.read.extend(vault.shared_folders());
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
+        let http = HttpTools::new(&setup.dirs);
         let agents = AgentSetup {
             policy: policy.clone(),
             program: setup.program,
@@ -144,6 +146,7 @@ impl Orchestrator {
             backends: setup.settings.backends.clone(),
             model: setup.settings.model.clone(),
             lease_ms: setup.settings.lease_ms,
+            http: http.clone(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone());
@@ -172,11 +175,16 @@ impl Orchestrator {
         let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress };
         let engine = Mutex::new(Some(engine));
         let looks = Cancel::default();
-        Ok(Self { handle, vault, policy, reader, dirs: setup.dirs, looks, engine })
+        Ok(Self { handle, vault, policy, reader, dirs: setup.dirs, http, looks, engine })
     }
 
     pub fn handle(&self) -> &Handle {
         &self.handle
+    }
+
+    /// Agents that are to have their tools over HTTP are given them so from now on.
+    pub async fn serve_tools_with(&self, open: OpenTools) {
+        self.http.served_by(open).await;
     }
 
     /// Takes no more inputs, ends the agents and every program, and returns when everything that

@@ -17,6 +17,7 @@ use axum::{
 };
 use pitcrew_api::paths;
 use pitcrew_mcp::{HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http};
+use pitcrew_runtime::{OpenTools, ToolsAt};
 use serde_json::Value;
 use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
 use tokio::{
@@ -26,7 +27,10 @@ use tokio::{
 };
 
 /// How long a listener is kept after somebody has asked for it.
-const KEPT: Duration = Duration::from_millis(3 * pitcrew_api::MCP_ASK_EVERY_MS);
+pub const ASKED_FOR: Duration = Duration::from_millis(3 * pitcrew_api::MCP_ASK_EVERY_MS);
+
+/// How long it is kept for agents: longer than any orchestrator lives.
+const FOR_AGENTS: Duration = Duration::from_hours(24 * 365);
 
 /// What an agent may send: far more than is kept of any summary.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
@@ -38,17 +42,34 @@ pub struct Listener {
     until: watch::Sender<Instant>,
 }
 
-/// Opens the listener for a while, or keeps the open one for that long. `port` 0:
+/// How the listener is opened for agents. It does not keep the doors.
+pub fn for_agents(doors: &Arc<Doors>) -> OpenTools {
+    let doors = Arc::downgrade(doors);
+    Arc::new(move |port| {
+        let doors = doors.upgrade();
+        Box::pin(async move {
+            let doors = doors.ok_or(io::ErrorKind::NotConnected)?;
+            let port = open(&doors, port, FOR_AGENTS).await?;
+            Ok(ToolsAt { port, url: url(port) })
+        })
+    })
+}
+
+/// Opens the listener for a while, or keeps the open one for that long at least. `port` 0:
 /// any that is free, or the one that is open.
-pub async fn open(doors: &Arc<Doors>, port: u16) -> io::Result<u16> {
+pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u16> {
     let mut open = doors.loopback.lock().await;
-    let until = Instant::now() + KEPT;
+    let until = Instant::now() + kept;
     if let Some(listener) = &*open {
         if port != 0 && port != listener.port {
             let message = format!("the tools are served on port {} already", listener.port);
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
-        listener.until.send_replace(until);
+        listener.until.send_if_modified(|it| {
+            let is_later = *it < until;
+            *it = until.max(*it);
+            is_later
+        });
         return Ok(listener.port);
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
@@ -69,6 +90,11 @@ pub async fn open(doors: &Arc<Doors>, port: u16) -> io::Result<u16> {
         axum::serve(listener, router).with_graceful_shutdown(told).await.ok();
     });
     Ok(port)
+}
+
+/// Where the tools are on a port.
+pub fn url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}{}", paths::MCP)
 }
 
 /// Returns when the listener was not asked for any more, and nobody can find it from then on.

@@ -1,6 +1,6 @@
 //! Opening the doors and closing them.
 
-use crate::{idle::Clients, routes, tools::Desk};
+use crate::{idle::Clients, loopback, routes, tools::Desk};
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
 pub use pitcrew_runtime::now;
@@ -43,7 +43,7 @@ pub struct Doors {
     pub clients: Clients,
     pub desk: Arc<dyn Desk>,
     /// The port on which tools are served over HTTP, once somebody asked for it.
-    pub loopback: tokio::sync::Mutex<Option<crate::loopback::Listener>>,
+    pub loopback: tokio::sync::Mutex<Option<loopback::Listener>>,
     /// True from the moment nobody is let in any more: streams end then.
     pub closing: watch::Sender<bool>,
 }
@@ -80,6 +80,7 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
         loopback: tokio::sync::Mutex::default(),
         closing: watch::Sender::new(false),
     });
+    doors.orchestrator.serve_tools_with(loopback::for_agents(&doors)).await;
     let served = let_in(&doors, &serve.socket, serve.idle, ready).await;
     // While the journal is still locked: after that the socket may be somebody else's.
     fs::remove_file(&serve.socket).ok();

@@ -70,6 +70,7 @@ pub fn launch(home: &Path, agent: &[&str]) -> Launch {
             command: "/nowhere/pitcrew".into(),
             args: vec!["mcp".into()],
             env: vec![("PITCREW_TOKEN".into(), "secret".into())],
+            http: None,
         },
         profile: Profile::default(),
         reach: None,

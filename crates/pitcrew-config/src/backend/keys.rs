@@ -55,7 +55,7 @@ pub(super) const RESUMES: &[(&str, Resume)] =
     &[("load", Resume::Load), ("resume", Resume::Resume), ("none", Resume::None)];
 
 pub(super) const SERVERS: &[(&str, McpServers)] =
-    &[("stdio", McpServers::Stdio), ("none", McpServers::None)];
+    &[("stdio", McpServers::Stdio), ("http", McpServers::Http), ("none", McpServers::None)];
 
 pub(super) const FILES: &[(&str, FileAccess)] =
     &[("own", FileAccess::Own), ("client", FileAccess::Client)];

@@ -76,11 +76,14 @@ pub enum Resume {
     None,
 }
 
-/// Whether the MCP servers that a session is given are started.
+/// How it gets at the MCP server that a session is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum McpServers {
+    /// It starts it.
     #[default]
     Stdio,
+    /// Over HTTP on the loopback, where it says that it can; else it starts it.
+    Http,
     /// It starts none, or hides their tools: it completes with `pitcrew tool`.
     None,
 }

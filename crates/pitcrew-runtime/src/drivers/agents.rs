@@ -1,6 +1,7 @@
 //! Agents: started behind a shim, or found there, given turns, interrupted, stopped.
 
 mod launch;
+mod http_tools;
 mod login;
 mod live;
 mod profile;
@@ -8,6 +9,7 @@ mod pump;
 mod reach;
 mod reattach;
 
+pub use http_tools::{HttpTools, OpenTools, ToolsAt};
 pub use launch::{AgentSetup, Wanted};
 pub use login::tool_folders;
 pub use reattach::{Found, Held};
@@ -128,6 +130,7 @@ impl Agents {
         let mut launch =
             self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
         launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
+        self.setup.offer_http(&mut launch, live.attempt, &wanted.backend).await;
         let confined = confinement::record(&launch.shim.policy, &launch.shim.dir);
         let confined = confined.map_err(|it| no_home(&it))?;
         self.handle.signal(Signal::AgentConfined { worker, confined }).await;

@@ -2,7 +2,7 @@
 
 use crate::{answer::Failed, auth::Person, extract::Wanted, loopback, serve::Doors};
 use axum::{Json, extract::State};
-use pitcrew_api::{McpAddress, McpAsked, ProblemCode, paths};
+use pitcrew_api::{McpAddress, McpAsked, ProblemCode};
 use std::sync::Arc;
 
 pub async fn open(
@@ -10,8 +10,8 @@ pub async fn open(
     State(doors): State<Arc<Doors>>,
     Wanted(asked): Wanted<McpAsked>,
 ) -> Result<Json<McpAddress>, Failed> {
-    match loopback::open(&doors, asked.port).await {
-        Ok(port) => Ok(Json(McpAddress { url: format!("http://127.0.0.1:{port}{}", paths::MCP) })),
+    match loopback::open(&doors, asked.port, loopback::ASKED_FOR).await {
+        Ok(port) => Ok(Json(McpAddress { url: loopback::url(port) })),
         Err(error) => {
             let message = format!("port {} of 127.0.0.1 cannot be opened: {error}", asked.port);
             Err(Failed::new(ProblemCode::BadRequest, message).help("choose another with `--port`"))

@@ -25,3 +25,4 @@ mod recover;
 mod restore;
 mod terminal;
 mod tools;
+mod http_tools;

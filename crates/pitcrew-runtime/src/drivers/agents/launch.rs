@@ -1,5 +1,6 @@
 //! What an agent is started with.
 
+use super::HttpTools;
 use crate::{
     Tokens,
     confinement::{self, Own},
@@ -30,6 +31,8 @@ pub struct AgentSetup {
     pub lease_ms: u64,
     /// What every program may do.
     pub policy: Policy,
+    /// The tools over HTTP, where they are served.
+    pub http: HttpTools,
 }
 
 /// Who is to do a task, and with which model: that of the settings where absent.
@@ -83,6 +86,7 @@ impl AgentSetup {
                 command: self.program.clone(),
                 args: vec!["mcp".into()],
                 env: tool_env,
+                http: None,
             },
             reach: None,
             effect,

@@ -1,0 +1,108 @@
+//! Agents that ask for their tools over HTTP, each with the token that it was given.
+
+use crate::support::*;
+use pitcrew_testkit::{Sandbox, python};
+use serde_json::Value;
+use std::fs;
+
+/// Completes by what its session was given, and says in a file how it got there.
+const AGENT: &str = r#"
+import json, subprocess, sys, urllib.error, urllib.request
+
+def ask(server, bearer, method, params):
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if bearer:
+        headers["Authorization"] = bearer
+    request = urllib.request.Request(server["url"], json.dumps(body).encode(), headers)
+    try:
+        return urllib.request.urlopen(request, timeout=30).read().decode()
+    except urllib.error.HTTPError as error:
+        return str(error.code)
+    except OSError:
+        return "nobody is there"
+
+def work(server):
+    told = {"kind": server.get("type", "stdio")}
+    summary = {"summary": "asked"}
+    if told["kind"] == "http":
+        bearer = server["headers"][0]["value"]
+        told["nobody"] = ask(server, None, "tools/list", {})
+        told["somebody"] = ask(server, "Bearer " + "0" * 64, "tools/list", {})
+        tools = lambda: ask(server, bearer, "tools/list", {})
+        told["tools"] = "orchestrator_complete_task" in tools()
+        if WAITS:
+            while tools() != "nobody is there": pass
+            while tools() == "nobody is there": pass
+    open("core/told.json", "w").write(json.dumps(told))
+    if told["kind"] == "http":
+        call = {"name": "orchestrator_complete_task", "arguments": summary}
+        ask(server, bearer, "tools/call", call)
+    else:
+        subprocess.run(["pitcrew", "tool", "orchestrator_complete_task", "--json", json.dumps(summary)],
+            stdout=subprocess.DEVNULL)
+
+server = None
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {}
+    if message.get("method") == "initialize":
+        result = {"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": {"http": CAN}}}
+    elif message.get("method") == "session/new":
+        server = message["params"]["mcpServers"][0]
+        result = {"sessionId": "s"}
+    elif message.get("method") == "session/prompt":
+        work(server)
+        result = {"stopReason": "end_turn"}
+    elif "id" not in message:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// A repository with such an agent, whose tools are wanted over HTTP, and a plan for it.
+fn scene(can: &str, waits: &str) -> (Sandbox, String) {
+    let sandbox = sandbox();
+    let program = sandbox.root().join("asks.py");
+    fs::write(&program, AGENT.replace("CAN", can).replace("WAITS", waits)).expect("a program");
+    let folder = sandbox.home().join(".config/pitcrew/backends");
+    fs::create_dir_all(&folder).expect("a folder");
+    let command = [python(), program.display().to_string()];
+    let backend = format!("command = {command:?}\nmcp = \"http\"\n");
+    fs::write(folder.join("asks.toml"), backend).expect("a backend");
+    let task = "[[task]]\nid = \"asks\"\nregion = \"core\"\nagent = \"asks\"\nprompt = \"ask\"\n";
+    let plan = sandbox.plan(&format!("name = \"ask\"\nmax_attempts = 1\n{task}"));
+    (sandbox, plan)
+}
+
+fn told(sandbox: &Sandbox) -> Value {
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    serde_json::from_str(&sandbox.read("core/told.json")).expect("json")
+}
+
+/// A worker's own token opens the tools on the loopback, from within its box; no other does.
+#[test]
+fn an_agent_that_can_is_given_its_tools_over_http() {
+    let (sandbox, plan) = scene("True", "False");
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let told = told(&sandbox);
+    assert_eq!((&told["kind"], &told["tools"]), (&"http".into(), &true.into()));
+    assert_eq!((&told["nobody"], &told["somebody"]), (&"401".into(), &"401".into()));
+}
+
+#[test]
+fn an_agent_that_cannot_starts_its_server_whatever_its_backend_says() {
+    let (sandbox, plan) = scene("False", "False");
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert_eq!(told(&sandbox), serde_json::json!({"kind": "stdio"}));
+}
+
+/// The address that an agent was told holds after the orchestrator was killed.
+#[test]
+fn the_next_orchestrator_is_at_the_same_port() {
+    let (sandbox, plan) = scene("True", "True");
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    await_task(&sandbox, "asks", "running");
+    sandbox.kill_orchestrator();
+    running.wait().expect(0);
+    assert_eq!(told(&sandbox)["kind"], "http");
+}
