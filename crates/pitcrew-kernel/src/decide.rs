@@ -148,8 +148,8 @@ fn decide_family(
     if let Command::AwaitSubtasks { attempt, tasks, timeout_ms } = command {
         return await_subtasks::decide(state, input, *attempt, tasks, *timeout_ms, call);
     }
-    if let Command::SpawnStandalone { subtasks } = command {
-        return spawn_standalone::decide(state, input, subtasks, call);
+    if let Command::SpawnStandalone { subtasks, rules } = command {
+        return spawn_standalone::decide(state, input, subtasks, rules, call);
     }
     decide_command(state, input, command)
 }

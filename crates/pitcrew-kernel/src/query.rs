@@ -34,8 +34,18 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
         }
         // Nobody waits for more than the index has, and nobody is to be disturbed for it.
         (_, QueryVia::Read) => told(state, now, not_found(state, it)),
-        (_, QueryVia::Tool | QueryVia::Need) => ask_owner(state, now, it),
+        (_, QueryVia::Tool | QueryVia::Need) => match waiting_owner(state, it) {
+            Some(owner) => told(state, now, in_a_circle(state, it, owner)),
+            None => ask_owner(state, now, it),
+        },
     }
+}
+
+/// The owner that it is at, where that has begun to wait for the asker.
+fn waiting_owner(state: &State, it: &Query) -> Option<WorkerId> {
+    let QueryStage::AtOwner { owner, message } = it.stage else { return None };
+    let is_read = state.mail.posted[message].status.has_ended();
+    (!is_read && state.is_waiting_for(owner, it.worker)).then_some(owner)
 }
 
 /// The live owner of where it would be, the next one where that has ended, or nobody.

@@ -47,6 +47,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .or_else(|| queue(state, now))
         .or_else(|| answer_worker(state, now))
         .or_else(|| subtask::park(state))
+        .or_else(|| query::park(state))
         .or_else(|| return_worker(state, now))
         .or_else(|| subtask::time_out(state, now))
         .or_else(|| mail::wake(state, now))
@@ -182,6 +183,8 @@ fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
             call: call.clone(),
             option: option.clone(),
         }],
+        // That it runs again is all that the call waits for.
+        Comeback::Query => Vec::new(),
         Comeback::Await => {
             let is_over = worker.wait.as_ref().is_none_or(|it| it.open.is_empty());
             let is_decider = state.asked_of(worker.attempt).next().is_some();

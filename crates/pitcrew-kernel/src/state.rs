@@ -96,6 +96,8 @@ pub struct Plan {
     pub preparing: bool,
     /// The checks are still being run on the base.
     pub checking_base: bool,
+    /// That was cut short, so nothing is known of the base.
+    pub base_cut: bool,
     /// The commit of the integration branch.
     pub integrated: Option<CommitId>,
     /// Completed tasks in the order of their integration.
@@ -266,6 +268,8 @@ pub enum Comeback {
     },
     /// What it waits for in the middle of its turn has ended.
     Await,
+    /// What it asked in the middle of its turn is answered, or will not be.
+    Query,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

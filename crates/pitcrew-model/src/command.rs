@@ -1,9 +1,9 @@
 //! Orders from outside: people and agents.
 
 use crate::{
-    Addressee, AttemptId, GrantId, GrantScope, Matrix, MessageId, Party, PlanId, PlanSpec,
-    Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId, TaskOutput, TaskSpec,
-    Tier,
+    Addressee, AttemptId, GrantId, GrantScope, HouseRules, Matrix, MessageId, Party, PlanId,
+    PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId, TaskOutput,
+    TaskSpec, Tier,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,9 @@ pub enum Command {
     /// An outside client hands out sub-tasks: all of them, or none.
     SpawnStandalone {
         subtasks: Vec<SubtaskSpec>,
+        /// What the settings say of every plan, and so of theirs.
+        #[serde(default, skip_serializing_if = "HouseRules::are_none")]
+        rules: HouseRules,
     },
     /// Which confinement there is, at every start of the orchestrator.
     ApplySandbox {

@@ -58,8 +58,8 @@ pub use permission::{
     RequestKind, ToolUse,
 };
 pub use plan::{
-    AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, Overlap, PlanHead, PlanSpec,
-    TaskSpec, TaskWork,
+    AgentRef, BACKEND_BUILTIN, BACKEND_COMMAND, Deploy, Effort, HouseRules, Overlap, PlanHead,
+    PlanSpec, TaskSpec, TaskWork,
 };
 pub use provider::ModelProvider;
 pub use query::{

@@ -39,6 +39,25 @@ pub struct PlanHead {
     pub reads: Reads,
 }
 
+/// What the settings say of every plan, whoever made it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HouseRules {
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<RepoPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<RepoPath>,
+    #[serde(default, skip_serializing_if = "Reads::is_guided")]
+    pub reads: Reads,
+}
+
+impl HouseRules {
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// One unit of work as a person describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {

@@ -148,6 +148,10 @@ pub enum Rejection {
     )]
     TargetFilesOutside { number: usize, path: RepoPath, zone: String },
     #[error(
+        "sub-task {number} would change {path}, and `{rule}` is denied to every task: give it other files"
+    )]
+    TargetFilesDenied { number: usize, path: RepoPath, rule: RepoPath },
+    #[error(
         "sub-task {number} would change {path}, and so does {by}: name other files, or hand it out when that one has ended"
     )]
     TargetFilesTaken { number: usize, path: RepoPath, by: String },

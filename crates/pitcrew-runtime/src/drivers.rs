@@ -24,7 +24,7 @@ use pitcrew_git::{LendCheckout, PullWork};
 use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Reads, Signal, Workspace};
 use pitcrew_process::Cancel;
 use running::Running;
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{
@@ -202,6 +202,9 @@ async fn work(
             let answer = oracle::consult(&symbols, order).await;
             EffectResult::OracleAnswered { query, answer }
         }
+        effect @ Effect::RemoveCheckout { .. } => {
+            remove_checkout(&vault, &symbols, effect, cancel).await
+        }
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }
         | Effect::PrepareCheckout { .. }
@@ -213,9 +216,21 @@ async fn work(
         | Effect::SaveWork { .. }
         | Effect::Verify { .. }
         | Effect::Integrate { .. }
-        | Effect::Land { .. }
-        | Effect::RemoveCheckout { .. }) => vault.carry_out(effect, cancel).await,
+        | Effect::Land { .. }) => vault.carry_out(effect, cancel).await,
     }
+}
+
+/// Nobody asks about what is not there any more.
+async fn remove_checkout(
+    vault: &VaultDriver,
+    symbols: &Symbols,
+    effect: Effect,
+    cancel: Cancel,
+) -> EffectResult {
+    if let Effect::RemoveCheckout { path, .. } = &effect {
+        symbols.forget(Path::new(path)).await;
+    }
+    vault.carry_out(effect, cancel).await
 }
 
 /// A result for the log.

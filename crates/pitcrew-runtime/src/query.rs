@@ -9,6 +9,7 @@ use pitcrew_model::{AttemptId, QueryId, QueryOutcome};
 pub enum Asking {
     /// It was never asked, or its answer is not kept any more.
     Unknown,
+    /// It goes on, or its asker waits for a slot to hear how it ended.
     Open,
     Ended(Told),
 }
@@ -32,14 +33,18 @@ impl Handle {
             let query = worker.and_then(|it| state.query_named(it, &nonce));
             let Some(query) = query else { return Asking::Unknown };
             match query.stage {
-                QueryStage::AtIndex | QueryStage::AtOwner { .. } => Asking::Open,
-                QueryStage::Ended { outcome } => Asking::Ended(Told {
-                    query: query.id,
-                    outcome,
-                    text: query.answer.clone(),
-                    tokens_spent: query.spent,
-                    tokens_saved: query.saved,
-                }),
+                QueryStage::Ended { outcome } if state.is_query_told(query) => {
+                    Asking::Ended(Told {
+                        query: query.id,
+                        outcome,
+                        text: query.answer.clone(),
+                        tokens_spent: query.spent,
+                        tokens_saved: query.saved,
+                    })
+                }
+                QueryStage::AtIndex | QueryStage::AtOwner { .. } | QueryStage::Ended { .. } => {
+                    Asking::Open
+                }
             }
         };
         self.look(look).await

@@ -21,7 +21,7 @@ impl Reissue {
 
     /// To be shown every entry of the journal.
     pub fn see(&mut self, entry: &Entry) {
-        let is_for = |effect, scope| Subject::of(effect).may_be_cut_with() == Some(scope);
+        let is_for = |effect, scope: Scope| scope.cuts(Subject::of(effect).may_be_cut_with());
         if let Some(scope) = over(&entry.event)
             && self.effects.iter().any(|it| is_for(&it.1, scope))
         {
@@ -120,6 +120,7 @@ mod tests {
                 Order::Do(id, _) => format!("do {}", id.0),
                 Order::Over(Scope::Attempt(attempt)) => format!("over {attempt}"),
                 Order::Over(Scope::Plan(plan)) => format!("over {plan}"),
+                Order::Over(Scope::BaseOf(plan)) => format!("over base of {plan}"),
             });
         }
         told

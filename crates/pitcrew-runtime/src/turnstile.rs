@@ -36,6 +36,18 @@ pub enum Order {
 pub enum Scope {
     Attempt(AttemptId),
     Plan(PlanId),
+    /// Of a plan only the look at what it begins from.
+    BaseOf(PlanId),
+}
+
+impl Scope {
+    /// Whether that ends with this one.
+    pub fn cuts(self, done_for: Option<Self>) -> bool {
+        match (self, done_for) {
+            (Self::Plan(plan), Some(Self::BaseOf(of))) => of == plan,
+            (over, done_for) => done_for == Some(over),
+        }
+    }
 }
 
 /// Everything the writer's thread holds besides the writer.
@@ -137,8 +149,19 @@ impl Turnstile {
 pub fn over(event: &Event) -> Option<Scope> {
     if let Event::AttemptEnded { attempt, .. } = event {
         Some(Scope::Attempt(*attempt))
-    } else if let Event::PlanMoved { plan, to: PlanStatus::Cancelled, .. } = event {
-        Some(Scope::Plan(*plan))
+    } else if let Event::PlanMoved { plan, to, .. } = event {
+        match to {
+            PlanStatus::Cancelled => Some(Scope::Plan(*plan)),
+            PlanStatus::Paused
+            | PlanStatus::Completed
+            | PlanStatus::Partial
+            | PlanStatus::Failed => Some(Scope::BaseOf(*plan)),
+            PlanStatus::Draft
+            | PlanStatus::Clarifying
+            | PlanStatus::Decomposing
+            | PlanStatus::AwaitingApproval
+            | PlanStatus::Active => None,
+        }
     } else {
         None
     }

@@ -164,7 +164,8 @@ impl World {
         for (id, running) in &self.running {
             let scope = Subject::of(&running.effect).may_be_cut_with();
             let later = &entries[usize::try_from(id.0).expect("it fits")..];
-            let cut = scope.is_some() && later.iter().any(|it| over(&it.event) == scope);
+            let cuts = |it: &Entry| over(&it.event).is_some_and(|over| over.cuts(scope));
+            let cut = later.iter().any(cuts);
             hold!(running.cut == cut, "an effect is cut by what came after it", "{id}");
         }
     }

@@ -115,10 +115,17 @@ fn check_plans(world: &World, state: &State) {
         if let Some(merging) = plan.merging {
             let open = state.effects.contains(&merging);
             hold!(open, "work that is verified is under way", "{}", plan.id);
-        } else if !plan.checking_base {
+        } else if !plan.checking_base && !plan.base_cut {
             let idle = plan.merge_queue.is_empty();
             hold!(idle, "collected work is verified", "{} has work and verifies none", plan.id);
         }
+        let is_known = !plan.base_cut || plan.checking_base;
+        hold!(
+            is_known || plan.status != PlanStatus::Active,
+            "what was cut short is done again",
+            "{}",
+            plan.id
+        );
         let rests = |it: TaskStatus| it.has_ended() || it == TaskStatus::Blocked;
         if matches!(plan.status, PlanStatus::Completed | PlanStatus::Partial | PlanStatus::Failed) {
             let going = tasks().find(|it| !rests(it.status));

@@ -172,7 +172,7 @@ impl Ledger {
             }
             Event::AgentsMaxSet { count } => self.agents_max = *count,
             Event::PlanCreated { head, status, .. } => {
-                self.plans.push(Plan::new(*status, head.overlap, head.caps));
+                self.plans.push(Plan::new(*status, head));
                 self.reached.plans |= 1 << (*status as u32);
             }
             Event::TaskAdded { plan, task, spec, depends_on } => {
@@ -192,7 +192,10 @@ impl Ledger {
             Event::PullAsked { attempt, task } => self.pull_asked(*attempt, *task),
             Event::PlanMoved { plan, from, to, .. } => self.plan_moved(*plan, *from, *to),
             Event::PlanOpened { plan } => self.plan_opened(*plan),
-            Event::BaseCheckAsked { plan } => self.plan(*plan).checking_base = Some(id),
+            Event::BaseCheckAsked { plan } => {
+                let row = self.plan(*plan);
+                (row.checking_base, row.base_cut) = (Some(id), false);
+            }
             Event::TaskMoved { task, from, to, reason, .. } => {
                 self.task_moved(*task, *from, *to, reason);
             }
@@ -270,9 +273,9 @@ impl Ledger {
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }
             | Event::QueryAnsweredLate { .. } => self.query_event(event),
+            Event::StandaloneSpawned { plan, tasks, .. } => self.standalone_spawned(*plan, tasks),
             Event::RestoreAsked { .. }
             | Event::ClientCallTaken { .. }
-            | Event::StandaloneSpawned { .. }
             | Event::SandboxApplied { .. }
             | Event::TierAccepted { .. }
             | Event::AgentConfined { .. }
@@ -371,7 +374,8 @@ impl Ledger {
         hold!(row.collected, "only collected work is verified", "{attempt}");
         let plan = self.plan_of(attempt);
         hold!(plan.merging.is_none(), "one piece of work is verified at a time", "{attempt}");
-        hold!(plan.checking_base.is_none(), "the base is checked before work is", "{attempt}");
+        let is_known = plan.checking_base.is_none() && !plan.base_cut;
+        hold!(is_known, "the base is checked before work is", "{attempt}");
         let head = plan.integrated.as_ref();
         hold!(
             head == Some(onto),

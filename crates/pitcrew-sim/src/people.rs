@@ -1,12 +1,12 @@
 //! People: they come late, say things twice, contradict themselves, and change their minds.
 
-use crate::{counters::Fault, dice::Dice, world::World};
+use crate::{counters::Fault, dice::Dice, words::any_subtask, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
     Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
-    Freshness, GrantId, GrantScope, InputBody, Matrix, MessageId, Origin, Overlap, Party, PlanHead,
-    PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId, RequestKind, RequestStatus, Rule,
-    TaskId, TaskSpec, TaskStatus, TaskWork, Verdict, WorkerId,
+    Freshness, GrantId, GrantScope, HouseRules, InputBody, Matrix, MessageId, Origin, Overlap,
+    Party, PlanHead, PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId, RequestKind,
+    RequestStatus, Rule, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict, WorkerId,
 };
 
 impl World {
@@ -23,7 +23,9 @@ impl World {
         self.last_command = Some(command.clone());
         // A task that somebody else adds waits for the person.
         let is_added = matches!(command, Command::AddTask { .. });
-        let actor = if is_added && dice.one_in(2) { Actor::Client } else { Actor::Person };
+        let is_clients = matches!(command, Command::SpawnStandalone { .. } | Command::Once { .. });
+        let by_client = is_clients || is_added && dice.one_in(2);
+        let actor = if by_client { Actor::Client } else { Actor::Person };
         self.say(actor, InputBody::Command(command));
     }
 
@@ -114,6 +116,7 @@ impl World {
                 let count = self.state().plan(plan).map_or(0, |it| it.tasks.len() as u64);
                 Command::AddTask { plan, task: Box::new(new_task(dice, count, count + 1)) }
             }
+            42 | 43 => by_client(dice),
             _ => self.any_message(dice),
         }
     }
@@ -202,6 +205,19 @@ impl World {
         };
         self.counters.count(fault);
     }
+}
+
+/// The person's own agent hands out sub-tasks, now and then in a call that comes twice.
+fn by_client(dice: &mut Dice) -> Command {
+    let subtasks = (0..1 + dice.below(3)).map(|_| any_subtask(dice)).collect();
+    let denied = dice.one_in(4).then(|| RepoPath::parse_prefix("ui").expect("a path"));
+    let denied = denied.into_iter().collect();
+    let rules = HouseRules { caps: some_caps(dice), denied, ..HouseRules::default() };
+    let order = Command::SpawnStandalone { subtasks, rules };
+    if dice.one_in(2) {
+        return order;
+    }
+    Command::Once { nonce: dice.below(9).to_string(), order: Box::new(order) }
 }
 
 fn some_scope(dice: &mut Dice) -> GrantScope {

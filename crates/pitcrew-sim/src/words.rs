@@ -307,7 +307,7 @@ fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
     }
 }
 
-fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
+pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
     let workspaces =
         [Workspace::ReadOnly, Workspace::Isolated, Workspace::Isolated, Workspace::Shared];
     let files = ["core/a", "core/b", "core/b/c", "ui"];

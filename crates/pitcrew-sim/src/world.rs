@@ -300,7 +300,7 @@ impl World {
 
     pub fn cut(&mut self, scope: Scope) {
         for running in self.running.values_mut() {
-            if Subject::of(&running.effect).may_be_cut_with() == Some(scope) {
+            if scope.cuts(Subject::of(&running.effect).may_be_cut_with()) {
                 running.cut = true;
             }
         }

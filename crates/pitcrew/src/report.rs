@@ -157,6 +157,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::SubtaskCycle { .. }
         | Rejection::TargetFilesMissing { .. }
         | Rejection::TargetFilesOutside { .. }
+        | Rejection::TargetFilesDenied { .. }
         | Rejection::TargetFilesTaken { .. }
         | Rejection::WorkspaceNotYours { .. }
         | Rejection::AgentsLiveMax { .. }

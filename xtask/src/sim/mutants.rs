@@ -105,12 +105,13 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "work is merged two at a time" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "what is being integrated does not keep the next from being verified";
-        "let free = it.merging.is_none() && !it.checking_base;" =>
+        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
         "let free = (it.merging.is_none() || it.merge_queue.len() > 1) && !it.checking_base;"
 
     "the base check is not awaited" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "work is called red before it is known what was red already";
-        "let free = it.merging.is_none() && !it.checking_base;" => "let free = it.merging.is_none();"
+        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
+        "let free = it.merging.is_none();"
 
     "a dependency counts when it is verified" in "crates/pitcrew-kernel/src/evolve/task.rs":
         "dependents start from a branch that lacks what they depend on";

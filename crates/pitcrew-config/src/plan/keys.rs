@@ -1,7 +1,7 @@
 //! The names a plan may use, and what holds where a plan says nothing.
 
 use crate::{backend::known_names, diagnostic::Severity};
-use pitcrew_model::{AgentRef, Caps, Reads, RepoPath, limits};
+use pitcrew_model::{AgentRef, Caps, HouseRules, Reads, RepoPath, limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
@@ -143,6 +143,18 @@ pub struct PlanDefaults {
     pub missing: BTreeMap<String, Missing>,
     /// What it is that a task names one of them.
     pub missing_is: Severity,
+}
+
+impl PlanDefaults {
+    /// What of it holds for a plan that nobody has written down.
+    pub fn house_rules(&self) -> HouseRules {
+        HouseRules {
+            caps: self.caps,
+            shared: shared_default(),
+            denied: self.denied.clone(),
+            reads: self.reads,
+        }
+    }
 }
 
 /// Why a backend cannot be started, and what to do about it.

@@ -74,8 +74,8 @@ pub fn decide(
         EffectResult::AttemptFailed { attempt, failure } => {
             events.extend(attempt_failed(state, input, effect, *attempt, failure));
         }
-        EffectResult::BaseChecked { .. }
-        | EffectResult::PermissionAnswered { .. }
+        EffectResult::BaseChecked { plan, .. } => events.extend(base_checked(state, *plan)),
+        EffectResult::PermissionAnswered { .. }
         | EffectResult::TurnInterrupted { .. }
         | EffectResult::WorkSaved { .. }
         | EffectResult::Restored { .. }
@@ -148,6 +148,12 @@ fn plan_prepared(state: &State, plan: PlanId) -> Option<Event> {
     let it = &state.plans[plan];
     let checks = it.tasks.iter().any(|it| !state.tasks[*it].spec.checks.is_empty());
     (checks && !it.status.has_ended()).then_some(Event::BaseCheckAsked { plan })
+}
+
+/// The plan goes on again, and what is red on its base is not known.
+fn base_checked(state: &State, plan: PlanId) -> Option<Event> {
+    let it = &state.plans[plan];
+    (it.base_cut && it.status == PlanStatus::Active).then_some(Event::BaseCheckAsked { plan })
 }
 
 /// The plan cannot begin: it has failed, and each of its tasks says why.
@@ -318,7 +324,7 @@ fn failure_of(cause: ErrorCause, message: String) -> Failure {
     }
 }
 
-fn waits(state: &State, worker: &Worker) -> Event {
+pub fn waits(state: &State, worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingInput);
     let reason = match state.waits_for(worker.id).next() {
         Some((_, asked)) => alloc::format!("it asked {asked}"),

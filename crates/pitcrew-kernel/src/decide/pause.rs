@@ -1,13 +1,14 @@
 //! A plan holds still, and goes on.
 
-use super::attempt_fails;
+use super::{attempt_fails, reopen};
 use crate::{State, state::Worker};
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
     Actor, Event, Failure, Input, PlanId, PlanStatus, Rejection, TaskWork, WorkerStatus,
 };
 
-/// No new starts, and the turns under way are interrupted. What is being verified is finished.
+/// No new starts, and the turns under way are interrupted. What is being verified is finished; a check
+/// of the base is cut short, and done again when the plan goes on.
 pub fn pause(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, Rejection> {
     let (it, actor) = (state.plan(plan)?, input.actor);
     if it.status != PlanStatus::Active {
@@ -49,7 +50,9 @@ pub fn resume(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, R
         return Err(Rejection::NotResumable { plan, status: it.status });
     }
     let (from, to) = (it.status, PlanStatus::Active);
-    Ok(vec![Event::PlanMoved { plan, from, to, reason: String::new(), actor }])
+    let mut events = vec![Event::PlanMoved { plan, from, to, reason: String::new(), actor }];
+    events.extend(reopen::check_base(it));
+    Ok(events)
 }
 
 fn workers(state: &State, plan: PlanId) -> impl Iterator<Item = &Worker> {

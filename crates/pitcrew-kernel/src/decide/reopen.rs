@@ -1,7 +1,7 @@
 //! A plan that has ended goes on, because something of it does. What was being landed is not it any more.
 
 use super::create_plan;
-use crate::State;
+use crate::{State, state::Plan};
 use alloc::vec::Vec;
 use pitcrew_model::{Actor, Event, LandingStatus, PlanId, PlanStatus, Rejection, RequestStatus};
 
@@ -37,6 +37,13 @@ pub fn decide(
     } else {
         let reason = reason.into();
         events.push(Event::PlanMoved { plan, from: it.status, to: wanted, reason, actor });
+        events.extend(check_base(it));
     }
     Ok(events)
+}
+
+/// Nothing is known of the base of a plan that was stopped while it was checked.
+pub fn check_base(plan: &Plan) -> Option<Event> {
+    let is_unknown = plan.base_cut && !plan.checking_base;
+    is_unknown.then_some(Event::BaseCheckAsked { plan: plan.id })
 }

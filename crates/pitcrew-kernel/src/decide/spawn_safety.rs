@@ -9,8 +9,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::ToString, vec::Vec};
 use pitcrew_model::{
-    Action, AttemptId, Rejection, RepoPath, Rule, SubtaskName, SubtaskSpec, TaskId, TaskStatus,
-    TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
+    Action, AttemptId, Rejection, RepoPath, Rule, Standing, SubtaskName, SubtaskSpec, TaskId,
+    TaskStatus, TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -184,13 +184,20 @@ fn files(
         return Err(Rejection::WorkspaceNotYours { number, workspace });
     }
     let zone = react::zone(task, state.plan_of(parent));
-    match spec.target_files.iter().find(|it| !zone.allows(it.as_str())) {
-        Some(path) => {
-            let (path, zone) = (path.clone(), zone.describe());
-            Err(Rejection::TargetFilesOutside { number, path, zone })
+    for path in &spec.target_files {
+        match zone.standing(path.as_str()) {
+            Standing::Own(_) | Standing::Shared(_) => {}
+            Standing::Denied(rule) => {
+                let (path, rule) = (path.clone(), rule.clone());
+                return Err(Rejection::TargetFilesDenied { number, path, rule });
+            }
+            Standing::Outside => {
+                let (path, zone) = (path.clone(), zone.describe());
+                return Err(Rejection::TargetFilesOutside { number, path, zone });
+            }
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// One that is tried again finds its files as free as at first. `beside`: what is tried again with it.

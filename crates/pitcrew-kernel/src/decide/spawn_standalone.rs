@@ -10,8 +10,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Action, Caps, Deploy, Effort, Event, Input, Overlap, PlanHead, PlanStatus, Reads, Rejection,
-    Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork,
+    Action, Caps, Deploy, Effort, Event, HouseRules, Input, Overlap, PlanHead, PlanStatus,
+    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork,
 };
 
 /// How deep they are.
@@ -21,12 +21,14 @@ pub fn decide(
     state: &State,
     input: &Input,
     subtasks: &[SubtaskSpec],
+    rules: &HouseRules,
     call: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
     check(state, input, subtasks)?;
+    denied(subtasks, rules)?;
     let (plan, actor) = (state.plans.next_id(), input.actor);
     let status = PlanStatus::Draft;
-    let head = head(subtasks);
+    let head = head(subtasks, rules);
     let mut events = vec![Event::PlanCreated { plan, head, status, clean_base: false, actor }];
     let mut tasks = Vec::new();
     for (subtask, number) in subtasks.iter().zip(state.tasks.next_id().0..) {
@@ -66,6 +68,19 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
     Ok(())
 }
 
+/// A sub-task that is given nothing but what is denied could change nothing.
+fn denied(subtasks: &[SubtaskSpec], rules: &HouseRules) -> Result<(), Rejection> {
+    for (spec, number) in subtasks.iter().zip(1..) {
+        for path in &spec.target_files {
+            if let Some(rule) = rules.denied.iter().find(|it| it.contains(path.as_str())) {
+                let (path, rule) = (path.clone(), rule.clone());
+                return Err(Rejection::TargetFilesDenied { number, path, rule });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// No checkout is there yet in which a command could be judged: only its kind is.
 fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let action = match &spec.work {
@@ -80,7 +95,7 @@ fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
     }
 }
 
-fn head(subtasks: &[SubtaskSpec]) -> PlanHead {
+fn head(subtasks: &[SubtaskSpec], rules: &HouseRules) -> PlanHead {
     let first = subtasks.first().map(spawn_subtasks::key).unwrap_or_default();
     PlanHead {
         name: format!("client: {first}"),
@@ -89,12 +104,12 @@ fn head(subtasks: &[SubtaskSpec]) -> PlanHead {
         deploy: Deploy::Auto,
         overlap: Overlap::Wait,
         effort: Effort::Low,
-        shared: Vec::new(),
-        denied: Vec::new(),
-        reads: Reads::default(),
+        shared: rules.shared.clone(),
+        denied: rules.denied.clone(),
+        reads: rules.reads,
         setup: Vec::new(),
         setup_inputs: Vec::new(),
-        caps: Caps::NONE,
+        caps: rules.caps,
     }
 }
 

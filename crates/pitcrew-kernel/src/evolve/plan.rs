@@ -35,6 +35,7 @@ pub fn created(
         base: None,
         preparing: false,
         checking_base: false,
+        base_cut: false,
         integrated: None,
         integrated_tasks: Vec::new(),
         red_on_base: BTreeSet::new(),
@@ -56,7 +57,8 @@ pub fn settings_applied(state: &mut State, agents_max: u32, agents_live_max: u32
 }
 
 pub fn base_check_asked(state: &mut State, plan: PlanId) {
-    state.plans.row(plan).checking_base = true;
+    let row = state.plans.row(plan);
+    (row.checking_base, row.base_cut) = (true, false);
     state.refresh_plan(plan);
 }
 
@@ -64,6 +66,7 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
     let row = state.plans.row(plan);
     assert_eq!(row.status, from, "{plan} moved from where it was not: the journal is corrupt");
     row.status = to;
+    row.base_cut |= row.checking_base && to != PlanStatus::Active;
     if from == PlanStatus::Paused && to == PlanStatus::Active {
         wake_paused(state, plan);
     }

@@ -1,13 +1,14 @@
 //! Questions about code of others: where each stands, and what it has cost.
 
-use super::message;
+use super::{message, worker};
 use crate::{
     State,
-    state::{Queries, Query, QueryStage, Saying},
+    state::{Comeback, Queries, Query, QueryStage, Saying},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
-    MessageId, OracleAnswer, QueryId, QueryOutcome, QueryVia, Timestamp, WorkerId, limits,
+    MessageId, OracleAnswer, QueryId, QueryOutcome, QueryVia, Timestamp, WorkerId, WorkerStatus,
+    limits,
 };
 
 pub struct Asked<'a> {
@@ -63,8 +64,32 @@ pub fn routed(state: &mut State, query: QueryId, owner: WorkerId, message: Messa
     row.spent += spent;
     row.owners.push(owner);
     row.stage = QueryStage::AtOwner { owner, message };
+    let asker = row.worker;
     state.queries.routed.insert(message, query);
     state.queries.due.remove(&query);
+    asking_changed(state, asker);
+}
+
+/// Whoever waits for an owner has no slot, and goes on when it waits for none.
+fn asking_changed(state: &mut State, asker: WorkerId) {
+    let asks = state.asks_owner(&state.workers[asker]);
+    worker::change(state, asker, |it| {
+        let is_parked = it.status == WorkerStatus::WaitingInput && it.turn.is_some();
+        it.comebacks.retain(|it| *it != Comeback::Query);
+        if is_parked && !asks {
+            it.comebacks.push_back(Comeback::Query);
+        }
+    });
+}
+
+/// It has begun to wait: nobody gets an answer from it whom it waits for.
+pub fn owner_waits(state: &mut State, owner: WorkerId) {
+    let asked = &state.queries.asked;
+    let is_at = |query: &QueryId| asked[*query].owners.last() == Some(&owner);
+    let its: Vec<QueryId> = state.queries.routed.values().copied().filter(is_at).collect();
+    for query in its {
+        refresh(state, query);
+    }
 }
 
 /// What the question has cost at the owner that it is at: nothing, where that has not read it.
@@ -124,6 +149,7 @@ pub fn ended(state: &mut State, ended: &Ended<'_>) {
         state.mail.posted.row(message).answered = is_answered;
         message::refresh(state, message);
     }
+    asking_changed(state, worker);
 }
 
 /// The last answers of a worker can be asked for again while it lives.

@@ -129,7 +129,9 @@ fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {
 fn base_checked(state: &mut State, plan: PlanId, checks: &[CheckResult]) {
     let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.clone());
     let row = state.plans.row(plan);
-    row.red_on_base = red.collect();
+    if !row.base_cut {
+        row.red_on_base = red.collect();
+    }
     row.checking_base = false;
     state.refresh_plan(plan);
 }

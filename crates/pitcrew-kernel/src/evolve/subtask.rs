@@ -1,6 +1,6 @@
 //! What workers hand out, wait for and hear of.
 
-use super::{task, worker};
+use super::{query, task, worker};
 use crate::{
     State,
     state::{Comeback, Family, Pull, Wait, Worker},
@@ -155,8 +155,13 @@ fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
 
 /// It has ended its turn, and nothing but its sub-tasks gives it another one.
 fn rests(worker: &Worker) -> bool {
-    let waits =
-        matches!(worker.status, WorkerStatus::WaitingSubtasks | WorkerStatus::WaitingPermission);
+    // Whoever was parked over a call of the turn that has ended since is still where it was.
+    let waits = matches!(
+        worker.status,
+        WorkerStatus::WaitingSubtasks
+            | WorkerStatus::WaitingPermission
+            | WorkerStatus::WaitingInput
+    );
     let has_turn = worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)));
     waits && worker.turn.is_none() && !has_turn
 }
@@ -179,6 +184,7 @@ pub fn await_begun(
     let wait = Wait { tasks: tasks.to_vec(), open, until, call: call.map(Into::into) };
     worker::change(state, worker, |it| it.wait = Some(wait));
     refresh_wait(state, worker);
+    query::owner_waits(state, worker);
 }
 
 pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {

@@ -50,6 +50,9 @@ pub fn moved(
         } else if let Some(deadline) = it.deadline.take() {
             it.left_ms = deadline.since(at);
         }
+        if to == WorkerStatus::Running {
+            it.comebacks.retain(|it| *it != Comeback::Query);
+        }
         if to == WorkerStatus::WaitingQuota {
             let (since, waits_count) = it.limited.unwrap_or((at, 0));
             it.limited = Some((since, waits_count + 1));
@@ -164,8 +167,12 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     if row.turn != Some(effect) {
         return;
     }
-    let waits =
-        matches!(row.status, WorkerStatus::WaitingPermission | WorkerStatus::WaitingSubtasks);
+    let waits = matches!(
+        row.status,
+        WorkerStatus::WaitingPermission
+            | WorkerStatus::WaitingSubtasks
+            | WorkerStatus::WaitingInput
+    );
     let parked = waits && !state.has_question(row);
     let cause = next_cause(state, row).filter(|_| parked);
     change(state, worker, |it| {

@@ -35,6 +35,8 @@ pub struct Agenda {
     pub resting: BTreeSet<WorkerId>,
     /// Running workers that do nothing but wait.
     pub to_wait: BTreeSet<WorkerId>,
+    /// Running workers with a call that waits for the owner of what they asked about.
+    pub asking: BTreeSet<WorkerId>,
     /// Waiting workers that could go on after their time.
     pub waits: BTreeSet<(Timestamp, WorkerId)>,
     waits_until: BTreeMap<WorkerId, Timestamp>,
@@ -246,7 +248,7 @@ impl State {
     pub(crate) fn refresh_worker(&mut self, worker: WorkerId, before: &Worker) {
         let now = &self.workers[worker];
         let (returns, answers) = (self.can_return(now), self.can_be_answered(now));
-        let rests = self.rests(now);
+        let (rests, asks) = (self.rests(now), self.asks_owner(now));
         let (waits, is_lost) = (self.does_wait(now), self.is_wait_lost(now));
         let until = now.wait.as_ref().filter(|_| waits && self.may_go_on(now)).map(|it| it.until);
         let until = until.filter(|_| now.status == WorkerStatus::WaitingSubtasks);
@@ -272,6 +274,7 @@ impl State {
         set(&mut agenda.returning, worker, returns);
         set(&mut agenda.answered, worker, answers);
         set(&mut agenda.to_wait, worker, waits && now.status == WorkerStatus::Running);
+        set(&mut agenda.asking, worker, asks && now.status == WorkerStatus::Running);
         set(&mut agenda.lost_waits, worker, is_lost);
         set(&mut agenda.resting, worker, rests);
         let before = match until {
@@ -378,7 +381,7 @@ impl State {
     pub(crate) fn refresh_plan(&mut self, plan: PlanId) {
         let it = &self.plans[plan];
         // What is red already has to be known before anything is called red.
-        let free = it.merging.is_none() && !it.checking_base;
+        let free = it.merging.is_none() && !it.checking_base && !it.base_cut;
         let verify = free && !it.merge_queue.is_empty();
         let running = matches!(it.status, PlanStatus::Active | PlanStatus::Paused);
         let end = running && it.open_count == 0;

@@ -1,6 +1,6 @@
 //! Questions about code of others, and what their owners have said before.
 
-use super::{State, Table};
+use super::{Process, State, Table, Worker};
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     string::String,
@@ -9,7 +9,7 @@ use alloc::{
 };
 use pitcrew_model::{
     AttemptId, CommitId, EffectId, MessageId, OracleAnswer, PlanId, QueryId, QueryLimits,
-    QueryOutcome, QueryVia, Timestamp, WorkerId, about_tokens, limits,
+    QueryOutcome, QueryVia, Timestamp, WorkerId, WorkerStatus, about_tokens, limits,
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,6 +179,24 @@ impl State {
         })
     }
 
+    /// Whether a call of its turn waits for somebody else to answer.
+    pub fn asks_owner(&self, worker: &Worker) -> bool {
+        let lives = worker.process == Process::Alive && self.attempts[worker.attempt].is_open();
+        let waits = |it: &Query| {
+            let is_there = matches!(it.stage, QueryStage::AtOwner { .. });
+            it.via == QueryVia::Tool && it.turn == worker.turn && is_there
+        };
+        lives && worker.turn.is_some() && self.open_queries(worker.id).any(waits)
+    }
+
+    /// Whether its asker may hear how it ended: one that has given its slot away over a question of
+    /// this turn gets another one first.
+    pub fn is_query_told(&self, it: &Query) -> bool {
+        let worker = &self.workers[it.worker];
+        let is_parked = worker.status == WorkerStatus::WaitingInput && worker.turn.is_some();
+        it.has_ended() && !(is_parked && worker.turn == it.turn)
+    }
+
     /// What is left of the budgets of a worker and of its plan.
     pub fn query_tokens_left(&self, worker: WorkerId) -> (u64, u64) {
         let plan = self.plan_of(&self.attempts[self.workers[worker].attempt]).id;
@@ -239,8 +257,10 @@ impl State {
         match it.stage {
             QueryStage::Ended { .. } => false,
             QueryStage::AtIndex => self.is_query_lost(it) || it.oracle.is_some(),
-            QueryStage::AtOwner { message, .. } => {
-                self.is_query_lost(it) || self.mail.posted[message].status.has_ended()
+            QueryStage::AtOwner { owner, message } => {
+                self.is_query_lost(it)
+                    || self.mail.posted[message].status.has_ended()
+                    || self.is_waiting_for(owner, it.worker)
             }
         }
     }

@@ -65,6 +65,56 @@ fn a_standalone_agent_hands_out_one_level() {
     );
 }
 
+/// S1-041: what the settings say of every plan holds for what such an agent hands out: what it may
+/// cost, and what nobody may change.
+#[test]
+fn the_rules_of_the_house_hold_for_a_standalone_agent() {
+    check(
+        "
+            client spawn denied=infra | write on=infra/main.tf
+            client spawn denied=infra tokens=100 | write on=src/a
+            ~ prepared plan-1
+            ~ start task-1
+            show prompt worker-1
+            uses worker-1 200
+        ",
+        &expect![[r#"
+            > client spawn denied=infra | write on=infra/main.tf
+              rejected: sub-task 1 would change infra/main.tf, and `infra` is denied to every task: give it other files
+            > client spawn denied=infra tokens=100 | write on=src/a
+              plan-1 = client: Do write.
+              task-1 = 1 Do write.
+              plan-1 holds subtask-1 of a client
+              plan-1 draft -> awaiting_approval
+              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              => prepare plan-1
+            > show prompt worker-1
+              | # Task 1 Do write. (task-1, attempt 1)
+              |
+              | Do write.
+              |
+              | ## Where you work
+              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
+              | You may change: src/a. What you change elsewhere is refused, and the attempt fails.
+              | Nobody may change: infra.
+              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              |
+              | ## What lies outside
+              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              |
+              | ## How to finish
+              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              |
+              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+            > uses worker-1 200
+              worker-1 has used 100 + 100 tokens, 0 cached, $0.00
+              worker-1 running -> waiting_permission (plan-1 has used 200 of 100 tokens)
+              => interrupt worker-1
+              request-1: plan-1 has used 200 of 100 tokens: as much once more?
+        "#]],
+    );
+}
+
 /// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
 #[test]
 fn what_a_standalone_agent_may_not_hand_out() {

@@ -19,6 +19,7 @@ mod workers;
 mod messages;
 mod questions;
 mod queries;
+mod query_waits;
 mod permissions;
 mod subtasks;
 mod subtask_ends;

@@ -317,3 +317,72 @@ fn a_plan_that_does_not_run_is_not_paused() {
         "#]],
     );
 }
+
+/// What was cut short says nothing of the base: it is checked again when the plan goes on, and nothing
+/// is verified before.
+#[test]
+fn a_base_check_that_was_cut_short_is_done_again() {
+    check(
+        "
+            ~ plan demo manual | a check=test
+            prepared plan-1
+            pause plan-1
+            base-red plan-1 test
+            resume plan-1
+            base-red plan-1 test
+        ",
+        &expect![[r#"
+            > prepared plan-1
+              => check base of plan-1 at base [test]
+            > pause plan-1
+              plan-1 active -> paused
+            > base-red plan-1 test
+              nothing
+            > resume plan-1
+              plan-1 paused -> active
+              => check base of plan-1 at base [test]
+            > base-red plan-1 test
+              nothing
+        "#]],
+    );
+}
+
+/// Also where it has not ended when the plan goes on, and where the plan has ended meanwhile.
+#[test]
+fn a_base_check_that_is_being_cut_short_is_done_again() {
+    check(
+        "
+            ~ plan demo manual | a check=test
+            ~ prepared plan-1
+            ~ pause plan-1
+            resume plan-1
+            base-red plan-1 test
+            pause plan-1
+            base-red plan-1 test
+            cancel task-1
+            retry task-1
+        ",
+        &expect![[r#"
+            > resume plan-1
+              plan-1 paused -> active
+            > base-red plan-1 test
+              => check base of plan-1 at base [test]
+            > pause plan-1
+              plan-1 active -> paused
+            > base-red plan-1 test
+              nothing
+            > cancel task-1
+              task-1 pending -> cancelled (cancelled)
+              plan-1 paused -> failed (0 of 1 tasks are completed)
+            > retry task-1
+              plan-1 failed -> active (retry)
+              => check base of plan-1 at base [test]
+              task-1 is granted one more attempt
+              task-1 cancelled -> pending (a person asked for a retry)
+              task-1 pending -> queued
+              task-1 queued -> starting (a slot is free)
+              attempt-1 opened: task-1 #1 from base
+              => prepare checkout attempt-1
+        "#]],
+    );
+}

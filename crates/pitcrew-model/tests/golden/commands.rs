@@ -4,12 +4,13 @@ use crate::{
     golden, queries,
     subtasks::{output, subtask_spec},
     values::{
-        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, matrix, plan_head, sandbox, task_spec,
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, house_rules, matrix, plan_head, sandbox,
+        task_spec,
     },
 };
 use pitcrew_model::{
-    Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, NoteKind,
-    Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
+    Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, HouseRules,
+    NoteKind, Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
 };
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -124,7 +125,8 @@ fn permission_commands() -> Vec<Command> {
             verdict: Verdict::Approve,
             reason: Some("go on".into()),
         },
-        Command::SpawnStandalone { subtasks: vec![subtask_spec()] },
+        Command::SpawnStandalone { subtasks: vec![subtask_spec()], rules: HouseRules::default() },
+        Command::SpawnStandalone { subtasks: vec![subtask_spec()], rules: house_rules() },
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
-    Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath, RequestId,
-    Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
+    HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath,
+    RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -47,6 +47,15 @@ pub fn plan_head() -> PlanHead {
         caps: Caps::NONE,
         denied: Vec::new(),
         reads: Reads::Guided,
+    }
+}
+
+pub fn house_rules() -> HouseRules {
+    HouseRules {
+        caps: Caps { tokens: Some(1_000), cost_micros: None },
+        shared: vec![path("Cargo.lock")],
+        denied: vec![path("infra")],
+        reads: Reads::Zone,
     }
 }
 

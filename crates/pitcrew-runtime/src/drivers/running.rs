@@ -30,7 +30,7 @@ impl Running {
 
     /// Cuts short what is of no use any more.
     pub fn cut(&self, over: Scope) {
-        for (_, cancel) in self.cuts.values().filter(|it| it.0 == Some(over)) {
+        for (_, cancel) in self.cuts.values().filter(|it| over.cuts(it.0)) {
             cancel.cancel();
         }
     }

@@ -67,7 +67,8 @@ impl Subject {
     /// What makes the order pointless when it is over.
     pub fn may_be_cut_with(self) -> Option<Scope> {
         match self {
-            Self::Preparing(plan) | Self::CheckingBase(plan) => Some(Scope::Plan(plan)),
+            Self::Preparing(plan) => Some(Scope::Plan(plan)),
+            Self::CheckingBase(plan) => Some(Scope::BaseOf(plan)),
             // What an attempt left at its end is saved as a whole.
             Self::Working(attempt)
             | Self::Starting(attempt, _)

@@ -4,7 +4,7 @@ use pitcrew_config::{
     BackendSettings, Dirs, PlanDefaults, Settings, Sources, WorkspaceId, parse_plan,
 };
 use pitcrew_git::{Git, Repository};
-use pitcrew_model::text;
+use pitcrew_model::{HouseRules, text};
 use pitcrew_process::Cancel;
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
 use pitcrew_server::{AgentRow, Desk, ReadPlan, Serve, serve};
@@ -74,6 +74,10 @@ impl Desk for LabDesk {
 
     fn agents(&self) -> Vec<AgentRow> {
         Vec::new()
+    }
+
+    fn rules(&self) -> HouseRules {
+        HouseRules::default()
     }
 }
 

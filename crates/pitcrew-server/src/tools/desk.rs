@@ -1,6 +1,6 @@
 //! What only the program around the doors knows.
 
-use pitcrew_model::PlanSpec;
+use pitcrew_model::{HouseRules, PlanSpec};
 
 /// How plans are read here, and which agents there are. Both may look at the disk.
 pub trait Desk: Send + Sync + 'static {
@@ -8,6 +8,9 @@ pub trait Desk: Send + Sync + 'static {
     fn read_plan(&self, text: &str) -> Result<ReadPlan, String>;
 
     fn agents(&self) -> Vec<AgentRow>;
+
+    /// What holds for a plan that nobody has written down.
+    fn rules(&self) -> HouseRules;
 }
 
 /// A plan that can be handed in.

@@ -14,7 +14,8 @@ use tokio::time::{Instant, timeout_at};
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
     let subtasks = known_agents(calling, spawn).await?.iter().map(spec).collect();
-    calling.order(Command::SpawnStandalone { subtasks }).await?;
+    let rules = calling.doors.desk.rules();
+    calling.order(Command::SpawnStandalone { subtasks, rules }).await?;
     let handle = calling.doors.orchestrator.handle();
     let found = handle.standalone_of(call(calling)?).await;
     let (plan, tasks) = found.ok_or(Rejection::ShuttingDown)?;

@@ -2,7 +2,7 @@
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{QueryStage, next_due};
-use pitcrew_model::MessageStatus;
+use pitcrew_model::{MessageStatus, QueryVia, WorkerStatus};
 
 pub fn check(world: &World) {
     let (state, now) = (world.state(), world.settled_at);
@@ -26,6 +26,11 @@ pub fn check(world: &World) {
                 hold!(reads, "who is asked will read it", "{id} at {owner}: {status}");
                 let ended = state.workers[owner].status.has_ended();
                 hold!(!ended, "nobody waits for the dead", "{id} at {owner}");
+                let runs = state.workers[row.worker].status == WorkerStatus::Running;
+                let waits = row.via == QueryVia::Tool;
+                hold!(!(waits && runs), "who waits has no slot", "{id} of {}", row.worker);
+                let circle = state.is_waiting_for(owner, row.worker);
+                hold!(!circle, "no wait cycle lasts", "{id} of {} at {owner}", row.worker);
             }
             QueryStage::Ended { .. } => {}
         }

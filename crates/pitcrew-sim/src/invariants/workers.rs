@@ -3,7 +3,7 @@
 use super::slots_used;
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Comeback, Process, Worker, next_due};
-use pitcrew_model::{PlanStatus, WorkerStatus};
+use pitcrew_model::{PlanStatus, QueryVia, WorkerStatus};
 
 pub fn check(world: &World, worker: &Worker) {
     let (state, now) = (world.state(), world.settled_at);
@@ -13,7 +13,7 @@ pub fn check(world: &World, worker: &Worker) {
     if !attempt.is_open() || worker.process != Process::Alive {
         return;
     }
-    let is_call = |it: &Comeback| matches!(it, Comeback::Permission { .. } | Comeback::Await);
+    let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
     let decided = worker.comebacks.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
     let rests = worker.turn.is_none() && attempt.snapshot.is_none() && !held;
@@ -34,6 +34,10 @@ pub fn check(world: &World, worker: &Worker) {
         hold!(left, "nobody has more time than was given", "{}", worker.id);
     } else if worker.status.is_parked() {
         hold!(worker.deadline.is_none(), "time stands still for the parked", "{}", worker.id);
+        if worker.status == WorkerStatus::WaitingInput && worker.turn.is_some() {
+            let wakes = decided || asks_owner(world, worker);
+            hold!(wakes, "who was answered goes on", "{}", worker.id);
+        }
         let plan = state.plan_of(attempt);
         let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
         // Whoever is done may finish.
@@ -41,4 +45,15 @@ pub fn check(world: &World, worker: &Worker) {
         let free = free && !stopped;
         hold!(!(can_go_on && free), "no parked worker beside a free slot", "{}", worker.id);
     }
+}
+
+/// A call of its turn waits for the owner of what it asked about.
+fn asks_owner(world: &World, worker: &Worker) -> bool {
+    let own = world.ledger.queries.rows.iter().filter(|it| it.worker == worker.id);
+    own.into_iter().any(|it| {
+        it.outcome.is_none()
+            && it.at.is_some()
+            && it.via == QueryVia::Tool
+            && it.turn == worker.turn
+    })
 }

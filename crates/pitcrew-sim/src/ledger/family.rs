@@ -3,14 +3,15 @@
 use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, AwaitEnd, Claim, Delegation, PlanId, TaskId, TaskSpec, TaskStatus, Timestamp,
-    WorkerId, Workspace, limits, overlap,
+    AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
+    TaskStatus, Timestamp, WorkerId, Workspace, limits, overlap,
 };
 
 /// What happened how often.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub handed_out: u64,
+    pub by_clients: u64,
     pub orphaned: u64,
     pub answered: u64,
     pub timed_out: u64,
@@ -51,6 +52,8 @@ impl Ledger {
         let wanted = self.task_of(parent).part.as_ref().map_or(0, |it| it.depth) + 1;
         hold!(depth == wanted, "depth is counted", "{task} is at {depth}, not {wanted}");
         hold!(depth <= limits::SUBTASK_DEPTH_MAX, "nobody goes too deep", "{task} at {depth}");
+        let is_clients = self.plans[place(plan.0)].is_clients;
+        hold!(!is_clients, "what a client hands out is not handed on", "{task} of {parent}");
         let words = |it: &TaskId| &self.tasks[place(it.0)].words;
         let told = (spec.agent.to_string(), spec.work.prompt().to_owned());
         let again =
@@ -75,6 +78,35 @@ impl Ledger {
         hold!(self.tasks.len() as u64 == task.0, "ids have no gap", "{task}");
         self.attempt(parent).children.push(task);
         self.family.handed_out += 1;
+    }
+
+    /// What a person's own agent hands out is a plan of its own, with the rules of the house.
+    pub(super) fn standalone_spawned(&mut self, plan: PlanId, tasks: &[TaskId]) {
+        let row = &self.plans[place(plan.0)];
+        hold!(row.tasks == tasks && !tasks.is_empty(), "all are handed out or none", "{plan}");
+        let draft = row.status == PlanStatus::Draft;
+        hold!(draft, "who hands out makes a plan", "{plan} is {}", row.status);
+        let live = |it: &super::Plan| it.is_clients && !it.status.has_ended();
+        let plans = self.plans.iter().filter(|it| live(it));
+        let open = plans.flat_map(|it| &it.tasks).filter(|it| self.is_going(**it));
+        let all = u32::try_from(open.count() + tasks.len()).expect("few");
+        let most = self.matrix.limits.subtasks_total;
+        hold!(all <= most, "clients hand out ten", "{all} with those of {plan}");
+        for task in tasks {
+            let row = &self.tasks[place(task.0)];
+            hold!(row.part.is_none(), "a client's sub-task works for no worker", "{task}");
+            let denied = &self.plans[place(plan.0)].denied;
+            let is_denied = |it: &RepoPath| denied.iter().any(|rule| rule.contains(it.as_str()));
+            let kept = !row.files.iter().any(is_denied);
+            hold!(kept, "nobody is given what is denied", "{task}: {:?}", row.files);
+        }
+        self.plan(plan).is_clients = true;
+        self.family.by_clients += tasks.len() as u64;
+    }
+
+    fn is_going(&self, task: TaskId) -> bool {
+        let status = self.tasks[place(task.0)].status;
+        !status.has_ended() && status != TaskStatus::Blocked
     }
 
     /// A sub-task begins while its parent wants it, and beside no more than may be.

@@ -13,6 +13,7 @@ impl Ledger {
         hold!(row.status == from, "what moves was there", "{plan}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{plan}: {from} -> {to}");
         row.status = to;
+        row.base_cut |= row.checking_base.is_some() && to != PlanStatus::Active;
         self.reached.plans |= 1 << (from as u32) | 1 << (to as u32);
         if from == PlanStatus::AwaitingApproval && to == PlanStatus::Active {
             let mut asked = self.requests.iter().filter(|it| it.plan == plan && it.approves_plan);
@@ -103,12 +104,14 @@ impl Ledger {
         hold!(row.status == from, "what moves was there", "{worker}: {from}, not {}", row.status);
         hold!(from.may_become(to), "only legal transitions happen", "{worker}: {from} -> {to}");
         row.status = to;
+        let is_parked = to == WorkerStatus::WaitingInput && row.turn.is_some();
         if to == WorkerStatus::WaitingQuota {
             let waits = row.waits;
             hold!(!row.has_waited_enough(at), "nobody waits for ever", "{worker}: {waits:?}");
             let since = if row.waits.0 == 0 { at } else { row.waits.1 };
             row.waits = (row.waits.0 + 1, since);
         }
+        self.queries.counts.parked += u64::from(is_parked);
         self.reached.workers |= 1 << (from as u32) | 1 << (to as u32);
     }
 

@@ -19,6 +19,7 @@ pub struct Queries {
 
 #[derive(Debug, Default)]
 pub struct Counts {
+    pub parked: u64,
     pub indexed: u64,
     pub answered: u64,
     pub cached: u64,

@@ -2,8 +2,8 @@
 
 use pitcrew_model::{
     Action, AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap,
-    PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, Spending, TaskId, TaskSpec, TaskStatus,
-    Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
+    PlanHead, PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, Spending, TaskId, TaskSpec,
+    TaskStatus, Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
 };
 
 #[derive(Debug)]
@@ -14,9 +14,15 @@ pub struct Plan {
     pub landing: LandingStatus,
     pub prepared: bool,
     pub checking_base: Option<EffectId>,
+    /// That was cut short.
+    pub base_cut: bool,
     pub merging: Option<EffectId>,
     pub integrated: Option<CommitId>,
     pub budget: Budget,
+    /// A person's own agent has handed it out.
+    pub is_clients: bool,
+    /// What nobody may change.
+    pub denied: Vec<RepoPath>,
 }
 
 /// What was used of what may be used.
@@ -152,17 +158,20 @@ impl Budget {
 }
 
 impl Plan {
-    pub fn new(status: PlanStatus, overlap: Overlap, caps: Caps) -> Self {
+    pub fn new(status: PlanStatus, head: &PlanHead) -> Self {
         Self {
             status,
-            overlap,
+            overlap: head.overlap,
             tasks: Vec::new(),
             landing: LandingStatus::None,
             prepared: false,
             checking_base: None,
+            base_cut: false,
             merging: None,
             integrated: None,
-            budget: Budget::new(caps),
+            budget: Budget::new(head.caps),
+            is_clients: false,
+            denied: head.denied.clone(),
         }
     }
 }

@@ -230,6 +230,9 @@ pub struct Worker {
     pub activity: Option<Activity>,
     /// What it has asked of a person and is not decided yet.
     pub requests: Vec<RequestId>,
+    /// The worker whose answer it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<WorkerId>,
     /// How its process ended.
     pub exit: Option<String>,
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::plain;
 use pitcrew_model::{
     AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, Entry, Event, Failure,
-    KeptStates, LandingStatus, Message, Outcome, Party, PlanHead, PlanId, PlanStatus, Reason,
-    RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
+    KeptStates, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId, PlanStatus,
+    Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
     WorkerId, WorkerStatus,
 };
 
@@ -100,7 +100,11 @@ impl Board {
             Event::MessageQueued(message) => self.note_message(message, at),
             Event::QueryEnded { worker, outcome, tokens_spent, tokens_saved, .. } => {
                 let tokens = (*tokens_spent, *tokens_saved);
+                self.edit_worker(*worker, |it| it.asks = None);
                 self.edit_attempt_of(*worker, |it| it.queries.count(*outcome, tokens.0, tokens.1));
+            }
+            Event::QueryRouted { worker, owner, .. } => {
+                self.edit_worker(*worker, |it| it.asks = Some(*owner));
             }
             Event::QueryAnsweredLate { worker, tokens_spent, .. } => {
                 self.edit_attempt_of(*worker, |it| it.queries.tokens_spent += tokens_spent);
@@ -132,7 +136,6 @@ impl Board {
             | Event::GrantRevoked { .. }
             | Event::QueryLimitsApplied { .. }
             | Event::QueryAsked { .. }
-            | Event::QueryRouted { .. }
             | Event::ClientCallTaken { .. }
             | Event::AgentGroupCreated { .. }
             | Event::AgentGroupMemberCompleted { .. }
@@ -158,6 +161,13 @@ impl Board {
             let activity = Activity { note: plain::line(&message.content), at };
             self.live.remove(&worker);
             self.edit_worker(worker, |it| it.activity = Some(activity));
+        }
+        if let (MessageKind::Question, Party::Worker(asker), Party::Worker(asked)) =
+            (message.kind, message.from, message.to)
+        {
+            self.edit_worker(asker, |it| it.asks = Some(asked));
+        } else if let (MessageKind::Answer, Party::Worker(asker)) = (message.kind, message.to) {
+            self.edit_worker(asker, |it| it.asks = None);
         }
     }
 
@@ -251,6 +261,7 @@ impl Board {
                 confined: None,
                 activity: None,
                 requests: Vec::new(),
+                asks: None,
                 exit: None,
             },
         );

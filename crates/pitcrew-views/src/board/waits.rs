@@ -115,7 +115,10 @@ impl Board {
         };
         match worker.status {
             WorkerStatus::WaitingPermission => Some(waits("a permission")),
-            WorkerStatus::WaitingInput => Some(waits("an answer")),
+            WorkerStatus::WaitingInput => Some(match worker.asks {
+                Some(asked) => format!("waits for an answer of {asked}"),
+                None => waits("an answer"),
+            }),
             WorkerStatus::WaitingQuota => {
                 let limit = self.limit_of(task, moment);
                 let cap = || self.cap_reached(attempt.task, task.plan);

@@ -9,6 +9,7 @@ use pitcrew_config::{
     AgentDefinition, BACKEND_BUILTIN, BACKEND_COMMAND, Dirs, Settings, Severity, parse_plan,
     read_definitions,
 };
+use pitcrew_model::HouseRules;
 use pitcrew_server::{AgentRole, AgentRow, Desk, ReadPlan};
 use std::path::PathBuf;
 
@@ -51,6 +52,10 @@ impl SettingsDesk {
 }
 
 impl Desk for SettingsDesk {
+    fn rules(&self) -> HouseRules {
+        self.settings.plan_defaults().house_rules()
+    }
+
     fn read_plan(&self, text: &str) -> Result<ReadPlan, String> {
         let (defaults, _) = plan_defaults(&self.settings, Severity::Error);
         let mut parsed = parse_plan("plan", text, &defaults).map_err(|it| it.to_string())?;

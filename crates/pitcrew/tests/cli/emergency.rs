@@ -117,6 +117,41 @@ complete done
     assert_eq!(task_status(&sandbox, "slow"), "cancelled");
 }
 
+/// S4-125: also those that run before anybody has done anything. The plan can begin again.
+#[test]
+fn all_ends_the_checks_on_the_base() {
+    let sandbox = sandbox();
+    let (lock, gate) = (lock(&sandbox, "base"), sandbox.root().join("gate"));
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "base"
+
+[[task]]
+id = "quick"
+region = "core"
+checks = ["test -e '{1}' || {{ trap '' TERM; exec 9>'{0}'; flock 9; sleep 600; }}"]
+command = "mkdir -p core && echo quick > core/quick.txt"
+"#,
+        lock.display(),
+        gate.display()
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    eventually("the base is checked", || is_held(&lock).then_some(()));
+    sandbox.pitcrew(&["stop", "all"]).expect(0).says("1 plan paused");
+    assert!(!is_held(&lock));
+    std::fs::write(&gate, "").expect("a file");
+    if plan_status(&sandbox, "plan-1") == "paused" {
+        sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    }
+    if task_status(&sandbox, "quick") == "cancelled" {
+        sandbox.pitcrew(&["retry", "quick"]).expect(0);
+    }
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
+    let checked = sandbox.pitcrew(&["audit", "--json"]).expect(0);
+    let asked = checked.stdout.matches("checks run on the base").count();
+    assert_eq!(asked, 2, "what was cut short is checked again: {checked}");
+}
+
 #[test]
 fn what_cannot_be_stopped_is_named() {
     let sandbox = sandbox();

@@ -98,6 +98,40 @@ complete told it
     )
 }
 
+/// Where one agent may run at a time, whoever asks lends its slot to the owner, which waits for
+/// something else, and goes on with the answer.
+#[test]
+fn who_asks_lends_its_only_slot_to_the_owner() {
+    let sandbox = with_validator();
+    let plan = sandbox.plan(
+        r#"
+name = "one"
+
+[[task]]
+id = "core"
+region = "core"
+script = """
+ask May I go on?
+when "brief description of `TokenStore`" tool a2a_notify_orchestrator {"kind": "answer", "message": "pub struct TokenStore"}
+complete told it
+"""
+
+[[task]]
+id = "ui"
+region = "ui"
+script = """
+tool a2a_query {"symbol": "TokenStore", "context": "use core::tokens::TokenStore;"}
+expect pub struct TokenStore
+complete asked
+"""
+"#,
+    );
+    let done = sandbox.pitcrew(&["run", &plan, "--yes", "--max-agents", "1"]).expect(0);
+    done.says("2 of 2 completed").says("1 by their owners");
+    let audit = sandbox.pitcrew(&["audit"]).expect(0);
+    audit.says("query-1 answered by worker-1, about ");
+}
+
 /// S0-035, S0-037, S0-049: what is only in the owner's own checkout is asked of the owner, which waits
 /// for something else.
 #[test]

@@ -2,8 +2,8 @@
 
 use super::plan::milliseconds;
 use pitcrew_model::{
-    AgentRef, AttemptId, Claim, Command, RepoPath, SubtaskKind, SubtaskSpec, TaskOutput, TaskWork,
-    Workspace, limits,
+    AgentRef, AttemptId, Claim, Command, HouseRules, RepoPath, SubtaskKind, SubtaskSpec,
+    TaskOutput, TaskWork, Workspace, limits,
 };
 
 pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
@@ -38,10 +38,21 @@ fn spawn(attempt: AttemptId, words: &str) -> Command {
     Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce: "5f3a".into() }
 }
 
-/// `| look | write on=src/a`, by an agent that works for no plan.
+/// `denied=infra | look | write on=src/a`, by an agent that works for no plan.
 pub fn standalone(words: &str) -> Command {
+    let (rules, words) = words.split_once('|').expect("what they are to do");
+    let mut house = HouseRules::default();
+    for word in rules.split_whitespace() {
+        match word.split_once('=') {
+            Some(("denied", path)) => {
+                house.denied.push(RepoPath::parse_prefix(path).expect("a path"));
+            }
+            Some(("tokens", count)) => house.caps.tokens = count.parse().ok(),
+            Some(_) | None => panic!("the settings have no `{word}`"),
+        }
+    }
     let parts = words.split('|').map(str::trim).filter(|it| !it.is_empty());
-    Command::SpawnStandalone { subtasks: parts.map(subtask).collect() }
+    Command::SpawnStandalone { subtasks: parts.map(subtask).collect(), rules: house }
 }
 
 fn subtask(text: &str) -> SubtaskSpec {

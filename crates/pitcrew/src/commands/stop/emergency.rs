@@ -14,10 +14,11 @@ use pitcrew_model::{
     AttemptId, Command, EffectId, EffectResult, Event, PlanId, PlanStatus, Seq, SubtaskName,
     TaskId, TaskStatus, WorkerId,
 };
-use pitcrew_views::{BoardView, words::counted};
+use pitcrew_views::{BaseCheck, BoardView, PlanView, words::counted};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     time::Duration,
 };
 use tokio::time::timeout;
@@ -161,7 +162,7 @@ impl Stopping<'_> {
             Ok(ended) => ended?,
             Err(_) => {
                 let agents = told.iter().map(ToString::to_string);
-                let checks = checks.cut.values().map(|it| format!("the checks of {it}"));
+                let checks = checks.cut.values().map(ToString::to_string);
                 let left: Vec<String> = agents.chain(checks).collect();
                 let message = format!("not all has ended: {}", left.join(", "));
                 return Err(Report::new(Exit::Failure, message)
@@ -172,25 +173,50 @@ impl Stopping<'_> {
     }
 }
 
-/// The checks that run, and those of them whose attempt has ended: they are cut short.
+/// What checks are run for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checked {
+    Attempt(AttemptId),
+    BaseOf(PlanId),
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attempt(attempt) => write!(f, "the checks of {attempt}"),
+            Self::BaseOf(plan) => write!(f, "the checks on the base of {plan}"),
+        }
+    }
+}
+
+/// The checks that run, and those of them whose attempt or plan has ended: they are cut short.
 #[derive(Default)]
 struct Checks {
-    running: BTreeMap<EffectId, AttemptId>,
-    cut: BTreeMap<EffectId, AttemptId>,
+    running: BTreeMap<EffectId, Checked>,
+    cut: BTreeMap<EffectId, Checked>,
 }
 
 impl Checks {
     fn fold(&mut self, seq: Seq, event: &Event) {
         if let Event::VerifyAsked { attempt, .. } = event {
-            self.running.insert(EffectId(seq.0), *attempt);
+            self.running.insert(EffectId(seq.0), Checked::Attempt(*attempt));
+        } else if let Event::BaseCheckAsked { plan } = event {
+            self.running.insert(EffectId(seq.0), Checked::BaseOf(*plan));
         } else if let Event::EffectEnded { effect, .. } = event {
             self.running.remove(effect);
             self.cut.remove(effect);
         } else if let Event::AttemptEnded { attempt, .. } = event {
-            let is_over = |it: &(&EffectId, &AttemptId)| it.1 == attempt;
-            let over = self.running.iter().filter(is_over).map(|it| (*it.0, *it.1));
-            self.cut.extend(over);
+            self.is_over(Checked::Attempt(*attempt));
+        } else if let Event::PlanMoved { plan, to, .. } = event
+            && *to != PlanStatus::Active
+        {
+            self.is_over(Checked::BaseOf(*plan));
         }
+    }
+
+    fn is_over(&mut self, what: Checked) {
+        let over = self.running.iter().filter(|it| *it.1 == what).map(|it| (*it.0, *it.1));
+        self.cut.extend(over);
     }
 }
 
@@ -208,11 +234,19 @@ async fn all(client: &Client) -> Result<BoardView, Report> {
     client.board(BoardQuery { all: true, plan: None }).await
 }
 
-/// The entry before the first attempt that may still have a process.
+/// The plans whose base is being checked.
+fn checking_base(board: &BoardView) -> impl Iterator<Item = PlanId> {
+    let runs = |it: &&PlanView| it.base_check == BaseCheck::Running;
+    board.plans.iter().filter(runs).map(|it| it.id)
+}
+
+/// The entry before the first attempt or check that may still have a process.
 fn first_live(board: &BoardView) -> Seq {
     let attempts = board.units().flat_map(|it| &it.attempts);
     let live = attempts.filter(|it| it.ended_at.is_none() || it.removed_at.is_none());
-    let first = live.map(|it| it.opened.0).min();
+    // The base of a plan is checked before anybody works on it.
+    let checked = checking_base(board).next().map(|_| 0);
+    let first = live.map(|it| it.opened.0).chain(checked).min();
     Seq(first.unwrap_or(board.seq.0).saturating_sub(1))
 }
 

@@ -1,0 +1,261 @@
+//! A call that waits for an owner: who has a slot meanwhile, and that nobody waits in a circle.
+
+use crate::script::check;
+use expect_test::{Expect, expect};
+
+const TWO: &str = "
+    ~ plan demo | ui in ui | core in core
+    ~ prepared plan-1
+    ~ start task-1
+    ~ start task-2
+";
+
+fn check_two(script: &str, expected: &Expect) {
+    check(&format!("{TWO}{script}"), expected);
+}
+
+/// Where there is one slot, whoever asks gives it to the owner, and has the answer when it has a slot
+/// again.
+#[test]
+fn who_waits_for_an_owner_lends_it_the_slot() {
+    check_two(
+        "
+            ~ ask attempt-2 Which database?
+            ~ turn worker-2 end_turn
+            ~ slots 1
+            query attempt-1 TokenStore
+            unknown query-1 core/tokens.rs
+            reply attempt-2 pub struct TokenStore
+            turn worker-2 end_turn
+        ",
+        &expect![[r#"
+            > query attempt-1 TokenStore
+              query-1: worker-1 needs TokenStore (tool) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+              worker-2 waiting_input -> running (it has a message)
+              message-1 queued -> delivered by worker-2
+              => prompt worker-2 (messages)
+            > reply attempt-2 pub struct TokenStore
+              query-1 answered by worker-2, 41 spent, 0 saved: pub struct TokenStore
+            > turn worker-2 end_turn
+              message-1 delivered -> processed by worker-2
+              worker-2 running -> waiting_input (it asked a person)
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// What nobody answers in time is told when there is a slot.
+#[test]
+fn who_has_waited_long_enough_waits_for_a_slot() {
+    check_two(
+        "
+            ~ slots 1
+            ~ query attempt-1 TokenStore
+            unknown query-1 core/tokens.rs
+            tick +60s
+            ask attempt-2 Which database?
+            turn worker-2 end_turn
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > tick +60s
+              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds.
+              message-1 queued -> dead (nobody waits for the answer)
+            > ask attempt-2 Which database?
+              request-1: "Which database?"
+            > turn worker-2 end_turn
+              worker-2 running -> waiting_input (it asked a person)
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// A turn that ends in the middle of its call is not forgotten.
+#[test]
+fn a_turn_that_ends_while_it_waits_goes_on() {
+    check_two(
+        "
+            ~ query attempt-1 TokenStore
+            unknown query-1 core/tokens.rs
+            turn worker-1 end_turn
+            tick +60s
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > turn worker-1 end_turn
+              query-1 nobody waits for the answer, 0 spent, 0 saved
+              message-1 queued -> dead (nobody waits for the answer)
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (reminder)
+            > tick +60s
+              nothing
+        "#]],
+    );
+}
+
+/// Two calls at once: it goes on when neither waits for anybody.
+#[test]
+fn who_asks_two_things_waits_for_both() {
+    check_two(
+        "
+            ~ query attempt-1 TokenStore
+            ~ query attempt-1 KeyStore
+            unknown query-1 core/tokens.rs
+            unknown query-2 core/keys.rs
+            turn worker-2 end_turn
+            reply attempt-2 #message-1 pub struct TokenStore
+            reply attempt-2 #message-2 pub struct KeyStore
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > unknown query-2 core/keys.rs
+              query-2 goes to worker-2 as message-2
+              message-2: worker-1 -> worker-2, query, high: I need the type signature and brief description of `KeyStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+            > turn worker-2 end_turn
+              message-1 queued -> delivered by worker-2
+              message-2 queued -> delivered by worker-2
+              => prompt worker-2 (messages)
+            > reply attempt-2 #message-1 pub struct TokenStore
+              query-1 answered by worker-2, 41 spent, 0 saved: pub struct TokenStore
+            > reply attempt-2 #message-2 pub struct KeyStore
+              query-2 answered by worker-2, 39 spent, 0 saved: pub struct KeyStore
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// S0-130: two that ask for each other's code at the same time. The first is put to its owner; the
+/// second would wait in a circle and is told so, so that its turn ends and it can answer the first.
+#[test]
+fn two_that_ask_each_other_do_not_wait_for_each_other() {
+    check_two(
+        "
+            query attempt-1 TokenStore
+            query attempt-2 LoginForm
+            unknown query-1 core/tokens.rs
+            unknown query-2 ui/login.rs
+            turn worker-2 end_turn
+            reply attempt-2 pub struct TokenStore
+        ",
+        &expect![[r#"
+            > query attempt-1 TokenStore
+              query-1: worker-1 needs TokenStore (tool) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > query attempt-2 LoginForm
+              query-2: worker-2 needs LoginForm (tool) until 60000 ms
+              => consult the index of /checkouts/attempt-2 for query-2
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > unknown query-2 ui/login.rs
+              query-2 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+            > turn worker-2 end_turn
+              message-1 queued -> delivered by worker-2
+              => prompt worker-2 (messages)
+            > reply attempt-2 pub struct TokenStore
+              query-1 answered by worker-2, 41 spent, 0 saved: pub struct TokenStore
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// S0-130: over a third as well.
+#[test]
+fn three_that_ask_each_other_do_not_wait_for_each_other() {
+    check(
+        "
+            ~ plan demo | ui in ui | core in core | api in api
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ start task-3
+            ~ query attempt-1 TokenStore
+            ~ query attempt-2 Route
+            ~ query attempt-3 LoginForm
+            unknown query-1 core/tokens.rs
+            unknown query-2 api/route.rs
+            unknown query-3 ui/login.rs
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > unknown query-2 api/route.rs
+              query-2 goes to worker-3 as message-2
+              message-2: worker-2 -> worker-3, query, high: I need the type signature and brief description of `Route`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-2 running -> waiting_input (it asked worker-3)
+            > unknown query-3 ui/login.rs
+              query-3 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+        "#]],
+    );
+}
+
+/// S0-130: a parent that begins to wait for a sub-task which waits for it.
+#[test]
+fn a_parent_that_begins_to_wait_ends_what_its_subtask_asks_it() {
+    check(
+        "
+            ~ plan demo | core in core
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look
+            ~ checkout attempt-2
+            ~ ready worker-2
+            ~ query attempt-2 TokenStore
+            unknown query-1 core/tokens.rs
+            await attempt-1 60s
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-1 as message-1
+              message-1: worker-2 -> worker-1, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-2 running -> waiting_input (it asked worker-1)
+            > await attempt-1 60s
+              worker-1 waits for subtask-2 until 60000 ms
+              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              message-1 queued -> dead (nobody waits for the answer)
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+              worker-2 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// A turn that ends while it waits for an owner, and while others work for it: it goes on with them.
+#[test]
+fn a_parent_whose_turn_ends_while_it_asks_hears_of_its_subtask() {
+    check_two(
+        "
+            ~ spawn attempt-1 | look
+            ~ start subtask-3
+            ~ query attempt-1 TokenStore
+            ~ unknown query-1 core/tokens.rs
+            turn worker-1 end_turn
+            finish subtask-3
+        ",
+        &expect![[r#"
+            > turn worker-1 end_turn
+              query-1 nobody waits for the answer, 0 spent, 0 saved
+              message-1 queued -> dead (nobody waits for the answer)
+            > finish subtask-3
+              task-3 verifying -> completed
+              worker-1 waiting_input -> running (a slot is free)
+              worker-1 hears of subtask-3
+        "#]],
+    );
+}
