@@ -25,5 +25,5 @@ pub use known::Known;
 pub use mcp::{MCP_ASK_EVERY_MS, McpAddress, McpAsked};
 pub use problem::{Problem, ProblemCode};
 pub use stream::{EventLine, EventStreamLine, LogFact, LogLine, LogSource, LogStreamLine};
-pub use tool::{ToolAnswer, ToolNames};
+pub use tool::{ToolNames, ToolReply};
 pub use work::{Diff, FileStat, PlanReview, SnapshotRow, TaskDiff, TaskPath, TaskSnapshots};

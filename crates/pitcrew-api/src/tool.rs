@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// What the agent is told. A tool that failed is an answer too, so that the agent can do better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolAnswer {
+pub struct ToolReply {
     pub is_error: bool,
     pub text: String,
     /// The same for a program.
@@ -20,7 +20,7 @@ pub struct ToolNames {
     pub names: Vec<String>,
 }
 
-impl ToolAnswer {
+impl ToolReply {
     pub fn told(text: impl Into<String>) -> Self {
         Self { is_error: false, text: text.into(), structured: Map::new() }
     }

@@ -5,7 +5,7 @@ use pitcrew_api::{
     Accepted, Created, Diff, DroppableSnapshots, EventLine, EventStreamLine, FileStat,
     GarbagePreview, Health, KeptCheckout, Known, LogFact, LogLine, LogSource, LogStreamLine,
     PlanReview, Problem, ProblemCode, Refused, RemovableCheckout, ShuttingDown, SnapshotRow,
-    TaskDiff, TaskPath, TaskSnapshots, Tier, ToolAnswer,
+    TaskDiff, TaskPath, TaskSnapshots, Tier, ToolReply,
 };
 use pitcrew_model::{
     Actor, AttemptId, Command, CommitId, Entry, Event, GrantScope, KeptKind, Outcome, PlanId,
@@ -250,9 +250,9 @@ fn plan_review_v1() {
 
 #[test]
 fn tool_answer_v1() {
-    check(&ToolAnswer::told("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
+    check(&ToolReply::told("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
     check(
-        &ToolAnswer::failed("there is no tool `x`"),
+        &ToolReply::failed("there is no tool `x`"),
         &expect![[r#"{"is_error":true,"text":"there is no tool `x`"}"#]],
     );
 }

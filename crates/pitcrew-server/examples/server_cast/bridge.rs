@@ -54,7 +54,7 @@ impl Orchestrator for Bridge {
                 Err(error) => return Err(ToolRefusal::new(error.to_string())),
             }
         };
-        let answer: pitcrew_api::ToolAnswer = serde_json::from_slice(&body)
+        let answer: pitcrew_api::ToolReply = serde_json::from_slice(&body)
             .map_err(|_| ToolRefusal::new(String::from_utf8_lossy(&body)))?;
         if answer.is_error {
             return Err(ToolRefusal::new(answer.text));

@@ -12,7 +12,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use pitcrew_api::{ProblemCode, ToolAnswer, ToolNames, paths::ToolQuery};
+use pitcrew_api::{ProblemCode, ToolNames, ToolReply, paths::ToolQuery};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -36,8 +36,8 @@ pub async fn call(
     let held_until = Some(Instant::now() + HELD_MAX);
     let calling = Calling { doors: &doors, caller, nonce: query.nonce, held_until };
     let answer = match calling.call(&name, &arguments).await {
-        Ok(answer) => ToolAnswer::told(answer.text).with(answer.structured),
-        Err(Refused::Told(message)) => ToolAnswer::failed(message),
+        Ok(answer) => ToolReply::told(answer.text).with(answer.structured),
+        Err(Refused::Told(message)) => ToolReply::failed(message),
         Err(Refused::Held) => return Ok(StatusCode::ACCEPTED.into_response()),
         Err(Refused::ShuttingDown(message)) => {
             return Err(Failed::new(ProblemCode::ShuttingDown, message));

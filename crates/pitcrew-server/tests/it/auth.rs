@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, task};
 use hyper::Method;
-use pitcrew_api::{ToolAnswer, paths};
+use pitcrew_api::{ToolReply, paths};
 use pitcrew_model::{Command, TaskId, TaskStatus};
 use pitcrew_testkit::escape_stopped;
 
@@ -66,7 +66,7 @@ async fn a_worker_may_call_its_tools_while_it_lives() {
     assert_eq!(lab.problem(Some(&person), Method::POST, TOOL, DONE).await.0, 403);
 
     let worker = lab.worker(1);
-    let call = async |tool: &str, arguments: &str| -> ToolAnswer {
+    let call = async |tool: &str, arguments: &str| -> ToolReply {
         let path = format!("/v1/tools/{tool}");
         let (status, body) = lab.call_as(Some(&worker), Method::POST, &path, arguments).await;
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));

@@ -9,7 +9,7 @@ use crate::{
     workspace::Workspace,
 };
 use hyper::Method;
-use pitcrew_api::{Problem, Token, ToolAnswer, ToolNames, paths};
+use pitcrew_api::{Problem, Token, ToolNames, ToolReply, paths};
 use pitcrew_mcp::{Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
 use pitcrew_runtime::{Tokens, nonce};
@@ -91,13 +91,13 @@ impl ToolDoor {
     ///
     /// A call whose answer is lost is made again under the same nonce, so that it is carried out once.
     /// One that is held is asked about again and again, under its nonce too.
-    pub async fn tool(&self, name: &str, arguments: &Value) -> ToolAnswer {
+    pub async fn tool(&self, name: &str, arguments: &Value) -> ToolReply {
         let nonce = match nonce() {
             Ok(nonce) => nonce,
-            Err(error) => return ToolAnswer::failed(format!("no random number: {error}")),
+            Err(error) => return ToolReply::failed(format!("no random number: {error}")),
         };
         let Some(path) = paths::tool(name, &nonce) else {
-            return ToolAnswer::failed(format!("`{name}` is no name of a tool"));
+            return ToolReply::failed(format!("`{name}` is no name of a tool"));
         };
         let body = arguments.to_string().into_bytes();
         let mut deadline = Instant::now() + self.patience;
@@ -112,7 +112,7 @@ impl ToolDoor {
                 Ok(answer) => return told(&answer),
                 Err(CallError::NotSent(_) | CallError::Broken(_)) if !is_late => {}
                 Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
-                    return ToolAnswer::failed(format!(
+                    return ToolReply::failed(format!(
                         "the orchestrator does not answer: {reason}; orchestrator_list_workers shows what holds"
                     ));
                 }
@@ -120,7 +120,7 @@ impl ToolDoor {
             if let Caller::Client(workspace) = &self.caller
                 && let Err(report) = Client::of((**workspace).clone()).await
             {
-                return ToolAnswer::failed(report.render(Style::plain()));
+                return ToolReply::failed(report.render(Style::plain()));
             }
             sleep(TRY_EVERY).await;
         }
@@ -137,13 +137,13 @@ pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
     Ok(token.parse().expect("a derived token is one"))
 }
 
-fn told(answer: &Answer) -> ToolAnswer {
+fn told(answer: &Answer) -> ToolReply {
     if answer.status == 200
         && let Ok(answer) = serde_json::from_slice(&answer.body)
     {
         return answer;
     }
-    ToolAnswer::failed(match serde_json::from_slice::<Problem>(&answer.body) {
+    ToolReply::failed(match serde_json::from_slice::<Problem>(&answer.body) {
         Ok(problem) => problem.message,
         Err(_) => format!("the orchestrator answered with HTTP status {}", answer.status),
     })
