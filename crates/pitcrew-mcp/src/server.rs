@@ -13,11 +13,12 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
         JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations,
     },
     service::RequestContext,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -107,6 +108,16 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
             Err(refusal) => CallToolResult::error(vec![ContentBlock::text(refusal.message)]),
         };
         Ok(result.into())
+    }
+
+    /// There is nothing to read here: what is asked for is not there.
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let about = json!({ "uri": request.uri });
+        Err(ErrorData::invalid_params("there are no resources here, only tools", Some(about)))
     }
 }
 
