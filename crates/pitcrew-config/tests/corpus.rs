@@ -1,10 +1,11 @@
 //! Files that people and repositories bring: answered with a value, or with errors that have a place.
 
 use pitcrew_config::{
-    Diagnostic, IntentRequest, LayerText, PlanDefaults, Settings, Sources, Trust, describe,
-    intent_plan, parse_duration, parse_plan_bytes,
+    Diagnostic, IntentRequest, LayerText, PermissionSources, PermissionText, Permissions,
+    PlanDefaults, Settings, Sources, Trust, describe, intent_plan, parse_definition,
+    parse_duration, parse_plan_bytes,
 };
-use pitcrew_model::{AgentRef, limits};
+use pitcrew_model::{AgentRef, Matrix, limits};
 use pitcrew_testkit::corpus;
 
 fn defaults() -> PlanDefaults {
@@ -71,5 +72,41 @@ fn any_request_is_a_plan_or_has_errors_with_a_place() {
             Err(errors) => assert_placed(&text, &errors.diagnostics),
         }
         parse_duration(&text).ok();
+    });
+}
+
+/// What a repository brings tightens or is ignored, whatever it says.
+#[test]
+fn any_permissions_file_of_a_repository_loosens_nothing() {
+    let builtin = Matrix::builtin();
+    corpus!("permissions").check(400, |bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let file = PermissionText { file: "permissions.md".into(), text: Ok(text.clone()) };
+        let sources = PermissionSources { workspace: Some(file), ..PermissionSources::default() };
+        let found = Permissions::load(&sources);
+        assert_placed(&text, &found.errors);
+        assert_placed(&text, &found.warnings);
+        for row in &found.rules {
+            assert!(found.matrix.rule(&row.action) >= builtin.rule(&row.action), "{row:?}");
+        }
+        let (limits, usual) = (&found.matrix.limits, &builtin.limits);
+        assert!(limits.subtasks_total <= usual.subtasks_total);
+        assert!(limits.subtask_depth <= usual.subtask_depth);
+        assert_eq!(limits.permission_default, usual.permission_default);
+        assert!(found.errors.is_empty() || found.matrix == builtin, "a broken file is not used");
+    });
+}
+
+#[test]
+fn any_file_of_an_agent_is_a_definition_or_has_errors_with_a_place() {
+    corpus!("definition").check(400, |bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        match parse_definition("painter", "painter.md", &text) {
+            Ok(it) => assert!(!it.name.is_empty() && !it.description.is_empty(), "{it:?}"),
+            Err(errors) => {
+                assert!(!errors.is_empty());
+                assert_placed(&text, &errors);
+            }
+        }
     });
 }
