@@ -8,16 +8,20 @@ use crate::program::{Failure, run_cargo};
 /// What every run of the tests simulates.
 const SCHEDULES_IN_TESTS: &str = "20000";
 
-const USAGE: &str = "usage: cargo xtask sim [--schedules N | --seed S | --mutants [NAME]...]";
+const USAGE: &str = "usage: cargo xtask sim [--schedules N] [--seed S], or --mutants [NAME]...";
 
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         [] => in_tests(),
-        ["--schedules" | "--seed", number] if number.parse::<u64>().is_ok() => simulate(&arguments),
         ["--mutants", names @ ..] => plant::try_all(names),
+        _ if arguments.chunks(2).all(is_known) => simulate(&arguments),
         _ => Err(Failure(USAGE.into())),
     }
+}
+
+fn is_known(option: &[&str]) -> bool {
+    matches!(option, ["--schedules" | "--seed", number] if number.parse::<u64>().is_ok())
 }
 
 /// The share of the simulator in every run of the tests.

@@ -5,9 +5,12 @@ use std::{num::NonZero, process::ExitCode, thread, time::Instant};
 
 const USAGE: &str = "usage: pitcrew-sim [--schedules N] [--seed S] [--brief]";
 
+/// How many schedules are run where nobody says.
+const SCHEDULES: u64 = 20_000;
+
 struct Options {
-    schedules: u64,
-    /// One schedule only, with its trace where it breaks something.
+    schedules: Option<u64>,
+    /// The first schedule. Alone it is the only one, and its trace is told.
     seed: Option<u64>,
     /// Say what broke and nothing else.
     brief: bool,
@@ -20,17 +23,17 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match options.seed {
-        Some(seed) => replay(seed),
-        None => many(&options),
+    match (options.seed, options.schedules) {
+        (Some(seed), None) => replay(seed),
+        (Some(_) | None, _) => many(&options),
     }
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Options> {
-    let mut options = Options { schedules: 20_000, seed: None, brief: false };
+    let mut options = Options { schedules: None, seed: None, brief: false };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--schedules" => options.schedules = arguments.next()?.parse().ok()?,
+            "--schedules" => options.schedules = Some(arguments.next()?.parse().ok()?),
             "--seed" => options.seed = Some(arguments.next()?.parse().ok()?),
             "--brief" => options.brief = true,
             _ => return None,
@@ -56,7 +59,8 @@ fn replay(seed: u64) -> ExitCode {
 fn many(options: &Options) -> ExitCode {
     let began = Instant::now();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let summary = run_all(0, options.schedules, threads);
+    let (first, count) = (options.seed.unwrap_or(0), options.schedules.unwrap_or(SCHEDULES));
+    let summary = run_all(first, count, threads);
     if let Some((seed, broken)) = &summary.broken {
         if options.brief {
             println!("{seed}\t{}\t{}", broken.invariant, broken.detail);
