@@ -178,6 +178,7 @@ pub fn launch(home: &Path, words: &[&str]) -> Launch {
             command: cast,
             args: vec!["mcp".into(), home.join("calls").display().to_string()],
             env: Vec::new(),
+            http: None,
         },
         profile: Profile::default(),
         reach: None,
