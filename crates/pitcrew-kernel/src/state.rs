@@ -78,6 +78,7 @@ pub struct Standalone {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Plan {
     pub id: PlanId,
     pub head: Arc<PlanHead>,
