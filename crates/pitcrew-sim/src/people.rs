@@ -209,7 +209,7 @@ impl World {
 
 /// The person's own agent hands out sub-tasks, now and then in a call that comes twice.
 fn by_client(dice: &mut Dice) -> Command {
-    let subtasks = (0..1 + dice.below(3)).map(|_| any_subtask(dice)).collect();
+    let subtasks = (0..=dice.below(3)).map(|_| any_subtask(dice)).collect();
     let denied = dice.one_in(4).then(|| RepoPath::parse_prefix("ui").expect("a path"));
     let denied = denied.into_iter().collect();
     let rules = HouseRules { caps: some_caps(dice), denied, ..HouseRules::default() };
