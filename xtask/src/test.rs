@@ -87,19 +87,26 @@ fn check_tools() -> Result<(), Failure> {
     })
 }
 
-/// Agents are tested in their box, which bubblewrap makes.
+/// Agents are tested in their box, which bubblewrap makes, and with a database beside it.
 fn install_box() {
-    if read("bwrap", &["--version"]).is_ok() {
-        return;
+    if read("bwrap", &["--version"]).is_err() {
+        install("bubblewrap");
     }
-    println!("bubblewrap is not there; trying to install it");
+    // Its programs are on nobody's path.
+    if !Path::new("/usr/lib/postgresql").is_dir() {
+        install("postgresql");
+    }
+}
+
+fn install(package: &str) {
+    println!("{package} is not there; trying to install it");
     let get = |arguments: &[&str]| {
         program::command("apt-get", arguments).status().is_ok_and(|it| it.success())
     };
-    let install = || get(&["install", "--yes", "bubblewrap"]);
+    let install = || get(&["install", "--yes", "--no-install-recommends", package]);
     // A fresh machine may not know its packages yet.
     if !(install() || get(&["update"]) && install()) {
-        println!("WARNING: bubblewrap cannot be installed: the tests of the sandbox will fail");
+        println!("WARNING: {package} cannot be installed: tests of the sandbox will fail");
     }
 }
 

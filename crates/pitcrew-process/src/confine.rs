@@ -10,7 +10,7 @@ mod scratch;
 mod roots;
 mod probe;
 
-pub use probe::{Obstacle, find_box};
+pub use probe::{Obstacle, find_box, try_without_box};
 pub use roots::{Roots, program_roots, roots};
 pub(crate) use scratch::Scratch;
 

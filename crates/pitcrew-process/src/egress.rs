@@ -2,7 +2,7 @@
 //!
 //! It takes the requests of programs that were told to use a proxy, compares each place with an
 //! allow-list, resolves its name once, looks at the addresses, and dials one of those that it
-//! looked at. Each decision is written down before anything is dialled. It never looks into what
+//! looked at. Where this machine has a proxy of its own, that one is dialled instead. Each decision is written down before anything is dialled. It never looks into what
 //! passes, and it never starts anything.
 //!
 //! ```text
@@ -18,6 +18,7 @@ mod request;
 mod reach;
 mod decide;
 mod network;
+mod upstream;
 mod ledger;
 mod tunnel;
 mod visit;
@@ -31,3 +32,4 @@ pub(crate) use ready::{Ready, ready, say_ready};
 pub use serve::egress_main;
 pub(crate) use spec::Socket;
 pub use spec::{EgressSpec, Listen};
+pub use upstream::Upstream;

@@ -14,8 +14,10 @@ mod capabilities;
 mod places;
 mod landlock;
 mod calls;
+mod relays;
 
-pub use self::landlock::landlock_abi;
+pub use self::landlock::{LANDLOCK_ABI_MIN, landlock_abi};
+pub use relays::relay_of;
 pub use spec::{Calls, ConfineSpec, Files, Home, Unix, Zone};
 
 use crate::{BridgeSpec, command, ends, proxy_environment, start_bridge};
@@ -24,7 +26,6 @@ use std::{
     fmt::Display,
     io,
     os::{fd::OwnedFd, unix::process::CommandExt},
-    path::Path,
     process::ExitCode,
 };
 
@@ -84,12 +85,9 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     // Before anything is taken away: it is ours, and no child of the program.
     let more = spec.bridge.as_ref().map_or(Ok(Vec::new()), bridged);
     let mut more = more.map_err(|error| Refusal::layer("the network", error))?;
-    let mut ports = Vec::new();
-    for socket in &spec.relays {
-        let port = relayed(socket).map_err(|error| Refusal::layer("the way to us", error))?;
-        more.extend(renamed(socket, port));
-        ports.push(port);
-    }
+    let (ports, led) =
+        relays::start(&spec.relays).map_err(|error| Refusal::layer("the way to us", error))?;
+    more.extend(led);
     limits::apply(&spec.limits).map_err(|error| Refusal::layer("the limits", error))?;
     capabilities::drop_all().map_err(|error| Refusal::layer("the capabilities", error))?;
     rustix::thread::set_no_new_privs(true)
@@ -102,18 +100,6 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
 fn bridged(spec: &BridgeSpec) -> io::Result<Vec<(String, String)>> {
     let port = start_bridge(&std::env::current_exe()?, spec)?;
     Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
-}
-
-/// A port of the loopback that leads to a socket.
-fn relayed(socket: &Path) -> io::Result<u16> {
-    let spec = BridgeSpec { socket: socket.to_owned(), forward: Vec::new() };
-    start_bridge(&std::env::current_exe()?, &spec)
-}
-
-/// The variables that name a socket, with the port that leads to it.
-fn renamed(socket: &Path, port: u16) -> Vec<(String, String)> {
-    let naming = std::env::vars().filter(|(_, value)| Path::new(value) == socket);
-    naming.map(|(name, _)| (name, format!("127.0.0.1:{port}"))).collect()
 }
 
 /// Becomes the program. Returns why it did not.

@@ -42,14 +42,14 @@ pub use client::{
     Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
     end_shim, start_shim,
 };
-pub use confine::{Obstacle, Roots, find_box, program_roots, roots};
+pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
 pub use detached::{Detached, leave_session, spawn_detached};
-pub use egress::{EgressLine, EgressSpec, Listen, egress_main, ledger_path};
+pub use egress::{EgressLine, EgressSpec, Listen, Upstream, egress_main, ledger_path};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use launch::{
-    CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, Unix, Zone, confine_main,
-    landlock_abi,
+    CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix, Zone,
+    confine_main, landlock_abi, relay_of,
 };
 pub use owned::{Owned, end_left_behind};
 pub use piped::{Piped, spawn_piped};

@@ -1,6 +1,6 @@
 //! What a program may do. The one object that every layer of confinement is derived from.
 
-use crate::{BridgeSpec, marker::OWNER_MARKER};
+use crate::{BridgeSpec, Upstream, marker::OWNER_MARKER};
 use pitcrew_model::Tier;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -57,6 +57,8 @@ pub struct Egress {
     pub forward: Vec<u16>,
     /// Where the socket and the record of decisions are.
     pub dir: PathBuf,
+    /// How this machine itself reaches the network, where it does so by a proxy.
+    pub upstream: Upstream,
     /// Where the process listens, once it has been started for a program.
     #[serde(skip)]
     pub at: Option<EgressAt>,
@@ -98,6 +100,16 @@ impl Policy {
             launcher: None,
             bubblewrap: "/usr/bin/bwrap".into(),
         }
+    }
+
+    /// The same as it can be shown and kept: without passwords.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let mut policy = self.clone();
+        if let Net::Proxy(egress) = &mut policy.net {
+            egress.upstream = egress.upstream.shown();
+        }
+        policy
     }
 
     /// What the program's own loopback has to have, where the proxy is behind a socket.

@@ -3,7 +3,7 @@
 
 use pitcrew_process::{
     Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
-    ledger_path, roots, run_confined, start_shim,
+    Upstream, ledger_path, roots, run_confined, start_shim,
 };
 use std::{
     fs,
@@ -12,6 +12,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc,
     time::Duration,
 };
 use tempfile::TempDir;
@@ -32,6 +33,7 @@ impl Process {
             allow: vec!["*.example".into()],
             private: Vec::new(),
             forward: Vec::new(),
+            upstream: Upstream::default(),
         };
         change(&mut spec);
         fs::create_dir(&spec.dir).unwrap();
@@ -105,6 +107,7 @@ impl Box {
             private: Vec::new(),
             forward: forward.to_vec(),
             dir: dir.path().join("attempt"),
+            upstream: Upstream::default(),
             at: None,
         };
         let policy = Policy {
@@ -276,6 +279,66 @@ fn on_a_port_the_secret_of_the_run_is_asked_for() {
     // `pitcrew:abc`
     let answer = ask("Proxy-Authorization: Basic cGl0Y3JldzphYmM=\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hihi"), "{answer}");
+}
+
+/// A proxy of a company: lets everything through to itself, and remembers what it was asked.
+fn company_proxy() -> (u16, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let answer: &[u8] = match head.split(' ').next() {
+                // The server behind it speaks first.
+                Some("CONNECT") => b"HTTP/1.1 200 OK\r\nVia: me\r\n\r\nwelcome",
+                Some(_) | None => b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain",
+            };
+            stream.write_all(answer).unwrap();
+            tell.send(head).ok();
+        }
+    });
+    (port, told)
+}
+
+/// What is allowed goes to the proxy of this machine, by name: it alone knows the names of the world.
+#[test]
+fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
+    let (proxy, asked) = company_proxy();
+    let url = format!("http://me:s%3Acret@127.0.0.1:{proxy}");
+    let environment = [("HTTPS_PROXY", &url), ("HTTP_PROXY", &url)];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.clone()));
+    let egress = Process::start(|spec| {
+        spec.upstream = Upstream::of_environment(&environment.into_iter().collect());
+    });
+    let socket = short(&egress.folder().join("egress.sock"));
+    let ask = |head: &str| {
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        write!(stream, "{head}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let tunnel = ask("CONNECT nobody-resolves-this.example:443 HTTP/1.1");
+    assert!(tunnel.starts_with("HTTP/1.1 200 ") && tunnel.ends_with("\r\n\r\nwelcome"), "{tunnel}");
+    let head = asked.recv().unwrap();
+    assert!(head.starts_with("CONNECT nobody-resolves-this.example:443 HTTP/1.1\r\n"), "{head}");
+    // `me:s:cret`
+    assert!(head.contains("Proxy-Authorization: Basic bWU6czpjcmV0\r\n"), "{head}");
+    let plain = ask("GET http://nobody-resolves-this.example/a?b HTTP/1.1");
+    assert!(plain.ends_with("plain"), "{plain}");
+    let head = asked.recv().unwrap();
+    assert!(
+        head.starts_with("GET http://nobody-resolves-this.example:80/a?b HTTP/1.1\r\n"),
+        "{head}"
+    );
+    assert!(ask("CONNECT evil.test:443 HTTP/1.1").starts_with("HTTP/1.1 403 "));
+    assert!(asked.try_recv().is_err(), "what is refused is not asked of it");
 }
 
 #[test]

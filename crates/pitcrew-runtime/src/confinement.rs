@@ -10,7 +10,9 @@ pub use zone::foreign;
 use crate::drivers::tool_folders;
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
 use pitcrew_model::{Confined, Sandbox, Tier, Zone};
-use pitcrew_process::{Limits, Obstacle, Policy, find_box, program_roots, roots};
+use pitcrew_process::{
+    Limits, Net, Obstacle, Policy, find_box, program_roots, roots, try_without_box,
+};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
@@ -32,33 +34,53 @@ pub struct Found {
     /// The best tier, as far as the user wants it.
     pub tier: Tier,
     /// Why it is not T3.
-    pub obstacle: Option<Obstacle>,
+    pub no_box: Option<Obstacle>,
+    /// Why it is not T2 either.
+    pub no_landlock: Option<Obstacle>,
     bubblewrap: Option<PathBuf>,
 }
 
 impl Found {
-    /// Tries what the settings allow, the strongest first.
-    pub fn by_trying(settings: &SandboxSettings, user: &BTreeMap<String, String>) -> Self {
+    /// Tries what the settings allow, the strongest first. `launcher` is our own executable.
+    pub fn by_trying(
+        settings: &SandboxSettings,
+        user: &BTreeMap<String, String>,
+        launcher: &Path,
+    ) -> Self {
         let wanted = settings.tier.unwrap_or(Tier::T3);
-        if wanted < Tier::T3 {
-            let reason = format!("your settings want {wanted}");
-            let remedy = "take `tier` out of `[sandbox]` and PITCREW_SANDBOX".to_owned();
-            let obstacle = Some(Obstacle { reason, remedy });
-            return Self { tier: Tier::T1, obstacle, bubblewrap: None };
-        }
-        match find_box(user) {
-            Ok(program) => Self { tier: Tier::T3, obstacle: None, bubblewrap: Some(program) },
-            Err(obstacle) => Self { tier: Tier::T1, obstacle: Some(obstacle), bubblewrap: None },
-        }
+        let unwanted = || Obstacle {
+            reason: format!("your settings want {wanted}"),
+            remedy: "take `tier` out of `[sandbox]` and PITCREW_SANDBOX".to_owned(),
+        };
+        let found = if wanted < Tier::T3 { Err(unwanted()) } else { find_box(user) };
+        let no_box = match found {
+            Ok(program) => {
+                let bubblewrap = Some(program);
+                return Self { tier: Tier::T3, no_box: None, no_landlock: None, bubblewrap };
+            }
+            Err(obstacle) => Some(obstacle),
+        };
+        let held =
+            if wanted < Tier::T2 { Err(unwanted()) } else { try_without_box(user, launcher) };
+        let (tier, no_landlock) = match held {
+            Ok(()) => (Tier::T2, None),
+            Err(obstacle) => (Tier::T1, Some(obstacle)),
+        };
+        Self { tier, no_box, no_landlock, bubblewrap: None }
     }
 
     /// The same as the kernel takes it.
     pub fn told(&self, settings: &SandboxSettings) -> Sandbox {
         let wants_t1 = [settings.tier, settings.min_tier].contains(&Some(Tier::T1));
+        // The first one is what to do something about; the reasons of others are shorter to read.
+        let obstacle = self.no_box.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy));
+        let others = self.no_landlock.as_ref().filter(|_| !wants_t1).map(|it| &it.reason);
+        let obstacle = [obstacle.as_ref(), others].into_iter().flatten().cloned();
+        let obstacle = obstacle.collect::<Vec<_>>().join("; ");
         Sandbox {
             available: self.tier,
             min_tier: settings.min_tier,
-            obstacle: self.obstacle.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy)),
+            obstacle: Some(obstacle).filter(|it| !it.is_empty()),
             consent: wants_t1,
         }
     }
@@ -76,6 +98,8 @@ pub fn base(
     if found.tier == Tier::T1 {
         return policy;
     }
+    // Whoever needs one is given a way out of its own.
+    policy.net = Net::None;
     let system = roots(user);
     policy.read = system.read;
     policy.read.extend(tool_folders(user));
@@ -104,7 +128,7 @@ pub fn base(
 
 /// Writes a policy down beside what the agent will say, and tells what to remember of it.
 pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
-    let text = serde_json::to_vec_pretty(policy)?;
+    let text = serde_json::to_vec_pretty(&policy.shown())?;
     DirBuilder::new().recursive(true).mode(0o700).create(attempt)?;
     fs::write(attempt.join("policy.json"), &text)?;
     let digest = Sha256::digest(&text);

@@ -134,6 +134,9 @@ impl Drivers {
                     broken
                 }
             };
+            if let Subject::Working(attempt) | Subject::Keeping(attempt) = subject {
+                egress::tell_all(&handle, agents.dirs(), attempt).await;
+            }
             log.line(&format!("Driver:{id}"), &describe(&result));
             fail::fail_point!("effect-done", |_| std::process::abort());
             handle.signal(Signal::EffectEnded { effect: id, result }).await;

@@ -8,6 +8,7 @@ mod heard;
 use crate::{
     Tokens,
     drivers::{AgentSetup, HttpTools, Wanted},
+    network::Lookup,
 };
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
@@ -85,6 +86,7 @@ async fn meet(
         model: None,
         lease_ms: LEASE_MS,
         policy: Policy::unconfined(),
+        network: Lookup::default(),
     };
     let which = Wanted {
         backend: Backend::Program { name: name.to_owned() },

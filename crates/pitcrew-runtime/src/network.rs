@@ -5,21 +5,26 @@
 //! and where these say nothing the tools are asked. Nothing here connects to anything.
 
 mod registries;
+mod endpoints;
 mod tools;
 
 pub use registries::{Registry, registries};
 pub use tools::Tools;
 
+use endpoints::{endpoints, is_local};
 use pitcrew_config::{BackendSettings, ModelSettings, Settings, user_environment};
-use pitcrew_model::{Host, HostPattern, Place, place_of_url};
-use pitcrew_process::{Egress, Net, Policy};
+use pitcrew_model::HostPattern;
+use pitcrew_process::{Egress, Net, Policy, Upstream};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     panic::catch_unwind,
     path::Path,
     sync::{Arc, OnceLock},
     thread,
 };
+
+/// A program without rights cannot listen below: such a port cannot be in a box.
+const PORT_MIN: u16 = 1_024;
 
 /// What is found out once, when an orchestrator begins.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +33,7 @@ pub struct Network {
     tools: Tools,
     allow: Vec<HostPattern>,
     forward: Vec<u16>,
+    upstream: Upstream,
 }
 
 /// A network that is found out behind everything else: tools are asked, and take their time.
@@ -49,9 +55,19 @@ impl Lookup {
         lookup
     }
 
-    /// Waits for it where it is not there yet.
+    /// Waits for it where it is not there yet. Blocks.
     pub fn get(&self) -> &Network {
         self.0.wait()
+    }
+
+    /// Comes when it is there.
+    pub async fn found(&self) {
+        let lookup = self.clone();
+        let wait = move || {
+            lookup.get();
+        };
+        // Where that breaks, whoever asks next waits.
+        tokio::task::spawn_blocking(wait).await.ok();
     }
 }
 
@@ -69,7 +85,8 @@ impl Network {
         let registries = registries(&user);
         let tools = Tools::find(&user, caches, &registries);
         let (allow, forward) = (settings.egress_allow.clone(), settings.forward.clone());
-        Self { registries, tools, allow, forward }
+        let upstream = Upstream::of_environment(&user);
+        Self { registries, tools, allow, forward, upstream }
     }
 
     /// The policy with a way to what is needed and no further, recorded in `dir`.
@@ -85,13 +102,13 @@ impl Network {
 
     fn egress(&self, needs: Needs<'_>, dir: &Path) -> Egress {
         let mut own: BTreeSet<String> = self.allow.iter().map(ToString::to_string).collect();
-        own.extend(self.registries.iter().flat_map(|it| &it.places).map(ToString::to_string));
         let mut forward: BTreeSet<u16> = self.forward.iter().copied().collect();
-        for place in endpoints(needs) {
-            if is_loopback(&place.host) {
-                forward.insert(place.port);
-            } else {
+        let packages = self.registries.iter().flat_map(|it| &it.places).cloned();
+        for place in packages.chain(endpoints(needs)) {
+            if !is_local(&place.host) {
                 own.insert(place.to_string());
+            } else if place.port >= PORT_MIN {
+                forward.insert(place.port);
             }
         }
         Egress {
@@ -99,44 +116,15 @@ impl Network {
             private: own.into_iter().collect(),
             forward: forward.into_iter().collect(),
             dir: dir.to_owned(),
+            upstream: self.upstream.clone(),
             at: None,
         }
-    }
-}
-
-/// Where the user said that models are.
-fn endpoints(needs: Needs<'_>) -> Vec<Place> {
-    let variables = needs.backend.map(BackendSettings::environment_here).unwrap_or_default();
-    let endpoint = needs.model.map(|it| it.endpoint.as_deref().unwrap_or(it.provider.endpoint()));
-    let endpoint = endpoint.and_then(place_of_url);
-    of_variables(&variables).into_iter().chain(endpoint).collect()
-}
-
-fn of_variables(variables: &BTreeMap<String, String>) -> Vec<Place> {
-    let place = |(name, value): (&String, &String)| {
-        // Some have a host and a port without a scheme.
-        let plain = || name.ends_with("_HOST").then(|| value.parse().ok()).flatten();
-        place_of_url(value).or_else(plain)
-    };
-    // Where a proxy is, is for us to know.
-    let is_proxy = |name: &str| name.to_ascii_uppercase().ends_with("_PROXY");
-    variables.iter().filter(|it| !is_proxy(it.0)).filter_map(place).collect()
-}
-
-fn is_loopback(host: &Host) -> bool {
-    match host {
-        Host::Name(name) => name == "localhost",
-        Host::Address(address) => address.is_loopback(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
 
     #[test]
     fn a_worker_reaches_what_its_backend_needs_what_the_user_wrote_and_the_registries() {
@@ -146,6 +134,7 @@ mod tests {
             tools: Tools::default(),
             allow: vec!["*.example.org".parse().expect("a pattern")],
             forward: vec![5432],
+            upstream: Upstream::default(),
         };
         let backend =
             BackendSettings { egress_hosts: vec!["api.example".into()], ..Default::default() };
@@ -154,22 +143,5 @@ mod tests {
         assert_eq!(egress.allow, ["api.example"]);
         assert_eq!(egress.private, ["*.example.org", "pkg.example:443"]);
         assert_eq!(egress.forward, [5432]);
-    }
-
-    #[test]
-    fn an_endpoint_of_the_user_is_reached_and_one_on_this_machine_is_forwarded() {
-        let variables = map(&[
-            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8080/v1"),
-            ("OPENAI_BASE_URL", "https://models.example:8443/v1"),
-            ("OLLAMA_HOST", "localhost:11434"),
-            ("HTTPS_PROXY", "http://proxy.example:3128"),
-            ("SOME_KEY", "sk-1234"),
-        ]);
-        let places: Vec<String> =
-            of_variables(&variables).iter().map(ToString::to_string).collect();
-        assert_eq!(places, ["127.0.0.1:8080", "localhost:11434", "models.example:8443"]);
-        let forwarded = of_variables(&variables);
-        let forwarded = forwarded.iter().filter(|it| is_loopback(&it.host));
-        assert_eq!(forwarded.map(|it| it.port).collect::<Vec<_>>(), [8080, 11434]);
     }
 }

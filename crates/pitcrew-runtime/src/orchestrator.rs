@@ -7,6 +7,7 @@ use crate::{
     confinement::{self, Found},
     drivers::{AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, watch_egress},
     log::Log,
+    network::Lookup,
     published::Published,
     redact::Redactor,
     reissue::Reissue,
@@ -15,7 +16,7 @@ use crate::{
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
 use pitcrew_model::{Command, Matrix, Timestamp, limits};
-use pitcrew_process::{Cancel, Policy, end_left_behind};
+use pitcrew_process::{Cancel, Policy, Tier, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use std::{
     ffi::OsString,
@@ -106,7 +107,7 @@ impl Orchestrator {
 
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
         let (user, sandbox) = (user_environment(), setup.settings.sandbox.clone());
-        let found = Found::by_trying(&sandbox, &user);
+        let found = Found::by_trying(&sandbox, &user, &setup.program);
         let mut first_orders = first_orders(&setup);
         first_orders.push(Command::ApplySandbox { sandbox: found.told(&sandbox) });
         let journal = SqliteJournal::open(&setup.dirs.state)?;
@@ -138,8 +139,13 @@ impl Orchestrator {
         policy.read.extend(vault.shared_folders());
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
+        let network = match policy.tier {
+            Tier::T1 => Lookup::default(),
+            Tier::T2 | Tier::T3 => Lookup::begin(&setup.settings, &setup.dirs.state.join("caches")),
+        };
         let agents = AgentSetup {
             policy: policy.clone(),
+            network: network.clone(),
             program: setup.program,
             dirs: setup.dirs.clone(),
             tokens: setup.tokens,
@@ -149,7 +155,7 @@ impl Orchestrator {
             http: http.clone(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
-        let driver = VaultDriver::new(vault.clone(), policy.clone());
+        let driver = VaultDriver::new(vault.clone(), policy.clone(), network, setup.dirs.clone());
         let symbols = Symbols::new(&setup.dirs.state.join("symbols"));
         let drivers = Drivers::new(handle.clone(), agents, driver, symbols, log.clone());
         let boot =

@@ -3,7 +3,7 @@
 //! Made from a board as it is sent, so that a client can make it too.
 
 use crate::{
-    BoardView, PlanView, QueryTally, TaskView, plain,
+    BoardView, PlanView, QueryTally, RefusedPlace, TaskView, plain,
     words::{counted, duration, plural},
 };
 use pitcrew_model::{
@@ -55,6 +55,9 @@ pub struct TaskSummary {
     pub subtasks_count: u64,
     #[serde(default)]
     pub subtasks_failed_count: u64,
+    /// Places outside a box that its newest attempt, or that of a sub-task, was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_places: Vec<RefusedPlace>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +119,10 @@ impl TaskSummary {
     fn of(task: &TaskView, below: &[&TaskView], now: Timestamp) -> Self {
         let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(now).since(it.started_at));
         let newest = task.newest_attempt();
+        let attempts = [task].into_iter().chain(below.iter().copied());
+        let attempts = attempts.filter_map(TaskView::newest_attempt);
         Self {
+            refused_places: attempts.flat_map(|it| it.refused_places.clone()).collect(),
             task: task.id,
             key: task.key.clone(),
             status: task.status,

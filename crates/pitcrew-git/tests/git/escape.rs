@@ -56,7 +56,6 @@ const WORK: &[(&str, &str, RefusalKind)] = &[
 const INNER: &str = "git init -q core/r && cd core/r && echo x > f && git add f &&
     git -c user.name=a -c user.email=a@b commit -qm in && cd ../.. && git add core/r 2> /dev/null";
 
-/// S0-120
 #[test]
 fn the_gate_refuses_what_shall_not_be_integrated() {
     for (name, script, kind) in WORK {
@@ -78,7 +77,6 @@ fn the_gate_refuses_what_shall_not_be_integrated() {
     }
 }
 
-/// S0-120
 #[test]
 fn the_gate_refuses_trees_that_no_honest_git_makes() {
     for (name, mode, file, kind) in [

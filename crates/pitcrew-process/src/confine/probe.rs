@@ -1,8 +1,16 @@
-//! Finds out by trying whether a box can be made here, and where not, why.
+//! Finds out by trying whether a box can be made here, and what else holds; and where not, why.
 
 use super::roots;
-use crate::{Cancel, Finished, Net, Policy, Run, Tier, find_program, run_confined};
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use crate::{
+    Cancel, Finished, LANDLOCK_ABI_MIN, Net, Policy, Run, Tier, find_program, landlock_abi,
+    run_confined,
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -41,6 +49,46 @@ pub fn find_box(environment: &BTreeMap<String, String>) -> Result<PathBuf, Obsta
         Err(error) => {
             Err(Obstacle::new(format!("bubblewrap does not run: {}", error.kind), "reinstall it"))
         }
+    }
+}
+
+/// What has to hold a program where there is no box, tried by `launcher`, our own executable.
+pub fn try_without_box(
+    environment: &BTreeMap<String, String>,
+    launcher: &Path,
+) -> Result<(), Obstacle> {
+    let found = landlock_abi();
+    if found < LANDLOCK_ABI_MIN {
+        let reason = match found {
+            0 => "the kernel has no Landlock".to_owned(),
+            _ => format!("the kernel has Landlock {found}, and {LANDLOCK_ABI_MIN} is needed"),
+        };
+        let remedy = "run Linux 6.12 or newer, with `landlock` among its `lsm=`";
+        return Err(Obstacle::new(reason, remedy));
+    }
+    let roots = roots(environment);
+    let policy = Policy {
+        tier: Tier::T2,
+        read: roots.read,
+        deny: roots.deny,
+        net: Net::None,
+        launcher: Some(launcher.to_owned()),
+        ..Policy::unconfined()
+    };
+    let run = Run::new("true", "/").timeout(PATIENCE);
+    match run_confined(&policy, run, &Cancel::default()) {
+        Ok(finished) if finished.success() => Ok(()),
+        Ok(finished) => {
+            let said = String::from_utf8_lossy(&finished.stderr).trim().to_owned();
+            Err(Obstacle::new(
+                format!("Landlock and seccomp cannot be applied: `{said}`"),
+                "in a container: let it use them, with docker `--security-opt seccomp=unconfined`",
+            ))
+        }
+        Err(error) => Err(Obstacle::new(
+            format!("our own executable does not run: {}", error.kind),
+            "reinstall pitcrew",
+        )),
     }
 }
 

@@ -12,6 +12,8 @@ use tokio::{net::TcpStream, time::timeout};
 /// How long one address of a name is tried.
 const DIAL_MS_MAX: u64 = 10_000;
 const RESOLVE_MS_MAX: u64 = 20_000;
+/// Behind a proxy names of the world often mean nothing, and nobody says so at once.
+const RESOLVE_BEHIND_PROXY_MS_MAX: u64 = 2_000;
 
 /// What names mean and where connections lead.
 pub(super) trait Network: Send + Sync + 'static {
@@ -21,12 +23,24 @@ pub(super) trait Network: Send + Sync + 'static {
     fn own(&self) -> Vec<IpAddr>;
 }
 
-pub(super) struct Internet;
+pub(super) struct Internet {
+    resolve_ms_max: u64,
+}
+
+impl Internet {
+    pub(super) fn direct() -> Self {
+        Self { resolve_ms_max: RESOLVE_MS_MAX }
+    }
+
+    pub(super) fn behind_proxy() -> Self {
+        Self { resolve_ms_max: RESOLVE_BEHIND_PROXY_MS_MAX }
+    }
+}
 
 impl Network for Internet {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let found =
-            timeout(Duration::from_millis(RESOLVE_MS_MAX), tokio::net::lookup_host((name, 0)));
+            timeout(Duration::from_millis(self.resolve_ms_max), tokio::net::lookup_host((name, 0)));
         Ok(found.await??.map(|it| it.ip()).collect())
     }
 

@@ -13,7 +13,7 @@ use rustix::{
 };
 use std::{
     ffi::OsString,
-    fs::{DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, PipeWriter, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
@@ -54,8 +54,10 @@ impl Outlet {
             ));
         };
         let token = token()?;
+        // Others may be in the same folder.
+        let name = format!("egress-{}", marker::own());
         let listen = match policy.tier {
-            Tier::T1 | Tier::T3 => Listen::Socket(format!("egress-{}.sock", marker::own())),
+            Tier::T1 | Tier::T3 => Listen::Socket(format!("{name}.sock")),
             Tier::T2 => Listen::Port { token: token.clone() },
         };
         let spec = EgressSpec {
@@ -64,8 +66,9 @@ impl Outlet {
             allow: egress.allow.clone(),
             private: egress.private.clone(),
             forward: egress.forward.clone(),
+            upstream: egress.upstream.clone(),
         };
-        let (outlet, port) = Self::start(program, &spec)?;
+        let (outlet, port) = Self::start(program, &spec, &format!("{name}.json"))?;
         egress.at = match (&spec.listen, port) {
             (Listen::Socket(name), _) => Some(EgressAt::Socket(spec.dir.join(name))),
             (Listen::Port { .. }, Some(port)) => {
@@ -78,14 +81,14 @@ impl Outlet {
         Ok((Some(outlet), policy))
     }
 
-    /// Starts `program egress SPEC` and waits until it listens.
-    fn start(program: &Path, spec: &EgressSpec) -> io::Result<(Self, Option<u16>)> {
+    /// Starts `program egress SPEC` and waits until it listens. The file is for its start only.
+    fn start(program: &Path, spec: &EgressSpec, name: &str) -> io::Result<(Self, Option<u16>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
-        let path = spec.dir.join("egress.json");
+        let path = spec.dir.join(name);
         write_private(&path, &serde_json::to_vec(spec).map_err(io::Error::other)?)?;
         let (stdin, lifeline) = io::pipe()?;
         let (ours, stdout) = io::pipe()?;
-        let argv: [OsString; 3] = [program.into(), "egress".into(), path.into()];
+        let argv: [OsString; 3] = [program.into(), "egress".into(), path.clone().into()];
         let mut command = command::command(&argv, &spec.dir, &[])?;
         command.process_group(0).stdin(stdin).stdout(stdout).stderr(Stdio::null());
         let child = command.spawn()?;
@@ -93,7 +96,9 @@ impl Outlet {
         drop(command);
         let exit = pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty())?;
         let outlet = Self { child, lifeline: Some(lifeline), exit };
-        match ready(ours)? {
+        let ready = ready(ours);
+        fs::remove_file(&path).ok();
+        match ready? {
             Ready::Listening { port } => Ok((outlet, port)),
             Ready::Failed { reason } => {
                 Err(io::Error::other(format!("the egress process did not start: {reason}")))

@@ -114,7 +114,9 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
         Listen::Port { token } => Some(base64(format!("{USER}:{token}").as_bytes())),
     };
     let ledger = Ledger::open(&spec.dir)?;
-    let door = Arc::new(Door { credentials, allowed: spec.allowed()?, ledger, network: Internet });
+    let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
+    let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
+    let door = Arc::new(Door { credentials, allowed, ledger, upstream, network });
     let listener = Listener::open(spec).await?;
     say_ready(&Ready::Listening { port: listener.port()? })?;
     let mut visits = JoinSet::new();
@@ -149,7 +151,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
 /// The user of the credentials; the secret is the password.
 pub(super) const USER: &str = "pitcrew";
 
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {

@@ -1,5 +1,6 @@
 //! What the process is told when it begins, and where it listens.
 
+use super::Upstream;
 use pitcrew_model::HostPattern;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -21,6 +22,8 @@ pub struct EgressSpec {
     pub private: Vec<String>,
     /// Ports of this machine's loopback.
     pub forward: Vec<u16>,
+    /// How this machine itself reaches the network, where it does so by a proxy.
+    pub upstream: Upstream,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

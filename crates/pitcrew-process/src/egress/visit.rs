@@ -7,8 +7,8 @@ use super::{
     request::{HEAD_BYTES_MAX, Request, Wish, head_end},
     spec::Allowed,
     tunnel::{Moved, tunnel},
+    upstream::{Proxy, Upstream},
 };
-use pitcrew_model::Place;
 use std::{fmt::Write as _, io, net::SocketAddr, sync::atomic::Ordering, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -27,7 +27,16 @@ pub(super) struct Door<N> {
     pub(super) credentials: Option<String>,
     pub(super) allowed: Allowed,
     pub(super) ledger: Ledger,
+    pub(super) upstream: Upstream,
     pub(super) network: N,
+}
+
+/// A connection to a place, or to the proxy that leads there.
+struct Outside {
+    stream: TcpStream,
+    /// What it has said already.
+    said: Vec<u8>,
+    by: Option<Proxy>,
 }
 
 /// An answer instead of a connection.
@@ -54,7 +63,7 @@ impl<N: Network> Door<N> {
             return answer(stream, &Answer { status: "407 Proxy Authentication Required", text })
                 .await;
         }
-        match self.open(&request.place).await {
+        match self.open(&request).await {
             Ok((outside, key)) => {
                 let moved = Moved::default();
                 // Where one of the two has gone again, the other will see it.
@@ -82,7 +91,8 @@ impl<N: Network> Door<N> {
     }
 
     /// Decides, writes that down, and dials.
-    async fn open(&self, place: &Place) -> Result<(TcpStream, Key), Answer> {
+    async fn open(&self, request: &Request) -> Result<(Outside, Key), Answer> {
+        let place = &request.place;
         let verdict = decide(&self.network, &self.allowed, place).await;
         let (allowed, reason) = match &verdict {
             Verdict::Dial { rule, .. } => (true, rule.clone()),
@@ -94,32 +104,47 @@ impl<N: Network> Door<N> {
             status: "503 Service Unavailable",
             text: format!("the decision about {place} cannot be written down: {error}"),
         })?;
-        let unreachable = |reason: String| Answer {
+        let unreachable = |reason: &io::Error| Answer {
             status: "502 Bad Gateway",
             text: format!("{place} is allowed and cannot be reached: {reason}"),
         };
-        match verdict {
-            Verdict::Refuse { reason } => Err(Answer {
-                status: "403 Forbidden",
-                text: format!(
-                    "{place} is refused: {reason}; `egress_allow` in the settings of the user names what may be reached"
-                ),
-            }),
-            Verdict::Nowhere { reason, .. } => Err(unreachable(reason)),
-            Verdict::Dial { addresses, .. } => match self.dial(&addresses).await {
-                Ok(stream) => Ok((stream, key)),
-                Err(error) => Err(unreachable(error.to_string())),
+        let opened = match verdict {
+            Verdict::Refuse { reason } => {
+                return Err(Answer {
+                    status: "403 Forbidden",
+                    text: format!(
+                        "{place} is refused: {reason}; `egress_allow` in the settings of the user names what may be reached"
+                    ),
+                });
+            }
+            Verdict::Nowhere { reason, .. } => {
+                self.by_proxy(request).await.unwrap_or_else(|| Err(io::Error::other(reason)))
+            }
+            Verdict::Dial { addresses, .. } => match self.by_proxy(request).await {
+                Some(opened) => opened,
+                None => self.dial(&addresses).await,
             },
-        }
+        };
+        opened.map(|it| (it, key)).map_err(|it| unreachable(&it))
     }
 
-    async fn dial(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    /// Asks the proxy that this machine has for such places; nothing where it has none.
+    async fn by_proxy(&self, request: &Request) -> Option<io::Result<Outside>> {
+        let proxy = match self.upstream.proxy(&request.place, &request.wish)? {
+            Ok(proxy) => proxy,
+            Err(error) => return Some(Err(error)),
+        };
+        let opened = proxy.open(&request.place, &request.wish).await;
+        Some(opened.map(|(stream, said)| Outside { stream, said, by: Some(proxy) }))
+    }
+
+    async fn dial(&self, addresses: &[SocketAddr]) -> io::Result<Outside> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in addresses {
             match self.network.dial(*address).await {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    return Ok(stream);
+                    return Ok(Outside { stream, said: Vec::new(), by: None });
                 }
                 Err(error) => last = error,
             }
@@ -150,18 +175,24 @@ async fn begin(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     request: &Request,
     rest: &[u8],
-    mut outside: TcpStream,
+    outside: Outside,
     moved: &Moved,
 ) -> io::Result<()> {
-    let first = match &request.wish {
-        Wish::Tunnel => {
-            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    let Outside { stream: mut outside, said, by } = outside;
+    let first = match (&request.wish, by) {
+        (Wish::Tunnel, _) => {
+            let opened = b"HTTP/1.1 200 Connection established\r\n\r\n";
+            stream.write_all(&[opened, said.as_slice()].concat()).await?;
             rest.to_vec()
         }
-        Wish::Pass { head } => [head.as_bytes(), rest].concat(),
+        (Wish::Pass { head }, None) => [head.as_bytes(), rest].concat(),
+        (Wish::Pass { head }, Some(proxy)) => {
+            [proxy.request(&request.place, head).as_bytes(), rest].concat()
+        }
     };
     outside.write_all(&first).await?;
     moved.up.fetch_add(first.len() as u64, Ordering::Relaxed);
+    moved.down.fetch_add(said.len() as u64, Ordering::Relaxed);
     tunnel(stream, outside, moved).await;
     Ok(())
 }

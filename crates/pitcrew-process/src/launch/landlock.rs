@@ -15,6 +15,9 @@ use std::io;
 /// What is needed to hold a program alone: the first version that keeps signals in.
 const ALONE: ABI = ABI::V6;
 
+/// The same as a number.
+pub const LANDLOCK_ABI_MIN: u32 = ALONE as u32;
+
 /// What is needed within a box: the first version that keeps a file from being emptied.
 const INNER: ABI = ABI::V3;
 

@@ -3,7 +3,6 @@
 use crate::scene::{Bystander, Scene, User, is_root, told, users};
 use std::fs;
 
-/// S0-120
 #[test]
 fn what_is_outside_can_neither_be_read_nor_written() {
     for user in users() {

@@ -27,7 +27,6 @@ fn with_ports(scene: &Scene, ports: &[u16]) -> ConfineSpec {
     ConfineSpec { ports: Some(ports.to_vec()), ..scene.spec() }
 }
 
-/// S0-120
 #[test]
 fn only_the_allowed_port_can_be_connected_to_by_whatever_kind_of_tcp() {
     for user in users() {

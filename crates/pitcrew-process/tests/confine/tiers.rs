@@ -51,7 +51,6 @@ impl Lab {
 
 const TIERS: [Tier; 2] = [Tier::T2, Tier::T3];
 
-/// S0-120, S0-127
 #[test]
 fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
     for tier in TIERS {

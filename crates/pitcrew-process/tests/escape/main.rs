@@ -13,13 +13,11 @@ use pitcrew_process::{Net, Tier};
 use pitcrew_testkit::escape_stopped;
 use stage::{Ended, Stage, User};
 
-/// S0-120, S0-127, S0-128
 #[test]
 fn nothing_gets_out_as_the_current_user() {
     try_all(User::Current);
 }
 
-/// S0-120, S0-127, S0-128
 #[test]
 fn nothing_gets_out_as_an_ordinary_user() {
     // Where we are not root the current user is one.

@@ -1,8 +1,8 @@
 //! A machine in a folder: a user's home with secrets, a vault, a checkout, and what listens.
 
 use pitcrew_process::{
-    Cancel, Egress, Limits, Net, Policy, Run, Streams, Tier, ledger_path, roots, run_confined,
-    run_trusted,
+    Cancel, Egress, Limits, Net, Policy, Run, Streams, Tier, Upstream, ledger_path, roots,
+    run_confined, run_trusted,
 };
 use rustix::fs::{Gid, Uid, chown};
 use std::{
@@ -187,6 +187,7 @@ impl Stage {
             private: Vec::new(),
             forward: Vec::new(),
             dir: self.path("attempt"),
+            upstream: Upstream::default(),
             at: None,
         })
     }

@@ -22,10 +22,10 @@ use crate::{Handle, confinement, log::Log};
 use live::{Live, Phase};
 use login::{Logins, Turn};
 use pitcrew_acp::{Need, Session, SessionEvents};
-use pitcrew_config::user_environment;
+use pitcrew_config::{WorkspaceDirs, user_environment};
 use pitcrew_model::{
-    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Usage,
-    WorkerId, limits,
+    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Tier,
+    Usage, WorkerId, limits,
 };
 use pitcrew_process::end_shim;
 use std::{
@@ -56,6 +56,11 @@ impl Agents {
     pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
         let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
         Self { handle, setup, symbols, logins, live: Mutex::default() }
+    }
+
+    /// Where the things of the workspace are.
+    pub fn dirs(&self) -> &WorkspaceDirs {
+        &self.setup.dirs
     }
 
     /// An agent is about to be started. From now on it can be given up and stopped.
@@ -127,6 +132,9 @@ impl Agents {
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
         let home =
             self.setup.of(&wanted.backend).map(|it| self.logins.variables(live.attempt, it.1));
+        if self.setup.policy.tier > Tier::T1 {
+            self.setup.network.found().await;
+        }
         let mut launch =
             self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
         launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);

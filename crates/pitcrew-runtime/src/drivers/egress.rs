@@ -44,6 +44,15 @@ pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
     }
 }
 
+/// Tells now what an attempt's ways out have written down: whoever hears of the end of a step has
+/// heard before what was refused in it.
+pub async fn tell_all(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId) {
+    let told = handle.views().board.open_attempts().find(|it| it.0 == attempt);
+    if let Some((_, from)) = told {
+        tell(handle, dirs, attempt, from).await;
+    }
+}
+
 /// Tells what was written after `from`, and returns how far it is told now.
 async fn tell(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId, from: u64) -> u64 {
     let path = ledger_path(&dirs.attempt(attempt));

@@ -1,13 +1,18 @@
 //! The vault and the checkouts: blocking git work, on threads of its own.
 
 use super::subject::Subject;
-use crate::confinement;
+use crate::{
+    confinement,
+    network::{Lookup, Needs},
+};
+use pitcrew_config::WorkspaceDirs;
 use pitcrew_git::{
     AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
     PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{
-    CheckoutPlace, Effect, EffectResult, Failure, RepoPath, TaskId, Tier, Workspace, Zone,
+    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, RepoPath, TaskId, Tier, Workspace,
+    Zone,
 };
 use pitcrew_process::{Cancel, Policy};
 use std::{
@@ -26,15 +31,32 @@ const SNAPSHOTS_MAX: usize = 2;
 pub struct VaultDriver {
     vault: Arc<Vault>,
     policy: Arc<Policy>,
+    network: Lookup,
+    dirs: WorkspaceDirs,
     removals: Arc<Semaphore>,
     snapshots: Arc<Semaphore>,
 }
 
 impl VaultDriver {
-    pub fn new(vault: Arc<Vault>, policy: Arc<Policy>) -> Self {
+    pub fn new(
+        vault: Arc<Vault>,
+        policy: Arc<Policy>,
+        network: Lookup,
+        dirs: WorkspaceDirs,
+    ) -> Self {
         let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
         let snapshots = Arc::new(Semaphore::new(SNAPSHOTS_MAX));
-        Self { vault, policy, removals, snapshots }
+        Self { vault, policy, network, dirs, removals, snapshots }
+    }
+
+    /// What setup and checks may do: they fetch packages. Of an attempt it is recorded with it.
+    fn fetching(&self, attempt: Option<AttemptId>) -> Policy {
+        let dir =
+            attempt.map_or_else(|| self.dirs.state.join("checks"), |it| self.dirs.attempt(it));
+        match self.policy.tier {
+            Tier::T1 => Policy::clone(&self.policy),
+            Tier::T2 | Tier::T3 => self.network.get().applied(&self.policy, Needs::default(), &dir),
+        }
     }
 
     pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
@@ -102,7 +124,8 @@ impl VaultDriver {
                 EffectResult::PlanPrepared { plan, base: vault.prepare_plan(&order, cancel)? }
             }
             Effect::CheckBase { plan, commit, setup, checks } => {
-                let checks = vault.check_base(plan, &commit, &setup, &checks, policy, cancel);
+                let checks =
+                    vault.check_base(plan, &commit, &setup, &checks, &self.fetching(None), cancel);
                 EffectResult::BaseChecked { plan, checks }
             }
             Effect::PrepareCheckout {
@@ -117,7 +140,8 @@ impl VaultDriver {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
                 let order = PrepareCheckout { name, kind, start, setup };
-                let checkout = vault.prepare_checkout(&order, policy, cancel)?;
+                let policy = self.fetching(Some(attempt));
+                let checkout = vault.prepare_checkout(&order, &policy, cancel)?;
                 let path = checkout.path.display().to_string();
                 EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
             }
@@ -201,7 +225,7 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
-        let verified = self.vault.verify(&order, &self.policy, cancel)?;
+        let verified = self.vault.verify(&order, &self.fetching(Some(attempt)), cancel)?;
         let (merged, checks) = (verified.merged, verified.checks);
         Ok(EffectResult::Verified { attempt, merged, checks })
     }
@@ -212,7 +236,7 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
-        let landing = self.vault.land(&order, &self.policy, cancel)?;
+        let landing = self.vault.land(&order, &self.fetching(None), cancel)?;
         Ok(EffectResult::Landed { plan, landing })
     }
 }

@@ -1,5 +1,7 @@
 //! Where packages come from, as the user's own tools are set up.
 
+mod defaults;
+
 use pitcrew_model::{Place, place_of_url};
 use pitcrew_process::{Cancel, Run, find_program, run_trusted};
 use std::{
@@ -76,16 +78,28 @@ pub(super) fn cargo_home(user: &Variables) -> Option<PathBuf> {
     own.or_else(|| Some(Path::new(user.get("HOME")?).join(".cargo")))
 }
 
-/// What npm itself says is the one for everything; a file may have others for single scopes.
+/// The first one is for everything; a file may have others for single scopes.
 fn npm(user: &Variables) -> Vec<String> {
-    let mut urls: Vec<String> = ask(user, &["npm", "config", "get", "registry"]);
+    let program = find_program("npm", user).map(|it| it.path);
     let own = user.get("HOME").map(|it| Path::new(it).join(".npmrc"));
-    for line in own.map(|it| read(&it)).unwrap_or_default().lines() {
-        if let Some((_, url)) = line.split_once('=').filter(|it| it.0.trim().ends_with("registry"))
-        {
-            urls.push(url.trim().to_owned());
+    let installed = program.as_ref().and_then(|it| it.ancestors().nth(2));
+    let installed = installed.map(|it| it.join("etc/npmrc"));
+    let files = own.into_iter().chain(installed).chain(["/etc/npmrc".into()]);
+    let set = ["npm_config_registry", "NPM_CONFIG_REGISTRY"].iter().filter_map(|it| user.get(*it));
+    let (mut urls, mut scoped) = (set.cloned().collect::<Vec<String>>(), Vec::new());
+    for line in files.map(|it| read(&it)).collect::<Vec<_>>().iter().flat_map(|it| it.lines()) {
+        match line.split_once('=').map(|(key, url)| (key.trim(), url.trim().to_owned())) {
+            Some(("registry", url)) => urls.push(url),
+            Some((key, url)) if key.ends_with(":registry") => scoped.push(url),
+            Some(_) | None => {}
         }
     }
+    match program.map(|it| defaults::npm(&it)) {
+        Some(Some(url)) => urls.push(url),
+        Some(None) => urls.extend(ask(user, &["npm", "config", "get", "registry"])),
+        None => {}
+    }
+    urls.extend(scoped);
     urls
 }
 
@@ -101,7 +115,12 @@ fn pip(user: &Variables) -> Vec<String> {
     let mut urls: Vec<String> =
         set.flat_map(|it| it.split_whitespace()).map(str::to_owned).collect();
     urls.extend(pip_files(user).iter().flat_map(|it| set_in_pip(&read(it))));
-    urls.extend(ask(user, &["python3", "-c", PIP_ASK]));
+    let built_in = find_program("python3", user).map(|it| defaults::pip(&it.path));
+    match built_in {
+        Some(found) if found.is_empty() => urls.extend(ask(user, &["python3", "-c", PIP_ASK])),
+        Some(found) => urls.extend(found),
+        None => {}
+    }
     urls
 }
 
@@ -162,7 +181,7 @@ fn addresses(text: &str) -> Vec<String> {
     quoted.filter(|it| place_of_url(it).is_some()).map(str::to_owned).collect()
 }
 
-fn read(path: &Path) -> String {
+pub(super) fn read(path: &Path) -> String {
     let mut text = String::new();
     let file = File::open(path).map(|it| it.take(FILE_BYTES_MAX));
     file.and_then(|mut it| it.read_to_string(&mut text)).map(|_| text).unwrap_or_default()

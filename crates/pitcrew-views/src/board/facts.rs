@@ -4,12 +4,12 @@ use super::queries::QueryTally;
 use crate::plain;
 use pitcrew_model::{
     Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId, Failure,
-    KeptStates, Landing, LandingStatus, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Reason,
-    RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier,
-    Timestamp, Usage, WorkerId, WorkerStatus, limits,
+    KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase, PlanHead, PlanId,
+    PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId, TaskOutput,
+    TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 /// The read model of everything that is under way or has ended.
 #[derive(Clone, Debug)]
@@ -195,6 +195,38 @@ pub struct RefusedPlace {
     pub port: u16,
     pub reason: String,
     pub count: u32,
+}
+
+impl RefusedPlace {
+    /// The setting that lets it through, where there is one.
+    pub fn remedy(&self) -> Option<String> {
+        let Self { host, port, reason, .. } = self;
+        let is_name = host.chars().all(|it| it.is_ascii_alphanumeric() || ".-_:[]".contains(it));
+        if !is_name {
+            return None;
+        }
+        if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
+            return Some(format!("forward = [{port}]"));
+        }
+        // What leads to this machine, or to a cloud's metadata, is never let through.
+        if reason.starts_with("it leads to") && !reason.ends_with("private network") {
+            return None;
+        }
+        let port = if PORTS_USUAL.contains(port) { String::new() } else { format!(":{port}") };
+        Some(format!("egress_allow = [\"{host}{port}\"]"))
+    }
+}
+
+/// `evil.example:443: it is not on the allow-list; egress_allow = ["evil.example"] lets it through`
+impl fmt::Display for RefusedPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, reason, .. } = self;
+        write!(f, "{}:{port}: {}", plain::line(host), plain::line(reason))?;
+        match self.remedy() {
+            Some(remedy) => write!(f, "; {remedy} in your settings lets it through"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The steps of an attempt, in their order.

@@ -69,7 +69,8 @@ impl Demo {
                 .because(error.to_string())
         })?;
         let (settings, _) = Workspace::at(&demo.repository)?.settings()?;
-        demo.tier = Confinement::by_trying(&settings.sandbox, &user_environment()).tier;
+        let ours = std::env::current_exe().unwrap_or_default();
+        demo.tier = Confinement::by_trying(&settings.sandbox, &user_environment(), &ours).tier;
         Ok(demo)
     }
 

@@ -92,11 +92,14 @@ fn git() -> Finding {
 
 /// Which tier there is, and layer by layer what holds.
 fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
-    let found = Confinement::by_trying(settings, &user_environment());
+    let ours = std::env::current_exe().unwrap_or_default();
+    let found = Confinement::by_trying(settings, &user_environment(), &ours);
     let what = "confinement";
     let text = match found.tier {
         Tier::T3 => "T3: a box for each agent, setup, check and git in its trees",
-        Tier::T2 => "T2: files and calls are restricted; there is no box",
+        Tier::T2 => {
+            "T2: what is not named cannot be opened, by Landlock and seccomp; there is no box"
+        }
         Tier::T1 => {
             "T1: what agents hand in is checked at the gate; their processes are not confined"
         }
@@ -112,9 +115,12 @@ fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
         None => text.to_owned(),
     };
     let mut findings = vec![Finding::new(what, health, text)];
-    if let Some(Obstacle { reason, remedy }) = found.obstacle {
-        findings.push(Finding::new("box", Health::Limited, reason).help(remedy));
-    } else {
+    let layers = [("box", found.no_box), ("landlock", found.no_landlock)];
+    let missing = layers.into_iter().filter_map(|(what, it)| Some((what, it?)));
+    findings.extend(missing.map(|(what, Obstacle { reason, remedy })| {
+        Finding::new(what, Health::Limited, reason).help(remedy)
+    }));
+    if found.tier == Tier::T3 {
         let text = "own files, processes, network and IPC; no rights of root; an empty home";
         findings.push(Finding::new("box", Health::Good, text));
     }

@@ -12,6 +12,7 @@ use hyper::Method;
 use pitcrew_api::{Problem, Token, ToolNames, ToolReply, paths};
 use pitcrew_mcp::{Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
+use pitcrew_process::relay_of;
 use pitcrew_runtime::{Tokens, nonce};
 use serde_json::Value;
 use std::{path::PathBuf, time::Duration};
@@ -39,7 +40,10 @@ impl ToolDoor {
     /// The worker's door where there is one, else that of the person's own agent.
     pub async fn open() -> Result<Self, Report> {
         match std::env::var_os("PITCREW_SOCKET").filter(|it| !it.is_empty()) {
-            Some(socket) => Self::of_worker(socket.into()),
+            Some(socket) => {
+                let socket = PathBuf::from(socket);
+                Self::of_worker(relay_of(&socket).map_or(socket, PathBuf::from))
+            }
             None => Self::of_client(Workspace::here()?).await,
         }
     }

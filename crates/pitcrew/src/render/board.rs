@@ -53,14 +53,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
 /// What the newest attempt of a task was refused outside its box, and what lets it through.
 fn refused_places(task: &TaskView) -> impl Iterator<Item = String> {
     let places = task.attempts.last().map(|it| it.refused_places.as_slice()).unwrap_or_default();
-    places.iter().map(|it| {
-        let (place, reason) = (plain::line(&it.host), plain::line(&it.reason));
-        format!(
-            "  {} was refused {place}:{}: {reason}; `egress_allow` in your settings lets it through",
-            plain::line(&task.key),
-            it.port
-        )
-    })
+    places.iter().map(|it| format!("  {} was refused {it}", plain::line(&task.key)))
 }
 
 fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {

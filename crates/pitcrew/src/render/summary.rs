@@ -27,6 +27,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
     lines.extend(usage(&summary.vendors, &summary.totals.usage));
     lines.extend(queries(&summary.queries));
     lines.extend(caps(&summary.caps));
+    lines.extend(summary.tasks.iter().flat_map(refused_places));
     if !summary.not_completed.is_empty() {
         lines.push(String::new());
         lines.push("not completed:".to_owned());
@@ -73,6 +74,11 @@ fn subtasks(task: &TaskSummary) -> String {
         (_, 0) => format!(" ({count})"),
         (_, failed) => format!(" ({count}, {failed} not completed)"),
     }
+}
+
+/// What it was refused outside its box, and what lets it through.
+fn refused_places(task: &TaskSummary) -> impl Iterator<Item = String> {
+    task.refused_places.iter().map(|it| format!("  {} was refused {it}", plain::line(&task.key)))
 }
 
 fn totals(summary: &Summary) -> String {

@@ -1,7 +1,8 @@
 //! What holds agents and what runs for them, through the real binary.
 
 use crate::support::*;
-use pitcrew_testkit::Sandbox;
+use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
+use pitcrew_testkit::{Sandbox, python, skipped};
 use std::{fs, os::unix::fs::symlink};
 
 /// Nothing is shared but what every box has.
@@ -77,20 +78,97 @@ fn the_policy_of_an_agent_is_kept_with_its_attempt() {
     assert!(policy.contains("\"tier\": \"T3\"") && !policy.contains("PITCREW_TOKEN"), "{policy}");
 }
 
+/// Refuses the calls of Landlock as a kernel without it does, and becomes what it is told.
+const WITHOUT_LANDLOCK: &str = r#"
+import ctypes, os, struct, sys
+words = [(0x20, 0, 0, 0), (0x35, 0, 2, 444), (0x25, 1, 0, 446), (0x06, 0, 0, 0x50026), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *it) for it in words))
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("words", ctypes.c_void_p)]
+program = Program(len(words), ctypes.addressof(code))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+
+/// Where neither boxes nor Landlock are to be had.
 #[test]
-fn without_a_box_nothing_starts_before_a_person_has_agreed_once() {
+fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
     let mut sandbox = closed();
     without_boxes(&mut sandbox);
     let plan = sandbox.plan(TWO_COMMANDS);
-    let refused = sandbox.pitcrew(&["run", &plan, "--yes"]);
+    let python = python();
+    let pitcrew = |words: &[&str]| {
+        let before = ["-c", WITHOUT_LANDLOCK, env!("CARGO_BIN_EXE_pitcrew")];
+        sandbox.start_program(&python, &[&before, words].concat()).wait()
+    };
+    let refused = pitcrew(&["run", &plan, "--yes"]);
     assert!(refused.stderr.contains("bubblewrap is not installed"), "{refused}");
+    assert!(refused.stderr.contains("no Landlock"), "{refused}");
     assert!(refused.stderr.contains("--accept-tier T1"), "{refused}");
+    let doctor = pitcrew(&["doctor"]).stdout;
+    for words in ["T1:", "apt install bubblewrap", "no Landlock", "Linux 6.12"] {
+        assert!(doctor.contains(words), "{words}: {doctor}");
+    }
+    pitcrew(&["run", &plan, "--yes", "--accept-tier", "T1"]).expect(0);
+    pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    pitcrew(&["watch"]).expect(0);
+    pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
+}
+
+/// Without bubblewrap Landlock holds, where the kernel has enough of it; nobody has to agree.
+#[test]
+fn without_a_box_landlock_holds() {
+    let mut sandbox = closed();
+    if landlock_abi() < LANDLOCK_ABI_MIN {
+        return skipped("Landlock alone", "the kernel has too old a version of it");
+    }
+    without_boxes(&mut sandbox);
     let doctor = sandbox.pitcrew(&["doctor"]).stdout;
-    assert!(doctor.contains("T1:") && doctor.contains("apt install bubblewrap"), "{doctor}");
-    sandbox.pitcrew(&["run", &plan, "--yes", "--accept-tier", "T1"]).expect(0);
-    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    sandbox.pitcrew(&["watch"]).expect(0);
-    sandbox.pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
+    assert!(doctor.contains("T2:") && doctor.contains("apt install bubblewrap"), "{doctor}");
+    sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]).expect(0);
+    sandbox.pitcrew(&["logs", "first"]).expect(0).says("confined by tier T2, policy ");
+}
+
+/// What a worker does outside its zone is not taken, in each tier; what it does outside its
+/// checkout does not happen.
+#[test]
+fn in_each_tier_a_worker_is_kept_in_its_corner() {
+    for tier in ["T2", "T3"] {
+        if tier == "T2" && landlock_abi() < LANDLOCK_ABI_MIN {
+            skipped("a plan in T2", "the kernel has too old a version of Landlock");
+            continue;
+        }
+        let mut sandbox = closed();
+        sandbox.set("PITCREW_SANDBOX", tier);
+        let (home, repo) = (sandbox.home(), sandbox.repo());
+        let outside = [home.join("evil"), repo.join("evil"), sandbox.root().join("evil")];
+        let tries: String =
+            outside.iter().map(|it| format!("(echo evil > {}) || true; ", it.display())).collect();
+        let plan = sandbox.plan(&format!(
+            r#"
+name = "corner"
+max_attempts = 1
+
+[[task]]
+id = "kept"
+region = "core"
+command = """{tries} git commit --quiet --allow-empty --message inside && echo mine > core/mine.txt"""
+checks = """{tries} grep -q mine core/mine.txt"""
+
+[[task]]
+id = "strays"
+region = "core"
+command = "echo mine > ui/two.txt"
+"#
+        ));
+        let ran = sandbox.pitcrew(&["run", &plan, "--yes"]);
+        assert!(outside.iter().all(|it| !it.exists()), "{tier}: {ran}");
+        ran.says("1 of 2 completed").says("ui/two.txt");
+        let logs = sandbox.pitcrew(&["logs", "kept"]).expect(0);
+        logs.says(&format!("confined by tier {tier}, policy "));
+        sandbox.pitcrew(&["logs", "strays"]).expect(0).says("outside the zone");
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! so and is skipped.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+mod plans;
+
 use pitcrew_config::{Settings, user_environment};
 use pitcrew_model::Place;
 use pitcrew_process::{

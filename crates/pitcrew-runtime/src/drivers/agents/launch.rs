@@ -4,13 +4,14 @@ use super::HttpTools;
 use crate::{
     Tokens,
     confinement::{self, Own},
+    network::{Lookup, Needs},
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
 };
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, RepoPath, Zone, limits};
-use pitcrew_process::{Policy, ShimSpec, agent_environment, find_program};
+use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -33,6 +34,8 @@ pub struct AgentSetup {
     pub policy: Policy,
     /// The tools over HTTP, where they are served.
     pub http: HttpTools,
+    /// What programs in a box may reach.
+    pub network: Lookup,
 }
 
 /// Who is to do a task, and with which model: that of the settings where absent.
@@ -127,7 +130,16 @@ impl AgentSetup {
             zone: is_held.then_some(&wanted.zone),
             unseen: &wanted.unseen,
         };
-        confinement::of_agent(&self.policy, own, &user)
+        let policy = confinement::of_agent(&self.policy, own, &user);
+        if policy.tier == Tier::T1 {
+            return policy;
+        }
+        let model = match &wanted.backend {
+            Backend::Model => self.model.as_ref(),
+            Backend::Builtin | Backend::Program { .. } => None,
+        };
+        let needs = Needs { backend: self.of(&wanted.backend).map(|it| it.1), model };
+        self.network.get().applied(&policy, needs, &self.dirs.attempt(attempt))
     }
 
     /// Whether an agent holds its commands itself, which it cannot do in a closer box.

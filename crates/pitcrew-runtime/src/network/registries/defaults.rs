@@ -1,0 +1,95 @@
+//! What tools use where nothing is set, read from where they are installed: to start one only for
+//! this takes a second each time.
+
+use super::read;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The list of npm's settings, below the folder of its libraries.
+const NPM_SETTINGS: &str = "@npmcli/config/lib/definitions/definitions.js";
+/// The indexes of pip, below the folder of Python's packages.
+const PIP_INDEXES: &str = "pip/_internal/models/index.py";
+
+/// The registry that is built into this npm.
+pub(super) fn npm(program: &Path) -> Option<String> {
+    let program = program.canonicalize().ok()?;
+    let libraries = program.ancestors().flat_map(|it| [it.join("node_modules"), it.to_owned()]);
+    let settings = libraries.map(|it| it.join(NPM_SETTINGS)).find(|it| it.is_file())?;
+    let text = read(&settings);
+    let (_, after) =
+        text.split_once("Definition('registry'").or(text.split_once("define('registry'"))?;
+    let (_, value) = after.split_once("default:")?;
+    quoted(value).next().map(str::to_owned)
+}
+
+/// The index that is built into the pip beside this Python, and where its files are.
+pub(super) fn pip(python: &Path) -> Vec<String> {
+    let real = python.canonicalize().unwrap_or_else(|_| python.to_owned());
+    let prefixes = [python, &real].into_iter().filter_map(|it| it.ancestors().nth(2));
+    // One that chooses among several versions has them below.
+    let prefixes = prefixes.flat_map(|it| [vec![it.to_owned()], entries(&it.join("versions"))]);
+    let libraries = prefixes.flatten().flat_map(|it| entries(&it.join("lib")));
+    let packages =
+        libraries.flat_map(|it| ["site-packages", "dist-packages"].map(|at| it.join(at)));
+    let Some(indexes) = packages.map(|it| it.join(PIP_INDEXES)).find(|it| it.is_file()) else {
+        return Vec::new();
+    };
+    let text = read(&indexes);
+    let Some((_, after)) = text.split_once("= PackageIndex(") else { return Vec::new() };
+    let mut words = quoted(after);
+    let (Some(index), Some(files)) = (words.next(), words.next()) else { return Vec::new() };
+    vec![format!("{}/simple", index.trim_end_matches('/')), format!("https://{files}")]
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    // The newest first.
+    found.sort_by(|one, other| other.cmp(one));
+    found
+}
+
+/// What stands in quotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\'', '"', '`']).skip(1).step_by(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn write(path: PathBuf, text: &str) {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    #[test]
+    fn the_registry_of_an_npm_is_read_from_its_own_settings() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let npm_folder = folder.path().join("lib/node_modules/npm");
+        let definitions = "proxy: new Definition('proxy', {\n default: null }),\n\
+            registry: new Definition('registry', {\n  default: 'https://npm.example/',\n type: url";
+        write(npm_folder.join("node_modules").join(NPM_SETTINGS), definitions);
+        write(npm_folder.join("bin/npm-cli.js"), "");
+        let program = folder.path().join("npm");
+        symlink(npm_folder.join("bin/npm-cli.js"), &program).expect("a link");
+        assert_eq!(npm(&program).as_deref(), Some("https://npm.example/"));
+        assert_eq!(npm(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn the_index_of_a_pip_is_read_from_its_own_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = "class PackageIndex:\n    \"\"\"An index\"\"\"\n\n\
+            One = PackageIndex(\"https://one.example/\", file_storage_domain=\"files.example\")\n\
+            Two = PackageIndex(\"https://two.example/\", file_storage_domain=\"x.example\")\n";
+        let packages = folder.path().join("versions/3.13.0/lib/python3.13/site-packages");
+        write(packages.join(PIP_INDEXES), text);
+        let expected = ["https://one.example/simple", "https://files.example"];
+        assert_eq!(pip(&folder.path().join("shims/python3")), expected);
+        assert_eq!(pip(Path::new("/nonexistent/bin/python3")), Vec::<String>::new());
+    }
+}
