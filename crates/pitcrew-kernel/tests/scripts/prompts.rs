@@ -50,7 +50,7 @@ fn low_effort_tells_the_task_alone() {
     );
 }
 
-/// S0-008, S1-021, S1-069, S1-088: every worker is told its checkout and how to complete; also the plan and what the
+/// S0-008, S1-021, S1-069, S1-088, S4-153: every worker is told its checkout and how to complete; also the plan and what the
 /// dependencies did.
 #[test]
 fn medium_effort_tells_what_the_dependencies_did() {

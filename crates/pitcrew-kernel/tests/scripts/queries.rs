@@ -143,7 +143,7 @@ fn the_owner_has_the_longest_region_and_never_a_part_of_a_word() {
     );
 }
 
-/// S0-036: nobody is asked what it asks itself.
+/// S0-036, S0-052: nobody is asked what it asks itself.
 #[test]
 fn nobody_is_asked_what_it_asks_itself() {
     check_two(
@@ -611,7 +611,7 @@ fn a_turn_that_ends_ends_its_calls() {
     );
 }
 
-/// An owner that ends leaves the question to the next one, and to nobody after that.
+/// S0-030: an owner that ends leaves the question to the next one, and to nobody after that.
 #[test]
 fn an_owner_that_ends_leaves_it_to_the_next() {
     check(

@@ -162,6 +162,7 @@ fn three_workers_in_a_circle_are_all_told() {
     );
 }
 
+/// S2-058: the orchestrator writes to workers under its own name.
 #[test]
 fn whoever_asked_is_told_when_nobody_can_answer() {
     check_two(
@@ -409,4 +410,37 @@ fn old_messages_are_forgotten() {
           message-1102: person -> task-1, update, high, in message-1: again
     "#]]
     .assert_eq(&script.run("message task-1 thread=message-1 again"));
+}
+
+/// S1-080: what a sub-task says on its way, what goes wrong for it, and its last words when it was asked
+/// reach its parent, each in its place of the order.
+#[test]
+fn a_parent_hears_of_progress_errors_and_last_words() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look
+            ~ start subtask-2
+            tell attempt-2 @parent half of it
+            fails attempt-2 @parent the disk is full
+            ask attempt-1 @worker-2 how far are you?
+            ~ turn worker-1 end_turn
+            ~ turn worker-2 end_turn
+            turn worker-2 end_turn saying half an hour more
+        ",
+        &expect![[r#"
+            > tell attempt-2 @parent half of it
+              message-1: worker-2 -> worker-1, status_update, low: half of it
+            > fails attempt-2 @parent the disk is full
+              message-2: worker-2 -> worker-1, error, high: the disk is full
+            > ask attempt-1 @worker-2 how far are you?
+              message-3: worker-1 -> worker-2, question, normal: how far are you?
+            > turn worker-2 end_turn saying half an hour more
+              message-3 delivered -> processed by worker-2
+              message-4: orchestrator -> worker-1, answer, high, to message-3, in message-3: worker-2 gave no answer; its turn ended with: half an hour more
+              => prompt worker-2 (reminder)
+        "#]],
+    );
 }

@@ -3,7 +3,7 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-005, S0-010, S0-013, S0-053, S0-054, S0-058, S0-059, S0-061, S1-018, S1-019, S1-055,
+/// S0-005, S0-010, S0-013, S0-053, S0-054, S0-058, S0-059, S0-061, S1-005, S1-018, S1-019, S1-055,
 /// S1-063, S1-085, S2-071: the whole way, and nothing before the approval.
 #[test]
 fn a_plan_runs_from_its_approval_to_its_end() {

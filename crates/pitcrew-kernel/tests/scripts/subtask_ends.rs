@@ -323,7 +323,7 @@ fn a_pause_reaches_the_children() {
     );
 }
 
-/// S4-124: what a child uses counts for its parent and for the plan, and stops both.
+/// S4-124, S4-155: what a child uses counts for its parent and for the plan, and stops both.
 #[test]
 fn what_a_child_uses_counts_for_everybody_above() {
     check(

@@ -64,8 +64,8 @@ fn a_parent_that_waits_gets_every_result_in_the_order_it_asked() {
     );
 }
 
-/// S1-038, S1-039, S4-087: what is not waited for starts all the same, and its result comes with the
-/// next turn.
+/// S1-038, S1-039, S2-048, S4-087: what is not waited for starts all the same, and its result comes
+/// with the next turn. One alone makes no group.
 #[test]
 fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
     check(
@@ -136,7 +136,7 @@ fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
     );
 }
 
-/// S4-008, S4-086, S4-091: the parent keeps its session and gets one turn when all have ended, with every
+/// S4-008, S4-086, S4-091, S4-150: the parent keeps its session and gets one turn when all have ended, with every
 /// result, none of which can pass for another or for an order.
 #[test]
 fn a_parent_that_ended_its_turn_is_woken_when_all_have_ended() {
@@ -420,6 +420,53 @@ fn a_reader_of_a_reader_reads_from_the_same_pool() {
               task-3 queued -> starting (a slot is free)
               attempt-3 opened: task-3 #1 from base
               => prepare checkout attempt-3, read_only of attempt-1
+        "#]],
+    );
+}
+
+/// S2-067, S2-068: several that are handed out together are a group, and of each of them it is told how
+/// it ended.
+#[test]
+fn a_group_is_told_of_with_each_of_its_members() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            spawn attempt-1 | look | test
+            ~ start subtask-2
+            ~ start subtask-3
+            ~ complete attempt-2 looked
+            ~ turn worker-2 end_turn
+            stopped worker-2
+            ~ complete attempt-3 failed no idea
+            turn worker-3 end_turn
+        ",
+        &expect![[r#"
+            > spawn attempt-1 | look | test
+              subtask-2 = Do look. for attempt-1, read_only, depth 1
+              subtask-3 = Do test. for attempt-1, read_only, depth 1
+              group 2: subtask-2, subtask-3
+              task-2 pending -> queued
+              task-3 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from base
+              => prepare checkout attempt-2, read_only of attempt-1
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from base
+              => prepare checkout attempt-3, read_only of attempt-1
+            > stopped worker-2
+              worker-2 running -> completed
+              task-2 running -> verifying
+              attempt-2 ended: success
+              task-2 verifying -> completed
+              group 2: subtask-2 is done
+            > turn worker-3 end_turn
+              attempt-3 ended: failed (the agent gave up: no idea)
+              worker-3 running -> failed (the agent gave up: no idea)
+              => stop worker-3
+              task-3 running -> failed (the agent gave up: no idea)
+              group 2: subtask-3 has failed
         "#]],
     );
 }

@@ -58,7 +58,7 @@ const MESSAGES: u64 = 1_000;
 /// What a prompt holds.
 const AT_ONCE: u64 = 20;
 
-/// S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
+/// S4-069, S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
 #[test]
 fn messages_survive_a_kill_in_their_order() {
     let sandbox = sandbox();

@@ -22,8 +22,8 @@ fn plan_of(sandbox: &Sandbox) -> Value {
     sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json()["plans"][0].clone()
 }
 
-/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-131: the signature comes from the index,
-/// by the tool and by the command, at no cost; what nobody knows is said so.
+/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the signature comes from the
+/// index, by the tool and by the command, at no cost; what nobody knows is said so.
 #[test]
 fn an_agent_gets_a_foreign_signature_without_reading_the_file() {
     let sandbox = with_validator();
@@ -132,8 +132,8 @@ complete asked
     audit.says("query-1 answered by worker-1, about ");
 }
 
-/// S0-035, S0-037, S0-049: what is only in the owner's own checkout is asked of the owner, which waits
-/// for something else.
+/// S0-028, S0-035, S0-037, S0-049, S0-110: what is only in the owner's own checkout is asked of the
+/// owner, which waits for something else.
 #[test]
 fn the_owner_of_uncommitted_work_is_asked() {
     let sandbox = with_validator();
@@ -155,7 +155,7 @@ fn the_owner_of_uncommitted_work_is_asked() {
     assert_eq!(asked["status"], "processed", "{view:#}");
 }
 
-/// A query outlives a kill -9 of the orchestrator, and so does the call that waits for it. The owner
+/// S0-040: a query outlives a kill -9 of the orchestrator, and so does the call that waits for it. The owner
 /// is in the middle of a turn: it reads it when that ends.
 #[test]
 fn a_query_survives_a_kill_and_waits_for_the_end_of_a_turn() {

@@ -48,7 +48,7 @@ depends_on = ["architect"]
 command = "cat plans/ArchitecturePlan.md plans/frontend.md > core/read.txt"
 "#;
 
-/// S4-159, S4-040, S4-092, S1-007: three sub-tasks at once, one makes a file that nobody is asked
+/// S4-159, S4-007, S4-040, S4-092, S1-007: three sub-tasks at once, one makes a file that nobody is asked
 /// about, one fails; their parent hears of all three and goes on.
 #[test]
 fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
@@ -72,6 +72,12 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     sandbox.pitcrew(&["logs", "subtask-3"]).expect(0).says("backend: sessions with tokens");
     sandbox.pitcrew(&["logs", "architect"]).expect(0).says("waits for subtask-3");
     sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
+    // S2-069: the group is in the journal, for whoever comes after a kill.
+    sandbox.kill_orchestrator();
+    sandbox
+        .pitcrew(&["audit"])
+        .expect(0)
+        .says("handed out together: subtask-3, subtask-4, subtask-5");
     let audit = sandbox.pitcrew(&["audit", "--kind", "subtask"]).expect(0);
     assert_eq!(audit.stdout.lines().count(), 3, "{audit}");
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
@@ -165,8 +171,8 @@ fn a_sub_task_is_stopped_and_its_parent_goes_on() {
     );
 }
 
-/// S2-070: the one who waits and the one who is waited for outlive the orchestrator, and the answer
-/// comes once.
+/// S2-070, S4-150: the one who waits and the one who is waited for outlive the orchestrator, and the
+/// answer comes once, to the same session.
 #[test]
 fn a_parent_that_waits_outlives_the_orchestrator() {
     let sandbox = sandbox();
