@@ -18,6 +18,7 @@ mod permissions;
 mod steer;
 mod emergency;
 mod journal;
+mod json;
 mod subtasks;
 mod zones;
 mod finish;
