@@ -19,6 +19,8 @@ mod workers;
 mod messages;
 mod questions;
 mod queries;
+mod query_owners;
+mod query_limits;
 mod query_waits;
 mod permissions;
 mod subtasks;

@@ -1,18 +1,8 @@
 //! A call that waits for an owner: who has a slot meanwhile, and that nobody waits in a circle.
 
+use super::queries::check_two;
 use crate::script::check;
-use expect_test::{Expect, expect};
-
-const TWO: &str = "
-    ~ plan demo | ui in ui | core in core
-    ~ prepared plan-1
-    ~ start task-1
-    ~ start task-2
-";
-
-fn check_two(script: &str, expected: &Expect) {
-    check(&format!("{TWO}{script}"), expected);
-}
+use expect_test::expect;
 
 /// Where there is one slot, whoever asks gives it to the owner, and has the answer when it has a slot
 /// again.
