@@ -1,8 +1,11 @@
 //! What there is in the end, and what must be true of it whatever happened before.
 
-use super::scene::Told;
+use super::scene::{LETTER, PLANS, Told};
 use pitcrew_kernel::{State, evolve};
-use pitcrew_model::{EffectResult, Entry, Event, PlanStatus, RequestStatus, Seq, TaskStatus};
+use pitcrew_model::{
+    EffectResult, Entry, Event, Message, MessageKind, MessageStatus, Party, PlanStatus,
+    RequestStatus, Seq, TaskStatus,
+};
 use pitcrew_process::{SpoolReader, SpoolRecord};
 use pitcrew_store::{Journal, SqliteJournal};
 use pitcrew_testkit::Sandbox;
@@ -25,10 +28,14 @@ pub struct Picture {
     pub landings: Vec<String>,
     pub plans: BTreeMap<String, PlanStatus>,
     pub tasks: BTreeMap<String, TaskStatus>,
+    /// What the last attempt of each task has handed out, and what it came to.
+    pub subtasks: BTreeMap<(String, String), (TaskStatus, String)>,
+    /// What was written and read.
+    pub messages: BTreeSet<(MessageKind, String)>,
 }
 
 impl Picture {
-    pub fn take(sandbox: &Sandbox, board: &BoardView) -> Self {
+    pub fn take(sandbox: &Sandbox, board: &BoardView, messages: Read) -> Self {
         let head = sandbox.git(&["symbolic-ref", "HEAD"]);
         let names = sandbox.git(&["for-each-ref", "--format=%(refname)"]);
         let titles = sandbox.git(&["log", "--first-parent", "--format=%s"]);
@@ -42,9 +49,30 @@ impl Picture {
             landings,
             plans: board.plans.iter().map(|it| (it.name.clone(), it.status)).collect(),
             tasks: board.tasks.iter().map(|it| (it.key.clone(), it.status)).collect(),
+            subtasks: subtasks(board),
+            messages,
         }
     }
 }
+
+fn subtasks(board: &BoardView) -> BTreeMap<(String, String), (TaskStatus, String)> {
+    let mut found = BTreeMap::new();
+    for task in &board.tasks {
+        let last = task.attempts.last().map(|it| it.id);
+        for part in &board.subtasks {
+            let Some(subtask) = &part.subtask else { continue };
+            if Some(subtask.parent_attempt) == last {
+                let output = subtask.result.as_ref().map(|it| it.output.clone());
+                let came_to = (part.status, output.unwrap_or_default());
+                found.insert((task.key.clone(), part.key.clone()), came_to);
+            }
+        }
+    }
+    found
+}
+
+/// The kinds and the words of messages that were read.
+pub type Read = BTreeSet<(MessageKind, String)>;
 
 /// Everything in the folder but what is git's.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -75,7 +103,7 @@ fn walk(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
 }
 
 /// Checks what is left on the disk when the orchestrator has stopped.
-pub fn check_rest(sandbox: &Sandbox, told: &Told) {
+pub fn check_rest(sandbox: &Sandbox, told: &Told) -> Read {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the user's tree is clean");
     sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
     let state = sandbox.states().pop().expect("there is a workspace");
@@ -90,11 +118,12 @@ pub fn check_rest(sandbox: &Sandbox, told: &Told) {
     }
     let checkouts = walk(&sandbox.root().join(".worktrees"), &|_| true);
     assert!(checkouts.is_empty(), "checkouts are left: {checkouts:?}");
-    check_journal(&state, told);
+    let read = check_journal(&state, told);
     check_spools(&state);
+    read
 }
 
-fn check_journal(state: &Path, told: &Told) {
+fn check_journal(state: &Path, told: &Told) -> Read {
     let journal = SqliteJournal::open(state).expect("the journal opens");
     let entries = journal.read(Seq(0), usize::MAX).expect("the journal reads");
     let mut replayed = State::default();
@@ -112,9 +141,10 @@ fn check_journal(state: &Path, told: &Told) {
         entries.iter().filter_map(|it: &Entry| pick(&it.event)).collect()
     };
     let tasks = of(&|it| match_task_added(it));
-    once("tasks that are completed", of(&|it| match_completed(it)), tasks.len());
+    let completed = of(&|it| match_completed(it).filter(|it| tasks.contains(it)));
+    once("tasks that are completed", completed, tasks.len());
     once("tasks that are integrated", of(&|it| match_integrated(it)), tasks.len());
-    once("plans that are landed", of(&|it| match_landed(it)), 2);
+    once("plans that are landed", of(&|it| match_landed(it)), PLANS.len());
     let opened = of(&|it| match_attempt_opened(it));
     once("attempts that ended", of(&|it| match_attempt_ended(it)), opened.len());
     for request in &told.answered {
@@ -129,6 +159,58 @@ fn check_journal(state: &Path, told: &Told) {
         if let Event::TaskDeployed { task, .. } = it { Some(task.to_string()) } else { None }
     });
     assert!(deployed.len() >= told.deployed.len(), "{deployed:?} of {:?}", told.deployed);
+    check_family(&entries);
+    check_messages(&entries, told)
+}
+
+/// Everything that was handed out has ended, and nobody was told of a result twice.
+fn check_family(entries: &[Entry]) {
+    let (mut open, mut heard) = (BTreeSet::new(), BTreeSet::new());
+    for entry in entries {
+        if let Event::SubtaskAdded { task, .. } = &entry.event {
+            open.insert(*task);
+        } else if let Event::TaskMoved { task, to, .. } = &entry.event {
+            if to.has_ended() {
+                open.remove(task);
+            }
+        } else if let Event::ResultsHanded { tasks, .. } = &entry.event {
+            for task in tasks {
+                assert!(heard.insert(*task), "the result of {task} was told twice");
+            }
+        }
+    }
+    assert!(open.is_empty(), "sub-tasks are left: {open:?}");
+    assert!(heard.len() >= 4, "parents heard of {heard:?} only");
+}
+
+/// Each message has one end, and what the person was told is queued is there.
+fn check_messages(entries: &[Entry], told: &Told) -> Read {
+    let (mut queued, mut ended, mut read) = (BTreeMap::new(), BTreeSet::new(), Read::new());
+    for entry in entries {
+        if let Event::MessageQueued(message) = &entry.event {
+            queued.insert(message.id, message);
+        } else if let Event::MessageMoved { message, to, .. } = &entry.event
+            && to.has_ended()
+        {
+            assert!(ended.insert(*message), "{message} has ended twice");
+            if *to == MessageStatus::Processed {
+                let it: &Message = queued.get(message).expect("what is read was queued");
+                // What the orchestrator says depends on what was disturbed.
+                if it.from != Party::Orchestrator {
+                    read.insert((it.kind, it.content.clone()));
+                }
+            }
+        }
+    }
+    let left: Vec<_> = queued.keys().filter(|it| !ended.contains(it)).collect();
+    assert!(left.is_empty(), "messages are left: {left:?}");
+    let letters = queued.values().filter(|it| it.content == LETTER).count();
+    for words in ["Which digit?", "7", LETTER] {
+        assert!(read.iter().any(|it| it.1 == words), "nobody read `{words}`: {read:?}");
+    }
+    let written = told.written.len();
+    assert!(letters >= written, "{letters} of {written} letters are in the journal");
+    read
 }
 
 fn match_task_added(event: &Event) -> Option<String> {

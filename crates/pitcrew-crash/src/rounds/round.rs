@@ -172,6 +172,6 @@ fn finish(sandbox: &Sandbox, told: &Told) -> Picture {
         assert!(!time_left.is_zero(), "processes are left: {left:?}");
         process.await_end(Duration::from_secs(1).min(time_left));
     }
-    check_rest(sandbox, told);
-    Picture::take(sandbox, &board)
+    let read = check_rest(sandbox, told);
+    Picture::take(sandbox, &board, read)
 }

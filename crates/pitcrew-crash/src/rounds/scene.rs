@@ -1,4 +1,4 @@
-//! What happens in every round: two plans, and a person who wants them landed.
+//! What happens in every round: three plans, and a person who wants them landed.
 
 use pitcrew_model::{LandingStatus, PlanStatus, RequestId, TaskStatus};
 use pitcrew_testkit::{Sandbox, eventually};
@@ -100,7 +100,84 @@ depends_on = "one"
 command = "mkdir -p two && cat one/a.txt > two/a.txt"
 "#;
 
-pub const PLANS: [(&str, &str); 2] = [("diamond", DIAMOND), ("manual", MANUAL)];
+/// And one whose workers hand out parts of their work, wait for them or go on, and write to each other.
+/// A next attempt finds what the last one left, so each begins by clearing it away.
+const FAMILY: &str = r#"
+name = "family"
+max_attempts = 15
+
+[[task]]
+id = "waits"
+region = "waits"
+script = '''
+run rm -rf waits
+tool a2a_spawn_parallel_subtasks <<END
+{"blocking": true, "subtasks": [
+  {"agent": "builtin", "prompt": "look", "workspace": "read_only", "script": "complete looked"},
+  {"agent": "builtin", "prompt": "make", "workspace": "isolated", "target_files": ["waits/made.txt"],
+   "script": "write waits/made.txt <<E\nmade\nE\ncomplete made it"},
+  {"agent": "builtin", "prompt": "share", "workspace": "shared", "target_files": ["waits/shared.txt"],
+   "script": "write waits/shared.txt <<E\nshared\nE\ncomplete shared it"}
+]}
+END
+keep made /results/1/subtask
+expect looked
+expect made it
+expect shared it
+tool a2a_pull_subtask_changes {"id": "${made}"}
+expect waits/made.txt
+tool a2a_notify_orchestrator {"kind": "status", "message": "all parts are there"}
+complete put together
+'''
+checks = "test ! -e waits || cat waits/made.txt waits/shared.txt"
+
+[[task]]
+id = "goes-on"
+region = "goes-on"
+script = '''
+tool a2a_spawn_subtask <<END
+{"agent": "builtin", "prompt": "ask", "workspace": "read_only", "blocking": false,
+ "script": "tool a2a_notify_orchestrator {\"kind\": \"question\", \"to\": \"parent\", \"message\": \"Which digit?\"}\npause\nunless \"> 7\" fail nobody told the digit\ncomplete took 7"}
+END
+write goes-on/a.txt <<END
+meanwhile
+END
+tool a2a_await_subtasks {}
+expect Which digit?
+keep message /questions/0/message
+tool a2a_notify_orchestrator {"kind": "answer", "reply_to": "${message}", "message": "7"}
+tool a2a_await_subtasks {}
+expect took 7
+append goes-on/a.txt <<END
+7
+END
+complete went on
+'''
+
+[[task]]
+id = "hears"
+region = "hears"
+script = '''
+ask Write to me.
+unless "the letter b" fail nobody wrote
+write hears/a.txt <<END
+b
+END
+complete heard it
+'''
+
+[[task]]
+id = "together"
+region = "together"
+depends_on = ["waits", "goes-on", "hears"]
+command = "mkdir -p together && cat waits/made.txt waits/shared.txt goes-on/a.txt hears/a.txt > together/a.txt"
+checks = "test ! -e together || test $(wc -l < together/a.txt) = 5"
+"#;
+
+pub const PLANS: [(&str, &str); 3] = [("diamond", DIAMOND), ("manual", MANUAL), ("family", FAMILY)];
+
+/// What the person writes to whoever wants to be written to.
+pub const LETTER: &str = "It is the letter b.";
 
 /// Whether work may fail in a way that only a person mends: a program was killed under the
 /// orchestrator, and what it did for a whole plan is not tried again by itself.
@@ -114,6 +191,8 @@ pub enum Help {
 #[derive(Default)]
 pub struct Told {
     pub answered: Vec<RequestId>,
+    /// The questions that were answered with a message.
+    pub written: Vec<RequestId>,
     pub deployed: Vec<String>,
 }
 
@@ -187,6 +266,10 @@ fn answer(sandbox: &Sandbox, told: &mut Told) {
     for request in open {
         let id = request.id.to_string();
         let finished = match request.ask {
+            Ask::Question { .. } if request.task_key.as_deref() == Some("hears") => {
+                write_to(sandbox, &request, told);
+                continue;
+            }
             Ask::Question { .. } => sandbox.pitcrew(&["answer", &id, "the letter a"]),
             Ask::ToolUse { .. } => sandbox.pitcrew(&["approve", &id]),
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::Budget { .. } => continue,
@@ -194,6 +277,14 @@ fn answer(sandbox: &Sandbox, told: &mut Told) {
         if finished.code == Some(0) {
             told.answered.push(request.id);
         }
+    }
+}
+
+/// Once for each that asks: the message waits for whoever works on the task.
+fn write_to(sandbox: &Sandbox, request: &OpenRequest, told: &mut Told) {
+    let Some(task) = request.task.filter(|_| !told.written.contains(&request.id)) else { return };
+    if sandbox.pitcrew(&["message", &task.to_string(), LETTER]).code == Some(0) {
+        told.written.push(request.id);
     }
 }
 
