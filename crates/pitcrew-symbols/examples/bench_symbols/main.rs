@@ -8,6 +8,7 @@ mod bare;
 mod asked;
 
 use pitcrew_symbols::{Index, Pool, Question};
+use rustix::time::{ClockId, clock_gettime};
 use std::{
     env,
     error::Error,
@@ -45,11 +46,17 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
     let kept = tempfile::tempdir()?;
     let rounds = if count > ROUND_FILES_MAX { 1 } else { ROUNDS };
     let (mut bare, mut cold) = (Vec::new(), Vec::new());
+    let (mut bare_work, mut cold_work) = (Vec::new(), Vec::new());
     for round in 0..rounds {
+        let before = worked();
         bare.push(bare::parse_all(&tree)?);
+        let between = worked();
         cold.push(index_cold(&tree, &kept.path().join(round.to_string()))?);
+        bare_work.push(between - before);
+        cold_work.push(worked() - between);
     }
     let (bare, cold) = (median(bare), median(cold));
+    let (bare_work, cold_work) = (median(bare_work), median(cold_work));
     let pool = kept.path().join("0");
     let first_answer = asked::first_answer(&tree, kept.path())?;
     let ctags = run_ctags(&tree)?;
@@ -64,10 +71,11 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
         format!("{:.0},\"warm_ratio\":{:.1}", ms(it), it.as_secs_f64() / warm.took.as_secs_f64())
     });
     Ok(format!(
-        r#"{{"files":{count},"source_mb":{mb:.1},"symbols":{symbols_count},"bare_mb_per_s":{:.1},"cold_mb_per_s":{:.1},"cold_ratio":{:.2},"first_answer_ms":{:.0},"warm_ms":{:.1},"ctags_ms":{compared},"update_ms":{:.1},"lookup_p50_us":{:.0},"lookup_p99_us":{:.0},"miss_p99_us":{:.0},"bytes_per_symbol":{}}}"#,
+        r#"{{"files":{count},"source_mb":{mb:.1},"symbols":{symbols_count},"bare_mb_per_s":{:.1},"cold_mb_per_s":{:.1},"cold_ratio":{:.2},"cold_cpu_ratio":{:.2},"first_answer_ms":{:.0},"warm_ms":{:.1},"ctags_ms":{compared},"update_ms":{:.1},"lookup_p50_us":{:.0},"lookup_p99_us":{:.0},"miss_p99_us":{:.0},"bytes_per_symbol":{}}}"#,
         mb / bare.as_secs_f64(),
         mb / cold.as_secs_f64(),
         bare.as_secs_f64() / cold.as_secs_f64(),
+        bare_work.as_secs_f64() / cold_work.as_secs_f64(),
         ms(first_answer),
         ms(warm.took),
         ms(update),
@@ -151,6 +159,11 @@ fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
         }
     }
     Ok(Some(median(rounds)))
+}
+
+/// How long all threads of this process have worked.
+fn worked() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 fn resident_bytes() -> Outcome<u64> {

@@ -17,7 +17,7 @@ use crate::{
 use std::cmp::Reverse;
 
 /// Symbols of one name that are compared in full.
-const COMPARED_MAX: usize = 128;
+const COMPARED_MAX: usize = 64;
 
 /// A symbol that is meant.
 #[derive(Clone, Copy)]
