@@ -1,12 +1,13 @@
 //! Measures, and shows the figures as a table.
 //!
 //! Each bench is a program that compares Pitcrew with something bare in the same run and prints
-//! one flat JSON object per row. Nothing here judges a figure.
+//! one flat JSON object per row. What misses its goal is said after everything was measured.
 
 mod json;
 mod table;
 mod demo;
 mod report;
+mod goals;
 
 use crate::program::{self, Failure};
 use json::Row;
@@ -140,6 +141,7 @@ enum Destination {
 
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = parse(arguments)?;
+    let mut missed = Vec::new();
     for bench in options.benches {
         eprintln!("== {}", bench.name());
         let rows = bench.measure()?;
@@ -150,8 +152,9 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         if options.destination == Destination::Document {
             report::write(bench.name(), &table::render(&rows))?;
         }
+        missed.extend(goals::missed(bench.name(), &rows));
     }
-    Ok(())
+    if missed.is_empty() { Ok(()) } else { Err(Failure(missed.join("\n"))) }
 }
 
 fn parse(arguments: &[String]) -> Result<Options, Failure> {
