@@ -12,7 +12,7 @@ pub struct Cast<'a> {
     pub mends: &'a str,
     /// Runs a command, which a person has to allow, and works on while the orchestrator is killed.
     pub asks: &'a str,
-    /// Writes outside its region, has a model that fails, and is cancelled.
+    /// Writes outside its region, and past the box that holds it there; has a model that fails, and is cancelled.
     pub strays: &'a str,
 }
 
@@ -72,6 +72,7 @@ prompt = '''
 @edit lib/four.txt four => mine
 @read other/five.txt
 @edit other/five.txt five => yours
+@bash git update-index --cacheinfo 100644,$(echo yours | git hash-object -w --stdin),other/five.txt && git -c user.name=a -c user.email=a@example.org commit -qm strays
 @complete wrote both
 @when attempt 2)
 @read lib/four.txt
