@@ -3,7 +3,7 @@
 
 use super::{
     places::{Place, Right, places},
-    spec::{ConfineSpec, Files, Unix},
+    spec::{ConfineSpec, Unix},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -17,9 +17,6 @@ const ALONE: ABI = ABI::V6;
 
 /// The same as a number.
 pub const LANDLOCK_ABI_MIN: u32 = ALONE as u32;
-
-/// What is needed within a box: the first version that keeps a file from being emptied.
-const INNER: ABI = ABI::V3;
 
 /// The first version that tells sockets with a path apart.
 const SOCKETS: ABI = ABI::V9;
@@ -59,17 +56,15 @@ pub(super) fn tells_sockets_apart() -> bool {
 pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockError> {
     let Some(files) = &spec.files else { return Ok(()) };
     let found = abi();
-    let needed = if files.read.is_some() { ALONE } else { INNER };
-    if found < needed {
-        return Err(LandlockError::TooOld { found: found as i32, needed: needed as i32 });
+    if found < ALONE {
+        return Err(LandlockError::TooOld { found: found as i32, needed: ALONE as i32 });
     }
-    let handled = handled(files, found);
+    // What is refused where no rule allows it.
+    let handled = AccessFs::from_all(if found >= SOCKETS { SOCKETS } else { ALONE });
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(handled)?;
-    if files.read.is_some() {
-        ruleset = ruleset.scope(Scope::from_all(ALONE))?;
-    }
+        .handle_access(handled)?
+        .scope(Scope::from_all(ALONE))?;
     if spec.ports.is_some() {
         ruleset = ruleset.handle_access(AccessNet::from_all(ALONE))?;
     }
@@ -90,14 +85,6 @@ pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockErro
         RulesetStatus::FullyEnforced => Ok(()),
         RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => Err(LandlockError::Partly),
     }
-}
-
-/// What is refused where no rule allows it.
-fn handled(files: &Files, found: ABI) -> BitFlags<AccessFs> {
-    if files.read.is_none() {
-        return AccessFs::from_write(INNER);
-    }
-    AccessFs::from_all(if found >= SOCKETS { SOCKETS } else { ALONE })
 }
 
 fn add(

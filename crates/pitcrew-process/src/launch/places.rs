@@ -29,9 +29,6 @@ const READ_ALWAYS: &[&str] =
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// What a box has of its own, besides what its policy names.
-const BOXED: &[&str] = &["/dev", "/proc"];
-
 /// What may be done with a place and all that is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
@@ -58,18 +55,12 @@ impl Place {
 /// The places of all rules.
 pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
     let mut places = Places { deny: files.deny.iter().map(|it| real(it)).collect(), found: vec![] };
-    if let Some(read) = &files.read {
-        let always = READ_ALWAYS.iter().map(Path::new);
-        for path in read.iter().map(PathBuf::as_path).chain(always) {
-            places.share(path, Right::Read)?;
-        }
-        for path in DEVICES {
-            places.share(path.as_ref(), Right::Device)?;
-        }
-    } else {
-        for path in BOXED {
-            places.share(path.as_ref(), Right::Write)?;
-        }
+    let always = READ_ALWAYS.iter().map(Path::new);
+    for path in files.read.iter().map(PathBuf::as_path).chain(always) {
+        places.share(path, Right::Read)?;
+    }
+    for path in DEVICES {
+        places.share(path.as_ref(), Right::Device)?;
     }
     for path in &files.write {
         // What is above the checkout would give the whole of it.

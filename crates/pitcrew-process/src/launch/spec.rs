@@ -41,8 +41,7 @@ pub struct Home {
 /// Which files can be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
-    /// Absent: reading is not limited here.
-    pub read: Option<Vec<PathBuf>>,
+    pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
     pub deny: Vec<PathBuf>,
     /// Absent: all of what `write` names.
@@ -90,7 +89,7 @@ impl ConfineSpec {
     ) -> Self {
         let ours = policy.launcher.iter().map(PathBuf::as_path).chain([program]);
         let read = policy.read.iter().map(PathBuf::as_path).chain(ours).map(Path::to_owned);
-        let files = Files { read: Some(read.collect()), ..files(policy, cwd) };
+        let files = files(policy, cwd, read.collect());
         let ports = match &policy.net {
             Net::Open => None,
             Net::None => Some(Vec::new()),
@@ -130,9 +129,9 @@ fn plain(policy: &Policy) -> ConfineSpec {
     }
 }
 
-fn files(policy: &Policy, cwd: &Path) -> Files {
+fn files(policy: &Policy, cwd: &Path, read: Vec<PathBuf>) -> Files {
     let write: Vec<PathBuf> = policy.write.iter().chain(&policy.home).cloned().collect();
     let checkout = policy.checkout(cwd).to_owned();
     let zone = policy.inner.as_ref().map(|it| Zone { checkout, paths: it.clone() });
-    Files { read: None, write, deny: policy.deny.clone(), zone }
+    Files { read, write, deny: policy.deny.clone(), zone }
 }

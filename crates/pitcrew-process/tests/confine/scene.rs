@@ -83,7 +83,7 @@ impl Scene {
             bridge: None,
             relays: Vec::new(),
             files: Some(Files {
-                read: Some(read.collect()),
+                read: read.collect(),
                 write: vec![self.path("checkout")],
                 deny: Vec::new(),
                 zone: None,
