@@ -167,8 +167,10 @@ async fn work(
     match effect {
         Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads } => {
             let unseen = match reads {
-                Reads::Guided => Ok(Vec::new()),
-                Reads::Zone => vault.narrow(&path, &zone, &sees, cancel).await,
+                // Others live in the checkout of a sub-task that was given files of it: what they put
+                // there while a box is made is not to be taken for ours.
+                Reads::Zone if sees.is_empty() => vault.narrow(&path, &zone, cancel).await,
+                Reads::Guided | Reads::Zone => Ok(Vec::new()),
             };
             match unseen {
                 Ok(unseen) => {

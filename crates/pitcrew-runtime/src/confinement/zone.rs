@@ -42,9 +42,8 @@ fn is_there(checkout: &Path, path: &str) -> bool {
     fs::symlink_metadata(checkout.join(path)).is_ok()
 }
 
-/// The topmost paths of a checkout that a worker of this zone has no business with. `sees` is what
-/// it may read besides.
-pub fn foreign(checkout: &Path, zone: &Zone, sees: &[RepoPath]) -> Vec<String> {
+/// The topmost paths of a checkout that a worker of this zone has no business with.
+pub fn foreign(checkout: &Path, zone: &Zone) -> Vec<String> {
     if zone.is_everything() {
         return Vec::new();
     }
@@ -58,11 +57,11 @@ pub fn foreign(checkout: &Path, zone: &Zone, sees: &[RepoPath]) -> Vec<String> {
             let path = within(&folder, &name);
             let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
             let holds = |it: &RepoPath| it.as_str() != path && below(&path, it.as_str());
-            let mut rules = zone.region.iter().chain(&zone.shared).chain(sees);
+            let mut rules = zone.region.iter().chain(&zone.shared);
             if OF_GIT.contains(&name.as_str()) || ignored.names(&path, &name) {
                 continue;
             }
-            let is_seen = zone.allows(&path) || sees.iter().any(|it| it.contains(&path));
+            let is_seen = zone.allows(&path);
             let is_mixed = if is_seen { zone.denied.iter().any(holds) } else { rules.any(holds) };
             if is_mixed && is_folder {
                 folders.push(path);
@@ -195,15 +194,11 @@ mod tests {
     #[test]
     fn what_is_foreign_is_found_at_its_top_and_what_git_needs_is_not() {
         let folder = checkout();
-        let of = |zone: &Zone| foreign(folder.path(), zone, &[]);
+        let of = |zone: &Zone| foreign(folder.path(), zone);
         let ui = zone(&["ui"], &["Cargo.toml"], &["ui/keys"]);
         assert_eq!(of(&ui), ["README.md", "core", "ui/keys", "web"]);
         let app = zone(&["web/app/src"], &[], &[]);
         assert_eq!(of(&app), ["Cargo.toml", "README.md", "core", "ui"]);
-        let lease = zone(&["ui/forms/a"], &[], &[]);
-        let sees = [RepoPath::parse_prefix("ui").expect("a path")];
-        let found = foreign(folder.path(), &lease, &sees);
-        assert_eq!(found, ["Cargo.toml", "README.md", "core", "web"]);
         assert!(of(&Zone::default()).is_empty());
     }
 }

@@ -11,8 +11,7 @@ use pitcrew_git::{
     PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{
-    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, RepoPath, TaskId, Tier, Workspace,
-    Zone,
+    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
 };
 use pitcrew_process::{Cancel, Policy};
 use std::{
@@ -88,16 +87,14 @@ impl VaultDriver {
         &self,
         path: &str,
         zone: &Zone,
-        sees: &[RepoPath],
         cancel: Cancel,
     ) -> Result<Vec<String>, Failure> {
         if self.policy.tier != Tier::T3 {
             return Ok(Vec::new());
         }
-        let (driver, checkout) = (self.clone(), PathBuf::from(path));
-        let (zone, sees) = (zone.clone(), sees.to_vec());
+        let (driver, checkout, zone) = (self.clone(), PathBuf::from(path), zone.clone());
         let work = move || {
-            let unseen = confinement::foreign(&checkout, &zone, &sees);
+            let unseen = confinement::foreign(&checkout, &zone);
             driver.vault.narrow(&checkout, &unseen, &driver.policy, &cancel)?;
             Ok(unseen)
         };

@@ -119,8 +119,7 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        // Others live in the checkout of a sub-task that was given files of it: what they put there
-        // while a box is made is not to be taken for ours.
+        // Nobody else lives in the checkout, see where it is made narrow.
         let is_held = wanted.sees.is_empty() && !self.has_own_sandbox(&wanted.backend);
         let own = Own {
             checkout,
