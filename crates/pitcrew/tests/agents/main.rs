@@ -5,6 +5,7 @@ mod handshake;
 mod together;
 mod trouble;
 mod quirks;
+mod nested;
 mod network;
 mod homes;
 mod models;

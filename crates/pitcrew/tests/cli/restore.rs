@@ -88,7 +88,7 @@ fn the_work_of_a_killed_agent_is_restored_byte_for_byte() {
 #[test]
 fn the_end_of_a_turn_is_there_although_the_agent_deleted_everything() {
     let sandbox = sandbox();
-    let steps = "ask May I go on?\nrun rm -rf core ui .git\nexit 1";
+    let steps = "ask May I go on?\nrun rm -rf core .git\nexit 1";
     let plan = sandbox.plan(&writes(steps));
     let running = sandbox.start(&["run", &plan, "--yes"]);
     await_request(&sandbox);
@@ -98,7 +98,7 @@ fn the_end_of_a_turn_is_there_although_the_agent_deleted_everything() {
     assert_eq!((&kept[0]["kind"], &kept[1]["kind"]), (&"snapshot".into(), &"saved".into()));
     assert_there(&sandbox, &restore(&sandbox, &["--at", "1"]));
     let last = restore(&sandbox, &[]);
-    assert_eq!(sandbox.git(&["ls-tree", "-r", "--name-only", &last]), "");
+    assert_eq!(sandbox.git(&["ls-tree", "-r", "--name-only", &last]), "ui/two.txt");
     sandbox.pitcrew(&["restore", "task-1", "--list"]).expect(0).says("taken while it worked");
 }
 

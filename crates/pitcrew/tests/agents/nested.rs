@@ -1,0 +1,68 @@
+//! Agents that hold their commands in a sandbox of their own, within our box.
+
+use pitcrew_model::{TaskStatus, Tier};
+use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew, skipped};
+use std::{fs, path::Path};
+
+/// Runs a task of this agent, which works and then tries what its own sandbox alone refuses: it
+/// may write its checkout, but not the settings of git.
+fn works_and_is_held(test: &str, agent: &str, prepare: impl FnOnce(&Crew)) {
+    let found = match RealAgent::find(agent) {
+        Ok(found) => found,
+        Err(reason) => return skipped(test, &reason),
+    };
+    pitcrew_testkit::offline(test, || {
+        let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &[found], PATIENCE);
+        // The home of one of them may not be where the machine has its temporary files.
+        let state = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        crew.sandbox.set("XDG_STATE_HOME", &state.path().display().to_string());
+        prepare(&crew);
+        let plan = crew.sandbox.plan(&format!(
+            r#"
+name = "nested"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "{agent}"
+region = "core"
+prompt = '''
+@bash echo new > core/new.txt
+@bash perl -e 'print open(my $file, ">>", ".git/config") ? "free" : "held"' > core/told.txt
+@complete it works
+'''
+checks = ["grep -q new core/new.txt", "grep -q held core/told.txt"]
+"#
+        ));
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+        assert_eq!(crew.task("task").status, TaskStatus::Completed);
+        let confined = crew.board().workers[0].confined.clone().expect("it is confined");
+        assert_eq!(confined.tier, Tier::T3);
+    });
+}
+
+#[test]
+fn codex_holds_its_commands_within_a_box() {
+    let test = "nested::codex_holds_its_commands_within_a_box";
+    works_and_is_held(test, "codex", |_| {});
+}
+
+/// As root in a box nobody can have a `/proc` of their own; its settings have a word for that.
+#[test]
+fn claude_holds_its_commands_within_a_box() {
+    let test = "nested::claude_holds_its_commands_within_a_box";
+    let tools = ["socat", "bwrap", "rg"].map(|it| Path::new("/usr/bin").join(it));
+    if let Some(missing) = tools.iter().find(|it| !it.exists()) {
+        return skipped(
+            test,
+            &format!("{} is missing, and its sandbox needs it", missing.display()),
+        );
+    }
+    works_and_is_held(test, "claude", |crew| {
+        let settings = r#"{"sandbox": {"enabled": true, "failIfUnavailable": true,
+            "autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true}}"#;
+        let folder = crew.sandbox.home().join(".claude");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("settings.json"), settings).expect("a file");
+    });
+}
