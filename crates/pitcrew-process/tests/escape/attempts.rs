@@ -22,7 +22,7 @@ pub struct Attempt {
 pub enum Who {
     Everybody,
     Root,
-    /// The kernel holds root to no limit.
+    /// Root has it anyway.
     User,
 }
 
@@ -96,7 +96,11 @@ fn files(stage: &Stage) -> Vec<Attempt> {
             "perl -e 'truncate(\"../outside/secret\", 0) or exit 1'",
         ),
         attempt("remove a file outside", hidden, "rm ../outside/secret"),
-        attempt("change the user's .gitconfig", hidden, format!("echo x >> {user}/.gitconfig")),
+        attempt(
+            "change the user's .gitconfig",
+            hidden,
+            format!("grep user {user}/.gitconfig && echo x >> {user}/.gitconfig"),
+        ),
         attempt("read through a link", hidden, format!("ln -s {outside}/secret ui/l && cat ui/l")),
         attempt(
             "write through a linked folder",
@@ -138,19 +142,39 @@ fn places(stage: &Stage) -> Vec<Attempt> {
     let tools = stage.shown("tools");
     vec![
         of(Who::Root, attempt("read /etc/shadow", [TREE, LANDLOCK], "cat /etc/shadow")),
-        attempt("leave something in the machine's /tmp", ["", LANDLOCK], "f=/tmp/pitcrew-escape-$$; echo x > $f && rm $f"),
+        attempt(
+            "leave something in the machine's /tmp",
+            ["", LANDLOCK],
+            "f=/tmp/pitcrew-escape-$$; echo x > $f && rm $f",
+        ),
         of(Who::Root, attempt("make a device", [CAPS, LANDLOCK], "mknod ui/null c 1 3")),
-        of(Who::User, attempt("gain root by a setuid program", [NNP, NNP], format!("{tools}/id -u | grep -x 0"))),
+        of(
+            Who::User,
+            attempt(
+                "gain root by a setuid program",
+                [NNP, NNP],
+                format!("{tools}/id -u | grep -x 0"),
+            ),
+        ),
         attempt("read a secret of our environment", [ENV, ENV], "test -n \"$GITHUB_TOKEN\""),
         attempt("leave memory behind in a crash", [LIMITS, LIMITS], "ulimit -c unlimited"),
-        attempt("fill the disk with one file", [LIMITS, LIMITS], "head -c 8000000 /dev/zero > ui/big"),
-        attempt("use more memory than allowed", [LIMITS, LIMITS], "perl -e '$x = \"x\" x (400 << 20)'"),
-        of(Who::User, attempt(
+        attempt(
+            "fill the disk with one file",
+            [LIMITS, LIMITS],
+            "head -c 8000000 /dev/zero > ui/big",
+        ),
+        attempt(
+            "use more memory than allowed",
+            [LIMITS, LIMITS],
+            "perl -e '$x = \"x\" x (400 << 20)'",
+        ),
+        // They stay for a while: root is not refused but ended, by whoever looks.
+        attempt(
             "start more processes than allowed",
             [LIMITS, LIMITS],
             "perl -e 'my @all; for (1..120) { my $p = fork; defined $p or (kill(9, @all), exit 1);
-             $p or (sleep 600, exit); push @all, $p } kill 9, @all'",
-        )),
+             $p or (sleep 600, exit); push @all, $p } sleep 2; kill 9, @all'",
+        ),
     ]
 }
 
