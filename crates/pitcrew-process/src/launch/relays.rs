@@ -19,14 +19,14 @@ type Variables = Vec<(String, String)>;
 
 /// Starts a relay for each of these sockets. Their ports, and the variables that name them.
 pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
-    let (mut ports, mut variables, mut lines) = (Vec::new(), Vec::new(), String::new());
+    let (mut ports, mut variables, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for socket in sockets {
         let spec = BridgeSpec { socket: socket.clone(), forward: Vec::new() };
         let port = start_bridge(&env::current_exe()?, &spec)?;
         let address = format!("127.0.0.1:{port}");
         let naming = env::vars().filter(|(_, value)| Path::new(value) == socket);
         variables.extend(naming.map(|(name, _)| (name, address.clone())));
-        lines.push_str(&format!("{address} {}\n", socket.display()));
+        lines.push(format!("{address} {}\n", socket.display()));
         ports.push(port);
     }
     if let (false, Some(file)) = (lines.is_empty(), file()) {
@@ -35,7 +35,7 @@ pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
         fs::remove_file(&file).ok();
         let mut options = OpenOptions::new();
         let made = options.write(true).create_new(true).mode(0o600).open(file);
-        made.and_then(|mut it| it.write_all(lines.as_bytes())).ok();
+        made.and_then(|mut it| it.write_all(lines.concat().as_bytes())).ok();
     }
     Ok((ports, variables))
 }

@@ -143,8 +143,9 @@ fn in_each_tier_a_worker_is_kept_in_its_corner() {
         sandbox.set("PITCREW_SANDBOX", tier);
         let (home, repo) = (sandbox.home(), sandbox.repo());
         let outside = [home.join("evil"), repo.join("evil"), sandbox.root().join("evil")];
-        let tries: String =
-            outside.iter().map(|it| format!("(echo evil > {}) || true; ", it.display())).collect();
+        let tries =
+            outside.each_ref().map(|it| format!("(echo evil > {}) || true; ", it.display()));
+        let tries = tries.concat();
         let plan = sandbox.plan(&format!(
             r#"
 name = "corner"
