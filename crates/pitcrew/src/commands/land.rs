@@ -26,13 +26,14 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
             .help("`pitcrew status --all` lists the plans"));
     };
     // What is landed already is refused: nobody has to read and answer anything for that.
-    let is_merged = board.plan(plan).is_some_and(|it| it.landing.status == LandingStatus::Merged);
+    let landing = board.plan(plan).map(|it| it.landing.status);
+    let is_landed = matches!(landing, Some(LandingStatus::Merged | LandingStatus::Cleaned));
     let is_text = !args.output.json && !args.events;
-    if is_text && !is_merged && summary.totals.completed_count > 0 {
+    if is_text && !is_landed && summary.totals.completed_count > 0 {
         let review: PlanReview = client.get(&paths::plan_review(plan)).await?;
         show_review(&summary, &review, output);
     }
-    let approval = if args.yes || is_merged {
+    let approval = if args.yes || is_landed {
         Approval::Given
     } else if !output.asks {
         Approval::Ask
