@@ -126,7 +126,7 @@ expect made it
 expect shared it
 tool a2a_pull_subtask_changes {"id": "${made}"}
 expect waits/made.txt
-tool a2a_notify_orchestrator {"kind": "status", "message": "all parts are there"}
+tool a2a_notify_orchestrator {"kind": "completion", "message": "all parts are there"}
 complete put together
 '''
 checks = "test ! -e waits || cat waits/made.txt waits/shared.txt"
