@@ -356,4 +356,47 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "a request stays at a parent that never answers";
         "        RequestStatus::AtParent => Some(limits::PARENT_DECIDES_MS)," =>
         "        RequestStatus::AtParent => Some(limits::PARENT_DECIDES_MS).filter(|_| false),"
+
+    "a query has for ever" in "crates/pitcrew-kernel/src/settle/query.rs":
+        "nobody looks when the time of a query is over";
+        "    (until <= now).then(" => "    (until <= now && state.plans.is_empty()).then("
+
+    "queries cost what they like" in "crates/pitcrew-kernel/src/query.rs":
+        "the budget of a worker is not compared with what another owner would cost";
+        "    if worker + own < wanted {" => "    if worker + own < wanted && wanted == 0 {"
+
+    "queries wait in a circle" in "crates/pitcrew-kernel/src/query/owners.rs":
+        "an owner is asked that waits for the asker";
+        "} else if state.is_waiting_for(worker.id, it.worker) {" =>
+        "} else if state.is_waiting_for(worker.id, it.worker) && it.symbol.is_empty() {"
+
+    "what an owner said outlives its edits" in "crates/pitcrew-kernel/src/state/queries.rs":
+        "an answer is kept by its name alone";
+        "(attempt.is_open() && self.version_of(saying.owner) == saying.version).then_some(saying)" =>
+        "attempt.is_open().then_some(saying)"
+
+    "a query outlives its turn" in "crates/pitcrew-kernel/src/evolve/worker.rs":
+        "the owner of what an ended turn asked for is asked all the same";
+        "    query::asker_changed(state, worker);\n" => ""
+
+    "a dead owner is waited for" in "crates/pitcrew-kernel/src/evolve/message.rs":
+        "a query stays at an owner that will not read it";
+        "    query::message_ended(state, message);\n" => ""
+
+    "who asks keeps the slot" in "crates/pitcrew-kernel/src/settle.rs":
+        "an owner that needs a slot to answer waits for the one who asked it";
+        "        .or_else(|| query::park(state))\n" => ""
+
+    "who was answered stays parked" in "crates/pitcrew-kernel/src/evolve/query.rs":
+        "an answer has come, and nobody lets the asker go on";
+        "        if is_parked && !asks {" => "        if is_parked && asks {"
+
+    "clients hand out what is denied" in "crates/pitcrew-kernel/src/decide/spawn_standalone.rs":
+        "the rules of the house are written down, and nobody looks at them";
+        "    denied(subtasks, rules)?;\n" => "    denied(&[], rules)?;\n"
+
+    "a check that was cut short counts" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "work is verified though nobody knows what is red on the base";
+        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
+        "let free = it.merging.is_none() && !it.checking_base;"
 );
