@@ -52,8 +52,8 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
         bare.push(bare::parse_all(&tree)?);
         let between = worked();
         cold.push(index_cold(&tree, &kept.path().join(round.to_string()))?);
-        bare_work.push(between - before);
-        cold_work.push(worked() - between);
+        bare_work.push(between.saturating_sub(before));
+        cold_work.push(worked().saturating_sub(between));
     }
     let (bare, cold) = (median(bare), median(cold));
     let (bare_work, cold_work) = (median(bare_work), median(cold_work));
