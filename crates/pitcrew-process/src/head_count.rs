@@ -30,7 +30,9 @@ impl HeadCount {
     pub(crate) fn of(policy: &Policy) -> Option<Self> {
         let is_held = policy.tier > Tier::T1 && rustix::process::geteuid().is_root();
         let max = policy.limits.processes.filter(|_| is_held)?;
-        Some(Self { max, next: Instant::now(), is_boxed: policy.tier == Tier::T3 })
+        // Most programs have ended by the first look.
+        let next = Instant::now() + Duration::from_millis(LOOK_MS);
+        Some(Self { max, next, is_boxed: policy.tier == Tier::T3 })
     }
 
     /// When to look next.
