@@ -9,10 +9,21 @@ const OPEN: &str = "<!-- escape -->";
 const CLOSE: &str = "<!-- end escape -->";
 const USAGE: &str = "escape takes `--tier T2|T3`, `--user root|nobody` and `--write`";
 
-/// Tests that try something, and whether they depend on the tier and the user.
-const HELD: &[&str] = &["test", "--package", "pitcrew-process", "--test", "escape"];
+/// Tests that try something in each tier and as each user; one after the other, so that the table
+/// has the same order each time.
+const HELD: &[&str] = &[
+    "test",
+    "--package",
+    "pitcrew-process",
+    "--test",
+    "escape",
+    "nothing_gets_out",
+    "--",
+    "--test-threads=1",
+];
+/// Tests that depend on neither.
 const JUDGED: &[&[&str]] = &[
-    &["test", "--package", "pitcrew-git", "--test", "git", "escape"],
+    &["test", "--package", "pitcrew-git", "--test", "git", "escape", "--", "--test-threads=1"],
     &["test", "--package", "pitcrew-git", "--test", "git", "traps_in_the_git_folder"],
     &["test", "--package", "pitcrew-server", "--test", "it", "every_door_needs"],
 ];
@@ -71,7 +82,9 @@ fn try_all(options: &Options, rows: &Path) -> Result<(), Failure> {
     let mut environment = vec![("PITCREW_ESCAPE_ROWS", rows)];
     environment.extend(options.tier.as_deref().map(|it| ("PITCREW_ESCAPE_TIER", it)));
     environment.extend(options.user.as_deref().map(|it| ("PITCREW_ESCAPE_USER", it)));
-    run_cargo(&["build", "--package", "pitcrew-process", "--examples"], &[])?;
+    for package in ["pitcrew-process", "pitcrew-server"] {
+        run_cargo(&["build", "--package", package, "--examples"], &[])?;
+    }
     let mut result = run_cargo(HELD, &environment);
     if options.tier.is_none() && options.user.is_none() {
         for test in JUDGED {

@@ -27,7 +27,7 @@ pub mod crew;
 pub use agents::RealAgent;
 pub use corpus::{Corpus, Sample, cases};
 pub use editor::Editor;
-pub use escape::escape_stopped;
+pub use escape::{documented_escapes, escape_stopped};
 pub use finished::Finished;
 pub use memory::memory_peak;
 pub use offline::{can_be_offline, is_offline, offline, offline_command};

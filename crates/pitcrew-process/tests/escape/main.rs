@@ -10,7 +10,7 @@ mod attempts;
 
 use attempts::{Attempt, attempts};
 use pitcrew_process::{Net, Tier};
-use pitcrew_testkit::escape_stopped;
+use pitcrew_testkit::{documented_escapes, escape_stopped};
 use stage::{Ended, Stage, User};
 
 #[test]
@@ -33,6 +33,19 @@ fn more_than_forty_are_tried_and_each_has_a_name_of_its_own() {
     let unlike: std::collections::BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(unlike.len(), names.len());
     assert!(names.len() > 40, "{}", names.len());
+}
+
+/// What a tier is said to stop is tried here, as every user who could do it.
+#[test]
+fn the_documentation_says_of_no_tier_what_is_not_tried() {
+    let stage = Stage::new(User::Current);
+    let attempts = attempts(&stage);
+    for (name, cells) in documented_escapes() {
+        let tried = attempts.iter().find(|it| it.name == name);
+        let by = tried.map_or(["", ""], |it| it.by);
+        let cells = [&cells[0], &cells[1]].map(|it| it.split(" (").next().unwrap());
+        assert_eq!(cells, by, "{name}");
+    }
 }
 
 fn try_all(user: User) {
