@@ -14,7 +14,7 @@ const GIT_VERSION_MIN: (u32, u32) = (2, 41);
 
 pub fn run() -> Result<(), Failure> {
     check_tools()?;
-    install_box();
+    install_packages();
     agents::install_for_tests();
     let skipped = std::env::temp_dir().join(format!("pitcrew-skipped-{}", std::process::id()));
     fs::write(&skipped, "")
@@ -87,14 +87,20 @@ fn check_tools() -> Result<(), Failure> {
     })
 }
 
-/// Agents are tested in their box, which bubblewrap makes, and with a database beside it.
-fn install_box() {
-    if read("bwrap", &["--version"]).is_err() {
-        install("bubblewrap");
-    }
-    // Its programs are on nobody's path.
-    if !Path::new("/usr/lib/postgresql").is_dir() {
-        install("postgresql");
+/// What the tests of the sandbox need: its own program, what a vendor's agent needs for a sandbox of
+/// its own, and a database beside the box. Each with a path that tells whether it is there.
+const PACKAGES: [(&str, &str); 4] = [
+    ("bubblewrap", "/usr/bin/bwrap"),
+    ("socat", "/usr/bin/socat"),
+    ("ripgrep", "/usr/bin/rg"),
+    ("postgresql", "/usr/lib/postgresql"),
+];
+
+fn install_packages() {
+    for (package, path) in PACKAGES {
+        if !Path::new(path).exists() {
+            install(package);
+        }
     }
 }
 
