@@ -1,0 +1,160 @@
+//! A worker asks whoever is there. The rules answer what they decide, the index what it knows, and a
+//! person the rest.
+//!
+//! Only what is plainly one of the first two is taken for it: a question that a person should have
+//! seen and has not is worse than one too many.
+
+use super::{
+    ask_query::{self, Ask},
+    send_message::has_room,
+};
+use crate::{
+    State,
+    message::{self, Draft},
+    permit::Judged,
+    state::Attempt,
+};
+use alloc::{format, string::String, vec, vec::Vec};
+use pitcrew_model::{
+    Event, MessageKind, Party, QueryVia, Rejection, RequestId, RequestKind, Rule, Timestamp,
+    ToolUse, limits, text,
+};
+
+/// How a question begins that asks for leave to run something.
+const LEAVES: [&str; 6] = [
+    "may i run `",
+    "may i execute `",
+    "can i run `",
+    "can i execute `",
+    "am i allowed to run `",
+    "is it ok to run `",
+];
+
+/// How a question begins that asks for a fact.
+const FACTS: [&str; 4] = ["what ", "which ", "where ", "how is "];
+
+/// What the index knows of a name.
+const KNOWN: [&str; 11] = [
+    "argument",
+    "declared",
+    "declaration",
+    "defined",
+    "definition",
+    "field",
+    "member",
+    "method",
+    "parameter",
+    "signature",
+    "variant",
+];
+
+pub fn decide(
+    state: &State,
+    at: Timestamp,
+    it: &Attempt,
+    words: &str,
+) -> Result<Vec<Event>, Rejection> {
+    let question: String = text::cut(words, limits::SUMMARY_BYTES_MAX).into();
+    let asked = |request: &&RequestId| {
+        state.requests[**request].kind == RequestKind::Question { question: question.clone() }
+    };
+    let worker = &state.workers[it.worker];
+    // Asked twice is asked once: a bridge that lost the answer asks again.
+    if worker.requests.iter().any(|it| asked(&it)) {
+        return Ok(Vec::new());
+    }
+    if let Some(events) = by_the_rules(state, at, it, &question) {
+        return events;
+    }
+    if let Some(events) = by_the_index(state, at, it, &question) {
+        return Ok(events);
+    }
+    if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
+        return Err(Rejection::TooManyRequests { worker: it.worker });
+    }
+    Ok(vec![Event::RequestOpened {
+        request: state.requests.next_id(),
+        plan: state.tasks[it.task].plan,
+        task: Some(it.task),
+        worker: Some(it.worker),
+        kind: RequestKind::Question { question },
+    }])
+}
+
+/// The matrix says whether a command may be run. What it would ask a person is asked.
+fn by_the_rules(
+    state: &State,
+    at: Timestamp,
+    it: &Attempt,
+    question: &str,
+) -> Option<Result<Vec<Event>, Rejection>> {
+    let asks = begins_with(question, &LEAVES);
+    let command = only_quoted(question).filter(|_| asks)?;
+    let tool = ToolUse {
+        title: command.into(),
+        kind: "execute".into(),
+        paths: Vec::new(),
+        outside: Vec::new(),
+        command: Some(command.into()),
+        partial: false,
+    };
+    let Judged { rule, action, .. } = state.judge(it.task, &tool);
+    let action = action.map(|it| format!(" ({it})")).unwrap_or_default();
+    let answer = match rule {
+        Rule::AskUser => return None,
+        Rule::AutoApprove => format!("Yes, you may run `{command}`{action}."),
+        Rule::AutoDeny => format!(
+            "No, `{command}` is denied by the permissions{action}, and nobody can allow it. Find \
+             another way, or complete your task and say what is missing."
+        ),
+    };
+    let mailbox = state.mailbox(it.worker);
+    let is_on_its_way = |it| state.mail.posted[it].message.content == answer;
+    if mailbox.is_some_and(|it| it.queued().any(is_on_its_way)) {
+        return Some(Ok(Vec::new()));
+    }
+    let to = Party::Worker(it.worker);
+    if let Err(full) = has_room(state, to) {
+        return Some(Err(full));
+    }
+    let mut draft = Draft::new(Party::Orchestrator, to, MessageKind::Answer, &answer);
+    draft.key = Some(format!("{}: {question}", it.worker));
+    // Whoever asks again after that wants a person.
+    let events = message::queue(state, at, [draft]);
+    (!events.is_empty()).then_some(Ok(events))
+}
+
+/// Asked of the index, unless it was before: whoever asks again wants a person.
+fn by_the_index(state: &State, at: Timestamp, it: &Attempt, question: &str) -> Option<Vec<Event>> {
+    let lower = question.to_lowercase();
+    let asks = begins_with(question, &FACTS) && KNOWN.iter().any(|it| lower.contains(it));
+    let symbol = only_quoted(question).filter(|it| asks && is_name(it))?;
+    if question.len() > limits::QUERY_CONTEXT_BYTES_MAX || question.contains('\n') {
+        return None;
+    }
+    let nonce = format!("question: {question}");
+    let nonce = text::cut(&nonce, limits::NAME_BYTES_MAX);
+    if let Some(known) = state.query_named(it.worker, nonce) {
+        return (!known.has_ended()).then(Vec::new);
+    }
+    let ask = Ask { nonce, symbol, context: question, via: QueryVia::Question };
+    ask_query::decide(state, at, it.id, &ask).ok().filter(|it| !it.is_empty())
+}
+
+fn begins_with(question: &str, beginnings: &[&str]) -> bool {
+    let question = question.trim_start();
+    beginnings.iter().any(|it| question.get(..it.len()).is_some_and(|b| b.eq_ignore_ascii_case(it)))
+}
+
+/// What stands in backquotes, where one thing does.
+fn only_quoted(question: &str) -> Option<&str> {
+    let parts: Vec<&str> = question.split('`').collect();
+    match parts[..] {
+        [_, quoted, _] if !quoted.trim().is_empty() => Some(quoted.trim()),
+        _ => None,
+    }
+}
+
+fn is_name(words: &str) -> bool {
+    words.chars().all(|it| it.is_alphanumeric() || "_:./#-".contains(it))
+}

@@ -1,0 +1,146 @@
+//! Questions to the house: the rules answer, the index answers, and a person answers the rest.
+
+use crate::{queries::check_two, script::check};
+use expect_test::expect;
+
+/// S4-077, S4-084: what the matrix decides nobody is asked.
+#[test]
+fn the_rules_say_whether_a_command_may_be_run() {
+    check(
+        "
+            ~ plan demo | a in a
+            ~ prepared plan-1
+            ~ start task-1
+            ask attempt-1 May I run `git push --force`?
+            repeat
+            turn worker-1 end_turn
+            turn worker-1 end_turn
+            ask attempt-1 May I run `git push --force`?
+        ",
+        &expect![[r#"
+            > ask attempt-1 May I run `git push --force`?
+              message-1: orchestrator -> worker-1, answer, high: No, `git push --force` is denied by the permissions (force_push), and nobody can allow it. Find another way, or complete your task and say what is missing.
+            > repeat
+              nothing
+            > turn worker-1 end_turn
+              message-1 queued -> delivered by worker-1
+              => prompt worker-1 (messages)
+            > turn worker-1 end_turn
+              message-1 delivered -> processed by worker-1
+              => prompt worker-1 (reminder)
+            > ask attempt-1 May I run `git push --force`?
+              request-1: "May I run `git push --force`?"
+        "#]],
+    );
+}
+
+#[test]
+fn what_the_rules_would_ask_a_person_is_asked() {
+    check(
+        "
+            ~ plan demo | a in a
+            ~ prepared plan-1
+            ~ start task-1
+            ask attempt-1 May I run `make deploy`?
+            ask attempt-1 Should I run `git push --force`?
+        ",
+        &expect![[r#"
+            > ask attempt-1 May I run `make deploy`?
+              request-1: "May I run `make deploy`?"
+            > ask attempt-1 Should I run `git push --force`?
+              request-2: "Should I run `git push --force`?"
+        "#]],
+    );
+}
+
+/// S4-077: what the index knows of a name costs nobody anything; asked again, a person is asked.
+#[test]
+fn the_index_says_what_something_looks_like() {
+    check_two(
+        "
+            ask attempt-1 What are the fields of `AuthValidator`?
+            repeat
+            turn worker-1 end_turn
+            indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
+            turn worker-1 end_turn
+            ask attempt-1 What are the fields of `AuthValidator`?
+        ",
+        &expect![[r#"
+            > ask attempt-1 What are the fields of `AuthValidator`?
+              query-1: worker-1 needs AuthValidator (question) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > repeat
+              nothing
+            > turn worker-1 end_turn
+              worker-1 running -> waiting_input (it needs to know something)
+            > indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
+              query-1 answered from the index, 0 spent, 1024 saved: struct AuthValidator (core/auth.rs:3-9)
+              message-1: orchestrator -> worker-1, answer, high: You asked: What are the fields of `AuthValidator`? The index of the code answers: struct AuthValidator (core/auth.rs:3-9) If that is not what you wanted to know, ask again in the same words: then a person is asked.
+              worker-1 waiting_input -> running (it has a message)
+              message-1 queued -> delivered by worker-1
+              => prompt worker-1 (messages)
+            > turn worker-1 end_turn
+              message-1 delivered -> processed by worker-1
+              => prompt worker-1 (reminder)
+            > ask attempt-1 What are the fields of `AuthValidator`?
+              request-1: "What are the fields of `AuthValidator`?"
+        "#]],
+    );
+}
+
+/// S4-084: nobody who works is disturbed for it, and the person reads what was asked.
+#[test]
+fn what_the_index_does_not_know_a_person_is_asked() {
+    check_two(
+        "
+            ask attempt-1 Where is `TokenStore` defined?
+            turn worker-1 end_turn
+            unknown query-1 core/tokens.rs
+            answer request-1 in core/tokens.rs
+            turn worker-1 end_turn
+            ask attempt-1 Which signature has `Later`?
+            tick +61s
+        ",
+        &expect![[r#"
+            > ask attempt-1 Where is `TokenStore` defined?
+              query-1: worker-1 needs TokenStore (question) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-1
+            > turn worker-1 end_turn
+              worker-1 running -> waiting_input (it needs to know something)
+            > unknown query-1 core/tokens.rs
+              query-1 not found, 0 spent, 0 saved: Symbol 'TokenStore' not found in workspace symbol tree or active agents.
+              request-1: "Where is `TokenStore` defined?"
+            > answer request-1 in core/tokens.rs
+              request-1 at_user -> answered (in core/tokens.rs)
+              worker-1 waiting_input -> running (a slot is free)
+              => prompt worker-1 (answer)
+            > turn worker-1 end_turn
+              => prompt worker-1 (reminder)
+            > ask attempt-1 Which signature has `Later`?
+              query-2: worker-1 needs Later (question) until 60000 ms
+              => consult the index of /checkouts/attempt-1 for query-2
+            > tick +61s
+              query-2 no answer in time, 0 spent, 0 saved: Symbol 'Later' not found in workspace symbol tree or active agents.
+              request-2: "Which signature has `Later`?"
+        "#]],
+    );
+}
+
+#[test]
+fn a_question_that_decides_something_is_a_persons() {
+    check_two(
+        "
+            ask attempt-1 Should I rename the field `limit`?
+            ask attempt-1 What is better, the fields of `A` or the methods of `B`?
+            ask attempt-1 What would you call the method that replaces `old name`?
+        ",
+        &expect![[r#"
+            > ask attempt-1 Should I rename the field `limit`?
+              request-1: "Should I rename the field `limit`?"
+            > ask attempt-1 What is better, the fields of `A` or the methods of `B`?
+              request-2: "What is better, the fields of `A` or the methods of `B`?"
+            > ask attempt-1 What would you call the method that replaces `old name`?
+              request-3: "What would you call the method that replaces `old name`?"
+        "#]],
+    );
+}
