@@ -10,12 +10,12 @@ use crate::{
     decide::send_message,
     evolve::spent_on_last,
     message::{self, Draft},
-    state::{Query, QueryStage},
+    state::{Process, Query, QueryStage},
 };
 use alloc::{format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     Event, MessageKind, OracleAnswer, Party, Priority, QueryBudget, QueryOutcome, QueryOwner,
-    QueryVia, Timestamp, WorkerId, about_tokens, limits, text,
+    QueryVia, RequestKind, Timestamp, WorkerId, about_tokens, limits, text,
 };
 
 /// What becomes of a question that cannot stay as it is.
@@ -34,11 +34,36 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
         }
         // Nobody waits for more than the index has, and nobody is to be disturbed for it.
         (_, QueryVia::Read) => told(state, now, not_found(state, it)),
+        (_, QueryVia::Question) => ask_person(state, now, it, QueryOutcome::NotFound),
         (_, QueryVia::Tool | QueryVia::Need) => match waiting_owner(state, it) {
             Some(owner) => told(state, now, in_a_circle(state, it, owner)),
             None => ask_owner(state, now, it),
         },
     }
+}
+
+/// The index does not know it, so a person is asked what the agent asked.
+fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) -> Vec<Event> {
+    let worker = &state.workers[it.worker];
+    let task = state.attempts[worker.attempt].task;
+    if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
+        let text = format!("{}{} No more questions are put to people.", missing(it), nearest(it));
+        return told(state, now, end(state, it, outcome, text, 0));
+    }
+    let text = format!("{}{}", missing(it), nearest(it));
+    let (ended, _) = end(state, it, outcome, text, 0);
+    // Nobody would read the answer.
+    if worker.process != Process::Alive {
+        return vec![ended];
+    }
+    let opened = Event::RequestOpened {
+        request: state.requests.next_id(),
+        plan: state.tasks[task].plan,
+        task: Some(task),
+        worker: Some(it.worker),
+        kind: RequestKind::Question { question: it.context.clone() },
+    };
+    vec![ended, opened]
 }
 
 /// The owner that it is at, where that has begun to wait for the asker.
@@ -158,8 +183,11 @@ pub fn late(
 pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let seconds = state.queries.limits.deadline_ms.div_ceil(1_000);
     let QueryStage::AtOwner { owner, message } = it.stage else {
-        let text = format!("The index has not answered within {seconds} seconds.");
         let outcome = QueryOutcome::TimedOut { owner: None };
+        if it.via == QueryVia::Question {
+            return ask_person(state, now, it, outcome);
+        }
+        let text = format!("The index has not answered within {seconds} seconds.");
         return told(state, now, end(state, it, outcome, text, 0));
     };
     let is_read = state.mail.posted[message].tries_count > 0;
@@ -238,11 +266,17 @@ fn end(
     answer_tokens: u64,
 ) -> (Event, Option<Draft>) {
     let to = Party::Worker(it.worker);
-    let is_told = it.via == QueryVia::Need
+    let is_told = matches!(it.via, QueryVia::Need | QueryVia::Question)
         && outcome != QueryOutcome::Withdrawn
         && send_message::can_read(state, to).is_ok();
     let draft = is_told.then(|| {
-        let words = if outcome.is_answer() {
+        let words = if it.via == QueryVia::Question && outcome.is_answer() {
+            format!(
+                "You asked: {}\nThe index of the code answers:\n{text}\nIf that is not what you \
+                 wanted to know, ask again in the same words: then a person is asked.",
+                it.context
+            )
+        } else if outcome.is_answer() {
             format!(
                 "Here is the information you requested:\n{text}\nContinue with your implementation."
             )

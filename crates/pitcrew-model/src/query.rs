@@ -15,6 +15,8 @@ pub enum QueryVia {
     Need,
     /// By a file that it may not read. What it needs of it was answered there and then.
     Read,
+    /// By a question to the house that names it. Where the index does not know it a person is asked.
+    Question,
 }
 
 impl fmt::Display for QueryVia {
@@ -23,6 +25,7 @@ impl fmt::Display for QueryVia {
             Self::Tool => "tool",
             Self::Need => "need",
             Self::Read => "read",
+            Self::Question => "question",
         })
     }
 }

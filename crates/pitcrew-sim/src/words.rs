@@ -118,7 +118,8 @@ impl World {
             12..15 => self.delegate(attempt, dice),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             10 | 11 => note(dice.pick(&other).expect("a kind"), message),
-            5 | 6 => note(NoteKind::Question, message),
+            5 => note(NoteKind::Question, message),
+            6 => note(NoteKind::Question, any_question(dice)),
             7 => note(NoteKind::Status, message),
             8 if dice.one_in(2) => return self.signal(Signal::Activity { worker, note: message }),
             8 => return self.tell_usage(worker, dice),
@@ -293,6 +294,18 @@ impl World {
         };
         self.signal(Signal::AgentExited { worker, exit });
     }
+}
+
+/// What the rules or the index may answer, and a person otherwise.
+fn any_question(dice: &mut Dice) -> String {
+    let questions = [
+        "May I run `cargo test`?",
+        "May I run `git push --force`?",
+        "What are the fields of `One`?",
+        "Where is `Two` defined?",
+        "Which of `One` and `Two` has the definition?",
+    ];
+    dice.pick(&questions).expect("a question").into()
 }
 
 /// Few names, so that some are asked for twice.

@@ -1,15 +1,15 @@
 //! A worker tells or asks something.
 
-use super::{ask, send_message};
+use super::{ask, ask_house, send_message};
 use crate::{
     State,
     message::{self, Draft},
     state::{Attempt, Process},
 };
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 use pitcrew_model::{
-    Addressee, AttemptId, Event, MessageId, MessageKind, NoteKind, Party, Rejection, RequestKind,
-    Timestamp, WorkerId, limits, text,
+    Addressee, AttemptId, Event, MessageId, MessageKind, NoteKind, Party, Rejection, Timestamp,
+    WorkerId, limits, text,
 };
 
 const NOTE_BYTES_MAX: usize = 300;
@@ -75,34 +75,17 @@ fn reader(state: &State, attempt: &Attempt, to: Addressee) -> Result<Option<Work
     }
 }
 
-/// Of another worker, or of a person.
+/// Of another worker, or of the house.
 fn question(
     state: &State,
     at: Timestamp,
     it: &Attempt,
     note: &Note<'_>,
 ) -> Result<Vec<Event>, Rejection> {
-    if let Some(to) = reader(state, it, note.to)? {
-        return ask::ask(state, at, it.worker, to, note.words);
+    match reader(state, it, note.to)? {
+        Some(to) => ask::ask(state, at, it.worker, to, note.words),
+        None => ask_house::decide(state, at, it, note.words),
     }
-    let question: String = text::cut(note.words, limits::SUMMARY_BYTES_MAX).into();
-    let asked = |request: &&pitcrew_model::RequestId| {
-        state.requests[**request].kind == RequestKind::Question { question: question.clone() }
-    };
-    // Asked twice is asked once: a bridge that lost the answer asks again.
-    if state.workers[it.worker].requests.iter().any(|it| asked(&it)) {
-        return Ok(Vec::new());
-    }
-    if state.workers[it.worker].requests_count >= limits::REQUESTS_PER_WORKER_MAX {
-        return Err(Rejection::TooManyRequests { worker: it.worker });
-    }
-    Ok(vec![Event::RequestOpened {
-        request: state.requests.next_id(),
-        plan: state.tasks[it.task].plan,
-        task: Some(it.task),
-        worker: Some(it.worker),
-        kind: RequestKind::Question { question },
-    }])
 }
 
 /// What an agent does is a sign of life in the journal now and then; whoever watches is shown all of

@@ -168,7 +168,10 @@ impl State {
 
     /// Whether an answer will stand in the worker's next prompt.
     pub fn has_need(&self, worker: WorkerId) -> bool {
-        self.open_queries(worker).any(|it| it.via == QueryVia::Need)
+        self.open_queries(worker).any(|it| match it.via {
+            QueryVia::Need | QueryVia::Question => true,
+            QueryVia::Tool | QueryVia::Read => false,
+        })
     }
 
     /// The owners that the worker waits for.

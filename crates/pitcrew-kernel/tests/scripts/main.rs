@@ -18,6 +18,7 @@ mod timeouts;
 mod workers;
 mod messages;
 mod questions;
+mod house;
 mod queries;
 mod query_owners;
 mod query_limits;

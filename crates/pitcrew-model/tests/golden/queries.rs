@@ -90,6 +90,7 @@ pub fn events() -> Vec<Event> {
         },
     ];
     events.extend(outcomes().into_iter().map(ended));
+    events.push(asked(QueryVia::Question));
     events
 }
 

@@ -65,7 +65,7 @@ fn words_are_stored_as_ever() {
         words!(Priority: Critical, High, Normal, Low),
         words!(MessageKind: StatusUpdate, PermissionRequest, Question, Completion, Error, Answer,
             Update, Query),
-        words!(QueryVia: Tool, Need, Read),
+        words!(QueryVia: Tool, Need, Read, Question),
         words!(QueryBudget: Worker, Plan),
     ];
     expect![[r#"
@@ -98,7 +98,7 @@ fn words_are_stored_as_ever() {
         MessageStatus ["queued","delivered","processed","dead","expired"]
         Priority ["critical","high","normal","low"]
         MessageKind ["status_update","permission_request","question","completion","error","answer","update","query"]
-        QueryVia ["tool","need","read"]
+        QueryVia ["tool","need","read","question"]
         QueryBudget ["worker","plan"]
     "#]].assert_eq(&lines.concat());
 }

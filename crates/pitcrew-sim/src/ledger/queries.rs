@@ -115,7 +115,8 @@ impl Ledger {
         hold!(!row.owners.contains(&owner), "an owner is asked once", "{id}, {owner}");
         let unknown = row.oracle.as_ref().is_some_and(|it| !it.found);
         hold!(unknown, "the index is asked first", "{id}");
-        hold!(row.via != QueryVia::Read, "a read disturbs nobody", "{id}");
+        let may_disturb = !matches!(row.via, QueryVia::Read | QueryVia::Question);
+        hold!(may_disturb, "a read and a question to the house disturb no owner", "{id}");
         let path = row.oracle.as_ref().and_then(|it| it.owner_hint_path.clone());
         let path = path.unwrap_or_default();
         let attempt = self.workers[place(owner.0)].attempt;

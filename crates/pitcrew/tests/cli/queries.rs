@@ -62,6 +62,43 @@ checks = ["grep -q 'pub key: String' ui/answer.txt", "grep -q 'pub key: String' 
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("query-3 not found");
 }
 
+/// S4-077, S4-084: what the rules and the index know nobody is asked; the rest is in the inbox.
+#[test]
+fn a_question_is_answered_without_a_person_where_the_answer_is_known() {
+    let sandbox = with_validator();
+    let plan = sandbox.plan(
+        r#"
+name = "ask"
+
+[[task]]
+id = "ui"
+region = "ui"
+script = """
+ask What are the fields of `AuthValidator`?
+when "pub key: String" write ui/index.txt <<END
+told
+END
+ask May I run `git push --force`?
+when "denied by the permissions (force_push)" write ui/rules.txt <<END
+told
+END
+ask Where is `Nowhere` defined?
+when "Nowhere at all." write ui/person.txt <<END
+told
+END
+complete asked
+"""
+checks = "cat ui/index.txt ui/rules.txt ui/person.txt"
+"#,
+    );
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let request = await_request(&sandbox);
+    assert_eq!(request["title"], "Where is `Nowhere` defined?");
+    assert_eq!(request["id"], "request-1", "nobody was asked before: {request}");
+    sandbox.pitcrew(&["answer", "request-1", "Nowhere at all."]).expect(0);
+    running.wait().expect(0);
+}
+
 /// An agent that says where it is, waits, and answers what it is asked about `TokenStore`.
 fn two(sandbox: &Sandbox, owner: &str) -> String {
     let gate = sandbox.root().join("gate");
