@@ -143,9 +143,8 @@ mod tests {
             (11, moved(2, PlanStatus::Paused)),
         ];
         let told = reissued(effects, events);
-        let (first, second) =
-            (["do 2", "do 3", "do 5", "do 6"], ["over attempt-1", "over attempt-2"]);
-        assert_eq!(told, [&first[..], &second, &["do 9", "over plan-1"]].concat());
+        let ordered = ["do 2", "do 3", "do 5", "do 6", "over attempt-1", "over attempt-2", "do 9"];
+        assert_eq!(told, [&ordered[..], &["over plan-1", "over base of plan-2"]].concat());
     }
 
     /// A person has accepted the work of an attempt that was over.

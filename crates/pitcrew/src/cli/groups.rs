@@ -124,6 +124,8 @@ mod tests {
                 let word = inline.split(['`', ' ', '\n']).next().unwrap_or_default();
                 let is_known = word.starts_with("--")
                     || word == "COMMAND"
+                    // What it starts for itself is found without all that a person may type.
+                    || ["shim", "confine", "egress", "bridge"].contains(&word)
                     || known.find_subcommand(word).is_some();
                 assert!(is_known, "{name}: `pitcrew {word}`");
             }

@@ -106,10 +106,12 @@ fn processes_that_never_stay_the_same_end_with_their_agent() {
 const BOMB_END_MAX: Duration = Duration::from_secs(30);
 
 /// S0-018: as many processes as the system allows, which start more at any moment. The sibling works
-/// while they do, commands are answered, and when the agent is stopped they are gone.
+/// while they do, commands are answered, and when the agent is stopped they are gone. There is no box
+/// around them, which would end them all with its first process.
 #[test]
 fn a_fork_bomb_costs_its_own_task_only() {
-    let sandbox = sandbox();
+    let mut sandbox = sandbox();
+    sandbox.set("PITCREW_SANDBOX", "T1");
     let held = rogue(&sandbox);
     fs::write(sandbox.root().join("bombs.py"), pitcrew_testkit::BOMBS).expect("a file");
     let told = sandbox.root().join("held.bomb/told");
