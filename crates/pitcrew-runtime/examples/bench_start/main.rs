@@ -1,15 +1,17 @@
 //! How long a task needs from a free slot to the first byte of its prompt at the agent, against a
 //! bare `git worktree add` of the same commit in the same run.
 //!
-//! The agent program's own start is measured apart and taken off. This program is its own shim and
-//! its own agent.
+//! The agent program's own start is measured apart and taken off. This program is its own agent, and
+//! everything that stands around one.
 
 mod spawn;
 
 use pitcrew_config::{Dirs, Settings, Sources, WorkspaceId};
 use pitcrew_git::{Git, Repository};
 use pitcrew_model::{Actor, Approval, Command, CreatePlan, Origin, PlanId, TaskId};
-use pitcrew_process::{Cancel, Run, run_trusted, shim_main};
+use pitcrew_process::{
+    Cancel, Run, bridge_main, confine_main, egress_main, run_trusted, shim_main,
+};
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
 use serde_json::{Value, json};
 use std::{
@@ -31,6 +33,14 @@ fn main() -> Outcome<ExitCode> {
     let arguments: Vec<String> = env::args().collect();
     match arguments.get(1).map(String::as_str) {
         Some("shim") => return Ok(shim_main(Path::new(&arguments[2]))),
+        Some("confine") => {
+            let argv: Vec<_> = env::args_os().skip(4).collect();
+            return Ok(confine_main(&arguments[2], &argv));
+        }
+        Some("egress") => return Ok(egress_main(Path::new(&arguments[2]))),
+        Some("bridge") => {
+            return Ok(bridge_main(&arguments[2], arguments.get(3).map(String::as_str)));
+        }
         Some("agent") => agent()?,
         Some("spawn") => {
             for row in tokio::runtime::Runtime::new()?.block_on(spawn::measure(10_000))? {
@@ -138,8 +148,11 @@ fn start(dir: &Path, root: &Path) -> Outcome<(Orchestrator, PathBuf)> {
     let id = WorkspaceId::new(repository.root_commit(), repository.root());
     // The runtime folder is named in the environment, so the user's number is of no use.
     let dirs = Dirs::from_env(&environment, 0)?.workspace(&id);
-    let (settings, _) = Settings::load(&Sources::default())?;
+    let (mut settings, _) = Settings::load(&Sources::default())?;
     let checkouts = dir.join(".worktrees").join("repository");
+    // Beside its checkout an agent writes down when it was prompted.
+    fs::create_dir_all(&checkouts)?;
+    settings.sandbox.write.push(checkouts.clone());
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();
