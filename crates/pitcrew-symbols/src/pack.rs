@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
 const HEADER_BYTES: usize = 8;
+/// In the last byte of a symbol's place: it is a function that stands in something.
+const CALLABLE: u8 = 0x80;
 
 /// The symbols of one file; a part of a larger buffer where they come from disk.
 #[derive(Clone, Debug)]
@@ -94,9 +96,19 @@ impl Packed {
         read().unwrap_or_default()
     }
 
+    /// The functions that stand in something, without a look at everything else: a generated file has
+    /// tens of thousands of symbols.
+    pub fn callables(&self) -> impl Iterator<Item = usize> {
+        let entries = self.bytes().get(HEADER_BYTES..).unwrap_or_default().chunks_exact(4);
+        let flags = entries.take(self.symbols_count()).map(|it| it[3] & CALLABLE != 0);
+        flags.enumerate().filter_map(|(index, is_callable)| is_callable.then_some(index))
+    }
+
     fn reader(&self, index: usize) -> Option<Reader<'_>> {
         let entry = HEADER_BYTES.checked_add(index.checked_mul(4)?)?;
-        let at = Reader::new(self.bytes().get(entry..)?).fixed()? as usize;
+        let entry: [u8; 4] = self.bytes().get(entry..entry.checked_add(4)?)?.try_into().ok()?;
+        let [a, b, c, d] = entry;
+        let at = u32::from_le_bytes([a, b, c, d & !CALLABLE]) as usize;
         self.bytes().get(at..).map(Reader::new)
     }
 }
@@ -108,7 +120,10 @@ fn pack(file: &FileSymbols) -> Vec<u8> {
     writer.fixed(0);
     writer.bytes.resize(HEADER_BYTES + symbols.len() * 4, 0);
     for (index, symbol) in symbols.iter().enumerate() {
-        let at = short(writer.bytes.len()).to_le_bytes();
+        let mut at = short(writer.bytes.len()).to_le_bytes();
+        if symbol.container.is_some() && matches!(symbol.kind, Kind::Method | Kind::Function) {
+            at[3] |= CALLABLE;
+        }
         writer.bytes[HEADER_BYTES + index * 4..][..4].copy_from_slice(&at);
         write_symbol(&mut writer, symbol);
     }
@@ -122,8 +137,10 @@ fn pack(file: &FileSymbols) -> Vec<u8> {
     writer.bytes
 }
 
+/// A place or a number; its highest bit is free.
 fn short(value: usize) -> u32 {
-    u32::try_from(value).expect("a file is limited, and so are its symbols")
+    let value = i32::try_from(value).expect("a file is limited, and so are its symbols");
+    value.unsigned_abs()
 }
 
 fn write_symbol(writer: &mut Writer, symbol: &Symbol) {

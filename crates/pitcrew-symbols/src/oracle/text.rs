@@ -79,12 +79,9 @@ fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<Symbol> {
     }
     let packed = &hit.file.packed;
     let qualified = symbol.qualified();
-    let inside = |index: &usize| {
-        packed.head(*index).is_some_and(|it| {
-            it.container == Some(&*qualified) && matches!(it.kind, Kind::Method | Kind::Function)
-        })
-    };
-    let indexes = (0..packed.symbols_count()).filter(inside);
+    let inside =
+        |index: &usize| packed.head(*index).is_some_and(|it| it.container == Some(&*qualified));
+    let indexes = packed.callables().filter(inside);
     indexes.filter_map(|it| packed.symbol(hit.file.language, it)).collect()
 }
 
