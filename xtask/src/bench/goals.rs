@@ -31,7 +31,7 @@ const fn of(
 }
 
 const GOALS: &[Goal] = &[
-    goal("start", "ratio", Bound::AtMost(1.3)),
+    of("start", ("tier", "T1"), "ratio", Bound::AtMost(1.3)),
     of("spawn", ("workspace", "read_only"), "spawn_ms", Bound::AtMost(100.0)),
     of("spawn", ("workspace", "isolated"), "ratio", Bound::AtMost(1.3)),
     goal("journal", "ratio", Bound::AtLeast(0.7)),

@@ -1,14 +1,17 @@
 //! How long a task needs from a free slot to the first byte of its prompt at the agent, against a
 //! bare `git worktree add` of the same commit in the same run.
 //!
-//! The agent program's own start is measured apart and taken off. This program is its own agent, and
+//! Without a box, and in one. The agent program's own start is measured apart and taken off. This program is its own agent, and
 //! everything that stands around one.
 
 mod spawn;
 
 use pitcrew_config::{Dirs, Settings, Sources, WorkspaceId};
 use pitcrew_git::{Git, Repository};
-use pitcrew_model::{Actor, Approval, Command, CreatePlan, Origin, PlanId, TaskId};
+use pitcrew_model::{
+    Actor, Approval, Command, CreatePlan, Origin, PlanId, TaskId,
+    Tier::{self, T1, T3},
+};
 use pitcrew_process::{
     Cancel, Run, bridge_main, confine_main, egress_main, run_trusted, shim_main,
 };
@@ -48,8 +51,8 @@ fn main() -> Outcome<ExitCode> {
             }
         }
         _ => {
-            for files in [200, 10_000] {
-                println!("{}", tokio::runtime::Runtime::new()?.block_on(measure(files))?);
+            for (files, tier) in [(200, T1), (200, T3), (10_000, T1), (10_000, T3)] {
+                println!("{}", tokio::runtime::Runtime::new()?.block_on(measure(files, tier))?);
             }
         }
     }
@@ -77,11 +80,11 @@ fn agent() -> Outcome<()> {
     Ok(())
 }
 
-async fn measure(files: usize) -> Outcome<String> {
+async fn measure(files: usize, tier: Tier) -> Outcome<String> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, checkouts) = start(dir.path(), &root)?;
+    let (orchestrator, checkouts) = start(dir.path(), &root, tier)?;
     let plan = plan()?;
     orchestrator.handle().command(Actor::Person, plan).await?;
     let has_base = || {
@@ -125,14 +128,14 @@ async fn measure(files: usize) -> Outcome<String> {
     orchestrator.stop().await;
     let ratio = median(&mut ours) / median(&mut git);
     Ok(format!(
-        r#"{{"files":{files},"worktree_add_ms":{:.1},"agent_alone_ms":{:.1},"start_ms":{:.1},"ratio":{ratio:.2}}}"#,
+        r#"{{"files":{files},"tier":"{tier}","worktree_add_ms":{:.1},"agent_alone_ms":{:.1},"start_ms":{:.1},"ratio":{ratio:.2}}}"#,
         median(&mut git),
         median(&mut own),
         median(&mut ours),
     ))
 }
 
-fn start(dir: &Path, root: &Path) -> Outcome<(Orchestrator, PathBuf)> {
+fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)> {
     let path = |name: &str| dir.join(name).display().to_string();
     let environment: BTreeMap<String, String> = [
         ("HOME", path("home")),
@@ -153,6 +156,7 @@ fn start(dir: &Path, root: &Path) -> Outcome<(Orchestrator, PathBuf)> {
     // Beside its checkout an agent writes down when it was prompted.
     fs::create_dir_all(&checkouts)?;
     settings.sandbox.write.push(checkouts.clone());
+    settings.sandbox.tier = Some(tier);
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();

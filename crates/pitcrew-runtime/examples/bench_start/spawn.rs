@@ -6,7 +6,7 @@ use crate::{
     wait_until,
 };
 use pitcrew_model::{
-    Actor, AgentRef, AttemptId, Command, PlanId, SubtaskKind, SubtaskSpec, TaskId, TaskWork,
+    Actor, AgentRef, AttemptId, Command, PlanId, SubtaskKind, SubtaskSpec, TaskId, TaskWork, Tier,
     WorkerId, Workspace, limits,
 };
 use pitcrew_runtime::Orchestrator;
@@ -24,7 +24,7 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, checkouts) = start(dir.path(), &root)?;
+    let (orchestrator, checkouts) = start(dir.path(), &root, Tier::T3)?;
     orchestrator.handle().command(Actor::Person, plan()?).await?;
     let view = || orchestrator.handle().views().board.plan_view(PlanId(1));
     wait_until(|| view().is_some_and(|it| it.base.is_some())).await?;
