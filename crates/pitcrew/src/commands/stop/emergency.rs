@@ -32,7 +32,7 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
     let client = Client::here().await?;
     let board = all(&client).await?;
     let stopping = Stopping { client: &client, since: first_live(&board), begun: board.seq };
-    let words = match (scope, id) {
+    let Ordered { words, until } = match (scope, id) {
         (StopScope::All, None) => stopping.everything().await?,
         (StopScope::All, Some(id)) => {
             return Err(Report::new(
@@ -49,7 +49,7 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
         (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?).await?,
         (StopScope::Worker, Some(id)) => stopping.worker(id).await?,
     };
-    let stopped = stopping.prove_empty().await?;
+    let stopped = stopping.prove_empty(until).await?;
     if json.json {
         output.json(&json!({ "stopped": stopped }))?;
     } else {
@@ -62,6 +62,13 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
     Ok(Exit::Success)
 }
 
+struct Ordered {
+    /// What was ordered.
+    words: String,
+    /// The last entry that the order caused: who is told to end later ends on its own account.
+    until: Seq,
+}
+
 struct Stopping<'a> {
     client: &'a Client,
     /// Every live agent was started later than this entry.
@@ -71,20 +78,20 @@ struct Stopping<'a> {
 }
 
 impl Stopping<'_> {
-    async fn task(&self, task: TaskId) -> Result<String, Report> {
-        self.client.command(&Command::CancelTask { task }).await?;
+    async fn task(&self, task: TaskId) -> Result<Ordered, Report> {
+        let until = self.client.command(&Command::CancelTask { task }).await?.seq;
         let board = all(self.client).await?;
         let is_subtask = board.task(task).is_some_and(|it| it.subtask.is_some());
         let name = if is_subtask { SubtaskName(task).to_string() } else { task.to_string() };
-        Ok(format!("{name} is cancelled"))
+        Ok(Ordered { words: format!("{name} is cancelled"), until })
     }
 
-    async fn plan(&self, plan: PlanId) -> Result<String, Report> {
-        self.client.command(&Command::CancelPlan { plan }).await?;
-        Ok(format!("{plan} is cancelled"))
+    async fn plan(&self, plan: PlanId) -> Result<Ordered, Report> {
+        let until = self.client.command(&Command::CancelPlan { plan }).await?.seq;
+        Ok(Ordered { words: format!("{plan} is cancelled"), until })
     }
 
-    async fn worker(&self, text: &str) -> Result<String, Report> {
+    async fn worker(&self, text: &str) -> Result<Ordered, Report> {
         let unknown = || {
             Report::new(Exit::Usage, format!("there is no worker `{text}`"))
                 .help("`pitcrew status --json` lists the workers")
@@ -95,12 +102,12 @@ impl Stopping<'_> {
         if found.status.has_ended() {
             return Err(Report::new(Exit::Refused, format!("{worker} is {}", found.status)));
         }
-        let words = self.task(found.task).await?;
-        Ok(format!("{worker} is stopped: {words}"))
+        let Ordered { words, until } = self.task(found.task).await?;
+        Ok(Ordered { words: format!("{worker} is stopped: {words}"), until })
     }
 
     /// First nothing may start any more, then whatever works is cancelled.
-    async fn everything(&self) -> Result<String, Report> {
+    async fn everything(&self) -> Result<Ordered, Report> {
         let (mut plans, mut tasks) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..ROUNDS_MAX {
             let board = all(self.client).await?;
@@ -119,11 +126,12 @@ impl Stopping<'_> {
             plans.extend(active);
             tasks.extend(working);
         }
-        Ok(format!(
+        let words = format!(
             "{} paused, {} cancelled",
             counted(plans.len() as u64, "plan"),
             counted(tasks.len() as u64, "task")
-        ))
+        );
+        Ok(Ordered { words, until: all(self.client).await?.seq })
     }
 
     /// What has ended by itself meanwhile needs no order.
@@ -136,18 +144,16 @@ impl Stopping<'_> {
 
     /// Waits until each agent that was told to end has ended, with everything that it started, and so
     /// have the checks of what was cancelled.
-    async fn prove_empty(&self) -> Result<BTreeSet<WorkerId>, Report> {
-        let now = all(self.client).await?.seq;
-        if now == Seq(0) {
+    async fn prove_empty(&self, until: Seq) -> Result<BTreeSet<WorkerId>, Report> {
+        if until == Seq(0) {
             return Ok(BTreeSet::new());
         }
         let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
         let mut checks = Checks::default();
         let ended = journal::follow(self.client, self.since, |entry| {
             checks.fold(entry.seq, &entry.event);
-            // Who ends later does so on its own account.
             if let Event::StopAsked { worker } = &entry.event
-                && entry.seq <= now
+                && entry.seq <= until
             {
                 told.insert(*worker);
             } else if let Some(worker) = gone(&entry.event)
@@ -156,7 +162,7 @@ impl Stopping<'_> {
             {
                 stopped.insert(worker);
             }
-            entry.seq >= now && told.is_empty() && checks.cut.is_empty()
+            entry.seq >= until && told.is_empty() && checks.cut.is_empty()
         });
         match timeout(END_TIME_MAX, ended).await {
             Ok(ended) => ended?,
