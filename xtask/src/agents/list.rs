@@ -127,7 +127,8 @@ mod tests {
     fn the_list_of_agents_can_be_read() {
         let agents = listed().expect("a list");
         let in_tests = agents.iter().filter(|it| it.purpose == Use::InTests);
-        assert_eq!(in_tests.map(|it| it.name.as_str()).collect::<Vec<_>>(), ["goose", "claude"]);
+        let in_tests: Vec<&str> = in_tests.map(|it| it.name.as_str()).collect();
+        assert_eq!(in_tests, ["goose", "claude", "codex"]);
         let has = |source: fn(&Source) -> bool| agents.iter().any(|it| source(&it.source));
         assert!(has(|it| matches!(it, Source::Npm { script: Some(_) })));
         assert!(has(|it| matches!(it, Source::PyPi { loosened: Some(_) })));
