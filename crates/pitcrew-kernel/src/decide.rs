@@ -28,7 +28,7 @@ mod spawn_standalone;
 mod await_subtasks;
 mod pull_subtask;
 mod ask;
-mod ask_house;
+pub(crate) mod ask_house;
 mod ask_query;
 pub(crate) mod send_message;
 mod once;

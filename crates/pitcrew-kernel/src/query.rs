@@ -7,7 +7,7 @@ mod owners;
 
 use crate::{
     State,
-    decide::send_message,
+    decide::{ask_house, send_message},
     evolve::spent_on_last,
     message::{self, Draft},
     state::{Process, Query, QueryStage},
@@ -15,7 +15,7 @@ use crate::{
 use alloc::{format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     Event, MessageKind, OracleAnswer, Party, Priority, QueryBudget, QueryOutcome, QueryOwner,
-    QueryVia, RequestKind, Timestamp, WorkerId, about_tokens, limits, text,
+    QueryVia, Timestamp, WorkerId, about_tokens, limits, text,
 };
 
 /// What becomes of a question that cannot stay as it is.
@@ -45,7 +45,6 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
 /// The index does not know it, so a person is asked what the agent asked.
 fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) -> Vec<Event> {
     let worker = &state.workers[it.worker];
-    let task = state.attempts[worker.attempt].task;
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
         let text = format!("{}{} No more questions are put to people.", missing(it), nearest(it));
         return told(state, now, end(state, it, outcome, text, 0));
@@ -56,14 +55,7 @@ fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) 
     if worker.process != Process::Alive {
         return vec![ended];
     }
-    let opened = Event::RequestOpened {
-        request: state.requests.next_id(),
-        plan: state.tasks[task].plan,
-        task: Some(task),
-        worker: Some(it.worker),
-        kind: RequestKind::Question { question: it.context.clone() },
-    };
-    vec![ended, opened]
+    vec![ended, ask_house::of_person(state, &state.attempts[worker.attempt], it.context.clone())]
 }
 
 /// The owner that it is at, where that has begun to wait for the asker.

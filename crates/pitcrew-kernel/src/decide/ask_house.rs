@@ -72,13 +72,18 @@ pub fn decide(
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
         return Err(Rejection::TooManyRequests { worker: it.worker });
     }
-    Ok(vec![Event::RequestOpened {
+    Ok(vec![of_person(state, it, question)])
+}
+
+/// A person is asked on behalf of an attempt.
+pub fn of_person(state: &State, it: &Attempt, question: String) -> Event {
+    Event::RequestOpened {
         request: state.requests.next_id(),
         plan: state.tasks[it.task].plan,
         task: Some(it.task),
         worker: Some(it.worker),
         kind: RequestKind::Question { question },
-    }])
+    }
 }
 
 /// The matrix says whether a command may be run. What it would ask a person is asked.
