@@ -87,12 +87,15 @@ impl Beneath {
     ///
     /// `path` is relative to the folder, or absolute and beneath it.
     pub fn locate(&self, path: &str) -> Result<RepoPath, BeneathError> {
-        let mut rest: VecDeque<String> = parts(self.relative(path)?.as_str());
+        let mut rest = parts(self.relative(path)?);
         let mut place: Vec<String> = Vec::new();
         let mut links_count = 0;
         while let Some(part) = rest.pop_front() {
-            if part == ".." {
-                place.pop().ok_or(BeneathError::Outside)?;
+            if part == "." || part == ".." {
+                self.is_passable(&place.join("/"))?;
+                if part == ".." {
+                    place.pop().ok_or(BeneathError::Outside)?;
+                }
                 continue;
             }
             place.push(part);
@@ -101,7 +104,7 @@ impl Beneath {
                 Ok(None) => continue,
                 // Nothing below what is not there can be a link.
                 Err(Errno::NOENT) if !rest.iter().any(|it| it == "..") => {
-                    place.extend(rest);
+                    place.extend(rest.into_iter().filter(|it| it != "."));
                     break;
                 }
                 Err(error) => return Err(error.into()),
@@ -150,14 +153,22 @@ impl Beneath {
         File::from(file).write_all(content).map_err(BeneathError::Io)
     }
 
-    fn relative(&self, path: &str) -> Result<RepoPath, BeneathError> {
+    fn relative<'path>(&self, path: &'path str) -> Result<&'path str, BeneathError> {
         let below = |it: &PathBuf| Path::new(path).strip_prefix(it).ok()?.to_str();
         let relative = if Path::new(path).is_absolute() {
             self.names.iter().find_map(below).ok_or(BeneathError::Outside)?
         } else {
             path
         };
-        Ok(RepoPath::parse(if relative.is_empty() { "." } else { relative })?)
+        let relative = if relative.is_empty() { "." } else { relative };
+        RepoPath::parse(relative)?;
+        Ok(relative)
+    }
+
+    /// As the system has it: `.` and `..` lead on from a folder only.
+    fn is_passable(&self, path: &str) -> Result<(), Errno> {
+        let path = if path.is_empty() { "." } else { path };
+        exactly(&self.root, path, OFlags::PATH | OFlags::DIRECTORY).map(drop)
     }
 
     /// Where the link at a path leads; nothing where there is something else.
@@ -214,5 +225,5 @@ fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
 }
 
 fn parts(path: &str) -> VecDeque<String> {
-    path.split('/').filter(|it| !it.is_empty() && *it != ".").map(str::to_owned).collect()
+    path.split('/').filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }

@@ -147,6 +147,22 @@ fn a_file_is_made_with_its_folders_or_given_a_new_content() {
 }
 
 /// The other name may be anywhere.
+/// A file is no folder, neither on the way nor on the way back.
+#[test]
+fn nothing_leads_through_a_file() {
+    let home = tempfile::tempdir().expect("a folder");
+    let root = checkout(home.path());
+    symlink("src/a.rs/../a.rs", root.join("through")).expect("a link");
+    symlink("src/a.rs/.", root.join("into")).expect("a link");
+    for path in ["through", "into", "src/a.rs/.", "src/a.rs/b"] {
+        assert!(root.join(path).canonicalize().is_err(), "{path}");
+        assert!(matches!(read(&root, path), Err(BeneathError::NotAFile)), "{path}");
+        assert!(matches!(write(&root, path), Err(BeneathError::NotAFile)), "{path}");
+    }
+    assert_eq!(read(&root, "src/./a.rs").expect("it is there"), "a");
+    assert!(write(&root, "new/./b.rs").is_ok(), "what is not there is made");
+}
+
 #[test]
 fn a_file_with_another_name_is_not_written() {
     let home = tempfile::tempdir().expect("a folder");
@@ -240,6 +256,8 @@ proptest! {
             fs::write(home.join(name), "outside").expect("a file");
         }
         make(&root, &entries);
+        let count = |at: &Path| fs::read_dir(at).expect("a folder").count();
+        let made_count = count(&home);
         let by_name = root.join(&asked).canonicalize();
         match read(&root, &asked) {
             Ok(text) => {
@@ -265,7 +283,6 @@ proptest! {
             prop_assert_eq!(fs::read_to_string(home.join(name)).expect("it"), "outside");
         }
         prop_assert_eq!(fs::read_to_string(root.join(".git/a")).expect("it"), "git");
-        let count = fs::read_dir(&home).expect("a folder").count();
-        prop_assert_eq!(count, 4, "something was made outside");
+        prop_assert_eq!(count(&home), made_count, "something was made outside");
     }
 }
