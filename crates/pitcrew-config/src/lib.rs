@@ -27,8 +27,8 @@ pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, pri
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use money::{DollarsError, parse_dollars};
 pub use permissions::{
-    IgnoredPermission, LIMIT_KEYS, LimitRow, PermissionEntries, PermissionSources, PermissionText,
-    Permissions, RuleRow, read_permissions,
+    IgnoredPermission, LIMIT_KEYS, LimitRow, PermissionEntries, PermissionPaths, PermissionSources,
+    PermissionText, Permissions, RuleRow, read_permissions,
 };
 pub use plan::{
     BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, Missing, PLAN_KEYS,

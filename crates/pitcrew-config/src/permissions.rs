@@ -14,6 +14,6 @@ mod read;
 pub use entries::PermissionEntries;
 pub use limit::LIMIT_KEYS;
 pub use merge::{IgnoredPermission, LimitRow, Permissions, RuleRow};
-pub use read::{PermissionSources, PermissionText, read_permissions};
+pub use read::{PermissionPaths, PermissionSources, PermissionText, read_permissions};
 
 pub(crate) use in_settings::in_settings;

@@ -5,7 +5,7 @@ use crate::dirs::Dirs;
 use std::{
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Where a repository says what it wants to be asked.
@@ -29,19 +29,29 @@ pub struct PermissionText {
     pub text: Result<String, String>,
 }
 
+/// Where the permissions of a repository and of its user are written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionPaths {
+    pub workspace: PathBuf,
+    pub user: PathBuf,
+}
+
+impl PermissionPaths {
+    pub fn new(dirs: &Dirs, root: &Path) -> Self {
+        Self { workspace: root.join(WORKSPACE_FILE), user: dirs.config.join("permissions.md") }
+    }
+}
+
 /// Reads the files that exist. Whatever is wrong with one is told by `Permissions`.
 pub fn read_permissions(
     dirs: &Dirs,
     root: &Path,
     settings: &PermissionEntries,
 ) -> PermissionSources {
+    let paths = PermissionPaths::new(dirs, root);
     PermissionSources {
-        workspace: read(&root.join(WORKSPACE_FILE), WORKSPACE_FILE.to_owned()),
-        user: {
-            let path = dirs.config.join("permissions.md");
-            let shown = path.display().to_string();
-            read(&path, shown)
-        },
+        workspace: read(&paths.workspace, WORKSPACE_FILE.to_owned()),
+        user: read(&paths.user, paths.user.display().to_string()),
         settings: settings.clone(),
     }
 }

@@ -1,4 +1,6 @@
-//! Shows what may be done without asking, and takes back what was allowed.
+//! Shows what may be done without asking, edits it, and takes back what was allowed.
+
+mod edit;
 
 use super::{Done, say};
 use crate::{
@@ -19,6 +21,7 @@ use serde_json::{Value, json};
 pub async fn run(args: PermissionsArgs, output: Output) -> Done {
     match args.command {
         Some(PermissionsCommands::Revoke(args)) => revoke(args, output).await,
+        Some(PermissionsCommands::Edit(args)) => edit::run(&args, output),
         None => show(args.output.json, output).await,
     }
 }

@@ -1,4 +1,4 @@
-//! The block that is drawn again and again while plans run.
+//! The block that is drawn again and again while plans run: who works, and what waits for a person.
 
 use super::{
     Style,
@@ -11,6 +11,8 @@ use pitcrew_views::{BoardView, OpenRequest, PlanView, TaskView, plain};
 
 /// Workers that are shown before the rest is only counted.
 const WORKERS_SHOWN_MAX: usize = 15;
+/// Requests that are shown before the rest is only counted.
+const REQUESTS_SHOWN_MAX: usize = 5;
 
 /// A line for each plan, and below it one for each worker.
 pub fn live(
@@ -33,11 +35,30 @@ pub fn live(
         if let Some(more) = at_work.len().checked_sub(WORKERS_SHOWN_MAX + 1) {
             lines.push(format!("  and {} more", more + 1));
         }
-        let open = waiting.iter().filter(|it| it.plan == plan.id).count();
-        if open > 0 {
-            let text = format!("  {open} waiting for you: pitcrew inbox");
-            lines.push(style.cyan(&text));
-        }
+        let open: Vec<&OpenRequest> = waiting.iter().filter(|it| it.plan == plan.id).collect();
+        lines.extend(panel(&open, now, style));
+    }
+    lines
+}
+
+/// What waits for a person, the most urgent first, and where to answer it.
+fn panel(open: &[&OpenRequest], now: Timestamp, style: Style) -> Vec<String> {
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut open = open.to_vec();
+    open.sort_by_key(|it| it.ask.priority());
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
+    for request in open.iter().take(REQUESTS_SHOWN_MAX) {
+        let whom = request.task_key.as_deref().map(plain::line).unwrap_or_default();
+        let age = duration(now.since(request.opened_at));
+        table.row([request.id.to_string(), whom, age, plain::line(&request.title)]);
+    }
+    let text = format!("  {} waiting for you: pitcrew inbox", open.len());
+    let mut lines = vec![style.cyan(&text)];
+    lines.extend(table.lines("    "));
+    if let Some(more) = open.len().checked_sub(REQUESTS_SHOWN_MAX + 1) {
+        lines.push(format!("    and {} more", more + 1));
     }
     lines
 }

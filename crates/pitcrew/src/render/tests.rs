@@ -221,7 +221,7 @@ fn what_happens_is_told_in_one_line_each() {
     .assert_eq(&journal().told());
 }
 
-/// Who works where, since when, and what just happened.
+/// Who works where, since when, and what just happened. S4-130: what waits for a person has its panel.
 #[test]
 fn the_live_display_has_a_line_for_each_worker() {
     let journal = journal();
@@ -233,6 +233,7 @@ fn the_live_display_has_a_line_for_each_worker() {
           task-2 api (attempt 2)  api  7.0 s  writes api/\u{202e}lib.rs
           task-3 ui               ui    21 s  running
           1 waiting for you: pitcrew inbox
+            request-1  ui  2.0 s  which port? the old one?
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }

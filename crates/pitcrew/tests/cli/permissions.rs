@@ -122,3 +122,50 @@ fn a_grant_is_kept_until_it_is_revoked() {
     let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
     assert_eq!(shown["grants"].as_array().map(Vec::len), Some(0), "{shown}");
 }
+
+/// An editor that puts this text in place of what it is given, and keeps what it was given.
+fn use_editor(sandbox: &mut Sandbox, text: &str) {
+    let folder = sandbox.home().join("editor");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("text"), text).expect("a file");
+    let at = folder.display();
+    sandbox.set("EDITOR", &format!("cp -t '{at}' \"$1\" && cp '{at}/text'"));
+}
+
+/// S4-059: a person edits the permissions; what cannot be read is never in force, and never lost.
+#[test]
+fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
+    let mut sandbox = sandbox();
+    let own = sandbox.home().join(".config/pitcrew/permissions.md");
+    use_editor(&mut sandbox, &file("## Auto-Denny\n- command_execution\n"));
+    let refused = sandbox.pitcrew(&["permissions", "edit"]).expect(2);
+    refused.notes("permissions.md:4").notes("did you mean `Auto-Deny`?").notes("was not changed");
+    assert!(!own.exists(), "nothing is written that cannot be read");
+    let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
+    assert!(offered.contains("command_execution") && offered.contains("## Ask User"), "{offered}");
+
+    let mended = file("## Auto-Deny\n- command_execution\n");
+    use_editor(&mut sandbox, &mended);
+    let written = sandbox.pitcrew(&["permissions", "edit"]).expect(0);
+    written.notes("goes on with what was written before").says("written: ");
+    assert_eq!(fs::read_to_string(&own).expect("a file"), mended);
+    let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
+    assert!(offered.contains("Auto-Denny"), "the draft is what is edited: {offered}");
+    let shown = sandbox.pitcrew(&["permissions"]).expect(0);
+    let denied = |it: &&str| it.contains("command_execution") && it.contains("auto_deny");
+    assert!(shown.stdout.lines().any(|it| denied(&it)), "{shown}");
+
+    sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("nothing was changed");
+    sandbox.set("EDITOR", "false");
+    sandbox.pitcrew(&["permissions", "edit"]).expect(1).notes("the editor `false` failed");
+}
+
+/// S4-059: the file of the repository is edited where it is, and what it may not say is told.
+#[test]
+fn the_permissions_of_a_repository_are_edited_in_it() {
+    let mut sandbox = sandbox();
+    use_editor(&mut sandbox, &file("## Auto-Approve\n- network_access\n"));
+    let written = sandbox.pitcrew(&["permissions", "edit", "--repository"]).expect(0);
+    written.notes("may only tighten").says(WORKSPACE_FILE);
+    assert!(sandbox.repo().join(WORKSPACE_FILE).exists());
+}

@@ -140,3 +140,41 @@ fn a_landing_is_reviewed_first() {
     assert_eq!(terminal.wait(), Some(1));
     assert!(!sandbox.repo().join("ui/new.txt").exists());
 }
+
+/// S4-130: whoever watches sees what waits for them, and what it is about.
+#[test]
+fn who_watches_sees_what_waits_for_a_decision() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(
+        "name = \"asks\"\n[[task]]\nid = \"asks\"\nregion = \"core\"\nscript = \"\"\"\n\
+         permit make docs\nrun echo 1 > core/new.txt\ncomplete done\n\"\"\"\n",
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_request(&sandbox);
+    let mut terminal = sandbox.at_terminal(&["watch", "plan-1"]);
+    terminal.await_text("1 waiting for you: pitcrew inbox");
+    terminal.await_text("request-1  asks");
+    terminal.await_text("make docs");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(0);
+    terminal.await_text("1 of 1 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+    assert!(!terminal.lines().iter().any(|it| it.contains("waiting for you")));
+}
+
+/// A text with an error can be mended at once; the editor gets the keys in between.
+#[test]
+fn permissions_are_edited_until_they_can_be_read() {
+    let mut sandbox = sandbox();
+    let editor = sandbox.root().join("editor.sh");
+    let script = "read heading\nprintf -- '---\\nversion: 1\\n---\\n## %s\\n- git_push\\n' \"$heading\" > \"$1\"\n";
+    std::fs::write(&editor, script).expect("a script");
+    sandbox.set("EDITOR", &format!("sh '{}'", editor.display()));
+    let mut terminal = sandbox.at_terminal(&["permissions", "edit"]);
+    terminal.type_line("Auto-Denny");
+    terminal.await_text("did you mean `Auto-Deny`?");
+    terminal.await_text("edit it again? [y/n]");
+    terminal.type_line("y");
+    terminal.type_line("Auto-Deny");
+    terminal.await_text("written: ");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+}

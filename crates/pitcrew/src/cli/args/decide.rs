@@ -51,6 +51,19 @@ pub enum PermissionsCommands {
     /// Ask again for what was allowed
     #[command(after_help = "Examples:\n  pitcrew permissions revoke grant-3")]
     Revoke(RevokeArgs),
+    /// Edit your permissions file; it is taken only without errors
+    #[command(after_help = "Examples:\n  pitcrew permissions edit\n  \
+        EDITOR=nano pitcrew permissions edit --repository\n\n\
+        The editor is the one that git starts: core.editor, VISUAL, EDITOR. A text with errors is kept\n\
+        as a draft, and the next edit goes on with it.")]
+    Edit(EditArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct EditArgs {
+    /// The file that comes with the repository, which may only tighten
+    #[arg(long)]
+    pub repository: bool,
 }
 
 #[derive(Debug, Args)]

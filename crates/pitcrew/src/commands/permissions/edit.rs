@@ -1,0 +1,185 @@
+//! Edits a permissions file: it is put in its place only when it can be read.
+//!
+//! What is edited is a draft. One with an error stays where it is, and the next edit goes on with it:
+//! neither a person's words nor the file that holds can be lost.
+
+use super::{Done, notes};
+use crate::{cli::EditArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
+use pitcrew_config::{Diagnostic, PermissionPaths, PermissionText, Permissions, read_permissions};
+use pitcrew_model::Action;
+use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub fn run(args: &EditArgs, output: Output) -> Done {
+    let workspace = Workspace::here()?;
+    workspace.make_dirs()?;
+    let paths = PermissionPaths::new(&workspace.user, workspace.root());
+    let (path, draft) = if args.repository {
+        (paths.workspace, "permissions-repository.md")
+    } else {
+        (paths.user, "permissions.md")
+    };
+    let session = Session {
+        draft: workspace.dirs.state.join(draft),
+        path,
+        of_repository: args.repository,
+        workspace,
+    };
+    session.run(output)
+}
+
+struct Session {
+    workspace: Workspace,
+    /// Where it holds.
+    path: PathBuf,
+    /// Where it is edited.
+    draft: PathBuf,
+    of_repository: bool,
+}
+
+impl Session {
+    fn run(&self, output: Output) -> Done {
+        let before = self.begin(output)?;
+        loop {
+            self.open_editor()?;
+            let text = fs::read_to_string(&self.draft)
+                .map_err(|error| failed("read", &self.draft, &error))?;
+            if text == before {
+                self.remove_draft()?;
+                output.line("nothing was changed")?;
+                return Ok(Exit::Success);
+            }
+            let (permissions, errors) = self.look(&text)?;
+            if errors.is_empty() {
+                self.put(&text)?;
+                self.remove_draft()?;
+                notes(&permissions, output);
+                output.line(&format!("written: {}", self.path.display()))?;
+                output.note("an orchestrator that runs goes on with what it read; `pitcrew stop` ends it, and the next command starts it with this");
+                return Ok(Exit::Success);
+            }
+            for error in errors {
+                output.note(&error.to_string());
+            }
+            if !(output.asks && asks_again(output)) {
+                let message =
+                    format!("`{}` was not changed: what you wrote has errors", self.path.display());
+                return Err(Report::new(Exit::Usage, message).help(format!(
+                    "it is kept in `{}`; `pitcrew permissions edit{}` goes on with it",
+                    self.draft.display(),
+                    if self.of_repository { " --repository" } else { "" }
+                )));
+            }
+        }
+    }
+
+    /// Lays the draft out, and returns the text that means no change.
+    fn begin(&self, output: Output) -> Result<String, Report> {
+        let before = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => template(),
+            Err(error) => return Err(failed("read", &self.path, &error)),
+        };
+        if self.draft.exists() {
+            output.note("goes on with what was written before and has errors");
+        } else {
+            fs::write(&self.draft, &before)
+                .map_err(|error| failed("write", &self.draft, &error))?;
+        }
+        Ok(before)
+    }
+
+    /// The editor that git would start: people have told git already.
+    fn open_editor(&self) -> Result<(), Report> {
+        let root = self.workspace.root();
+        let asked =
+            Run::new("git", root).args(["var", "GIT_EDITOR"]).timeout(Duration::from_mins(1));
+        let found = run_trusted(asked, &Cancel::default())
+            .map_err(|error| Report::from_error(Exit::Failure, &error))?;
+        let editor = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+        let help = "set EDITOR to the command that opens a file and waits until it is closed";
+        if !found.success() || editor.is_empty() {
+            return Err(Report::new(Exit::Usage, "there is no editor to open").help(help));
+        }
+        let script = format!("{editor} \"$@\"");
+        let argv: Vec<OsString> =
+            ["sh".into(), "-c".into(), script.into(), "editor".into(), self.draft.clone().into()]
+                .into();
+        match run_attached(&argv, root, Vec::new()) {
+            Ok(Some(0)) => Ok(()),
+            Ok(_) | Err(_) => {
+                let message = format!("the editor `{editor}` failed, and nothing was changed");
+                Err(Report::new(Exit::Failure, message).help(help))
+            }
+        }
+    }
+
+    /// What would hold with this text, and what is wrong with the text itself.
+    fn look(&self, text: &str) -> Result<(Permissions, Vec<Diagnostic>), Report> {
+        let (settings, _) = self.workspace.settings()?;
+        let user = &self.workspace.user;
+        let mut sources = read_permissions(user, self.workspace.root(), &settings.permissions);
+        let file = self.path.display().to_string();
+        let new = Some(PermissionText { file: file.clone(), text: Ok(text.to_owned()) });
+        if self.of_repository {
+            sources.workspace = new;
+        } else {
+            sources.user = new;
+        }
+        let permissions = Permissions::load(&sources);
+        let errors = permissions.errors.iter().filter(|it| it.file == file).cloned().collect();
+        Ok((permissions, errors))
+    }
+
+    /// The file is the old one or the new one at any moment. A link stays a link.
+    fn put(&self, text: &str) -> Result<(), Report> {
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let new = path.with_extension("md.new");
+        let written = path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::File::create(&new))
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&new, &path));
+        written.map_err(|error| {
+            fs::remove_file(&new).ok();
+            failed("write", &path, &error).help(format!("it is kept in `{}`", self.draft.display()))
+        })
+    }
+
+    fn remove_draft(&self) -> Result<(), Report> {
+        fs::remove_file(&self.draft).map_err(|error| failed("remove", &self.draft, &error))
+    }
+}
+
+/// Read here and now, and not a byte more: the editor wants the rest.
+fn asks_again(output: Output) -> bool {
+    write!(io::stderr(), "{} ", output.err.bold("edit it again? [y/n]")).ok();
+    io::stderr().flush().ok();
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).is_ok() && crate::ask::is_yes(&line)
+}
+
+fn failed(did: &str, path: &Path, error: &io::Error) -> Report {
+    Report::new(Exit::Failure, format!("failed to {did} `{}`", path.display()))
+        .because(error.to_string())
+}
+
+/// An empty file that says what could stand in it.
+fn template() -> String {
+    let mut text = "---\nversion: 1\n---\n# What my agents may do\n\n<!--\n\
+        Write `- action` under a heading. What stands under none keeps what is built in:\n\n"
+        .to_owned();
+    for action in Action::NAMED {
+        writeln!(text, "  {:<28} {}", action.name(), action.builtin_rule()).ok();
+    }
+    text.push_str("-->\n\n## Auto-Approve\n\n## Ask User\n\n## Auto-Deny\n");
+    text
+}
