@@ -2,7 +2,7 @@
 //!
 //! Paths are made from an environment that is handed in. Only `private_dir` touches the disk.
 
-use pitcrew_model::{AttemptId, CommitId};
+use pitcrew_model::{AttemptId, CommitId, PlanId};
 use sha2::{Digest, Sha256};
 use std::{
     collections::BTreeMap,
@@ -160,6 +160,11 @@ impl WorkspaceDirs {
     /// The spool, the standard error and the specification of an attempt.
     pub fn attempt(&self, attempt: AttemptId) -> PathBuf {
         self.state.join("attempts").join(attempt.to_string())
+    }
+
+    /// What the checks of a plan itself leave: on its base, and at its landing.
+    pub fn checks(&self, plan: PlanId) -> PathBuf {
+        self.state.join("checks").join(plan.to_string())
     }
 
     /// The home of an attempt's agent: what it changes there is nobody else's, and is removed with it.

@@ -17,7 +17,7 @@ pub(crate) use worker::{Allow, choose};
 
 use crate::{State, state::Standalone};
 use alloc::sync::Arc;
-use pitcrew_model::{AttemptId, EffectId, Entry, Event};
+use pitcrew_model::{AttemptId, EffectId, EgressOf, Entry, Event};
 
 /// Folds one journal entry into the state.
 pub fn evolve(state: &mut State, entry: &Entry) {
@@ -171,9 +171,12 @@ fn fold(state: &mut State, entry: &Entry) {
             worker::access_blocked(state, *worker, *place, *access, path);
         }
         Event::EgressDecided(decision) => {
-            let row = state.attempts.row(decision.attempt);
-            row.egress_offset = decision.offset;
-            row.egress_count += 1;
+            let known = match decision.whose {
+                EgressOf::Attempt(attempt) => &mut state.attempts.row(attempt).egress,
+                EgressOf::Plan(plan) => &mut state.plans.row(plan).egress,
+            };
+            known.offset = decision.offset;
+            known.count += 1;
         }
         Event::InterruptAsked { .. }
         | Event::AgentGroupCreated { .. }

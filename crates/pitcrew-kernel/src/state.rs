@@ -118,6 +118,8 @@ pub struct Plan {
     pub removals_count: usize,
     /// What all of its tasks have used.
     pub budget: Budget,
+    /// Of its own checks: those of its tasks are known with their attempts.
+    pub egress: Egress,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,9 +201,16 @@ pub struct Attempt {
     /// Its process is gone and its work is saved, or there is none to save.
     pub put_away: bool,
     pub checkout: Checkout,
-    /// How far the record of its way to the network is known, and how much of it.
-    pub egress_offset: u64,
-    pub egress_count: u32,
+    pub egress: Egress,
+}
+
+/// What is known of the record of a way to the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Egress {
+    /// How far, in bytes.
+    pub offset: u64,
+    /// How many lines.
+    pub count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

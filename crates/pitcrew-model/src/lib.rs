@@ -40,7 +40,7 @@ pub use action::{Action, Category};
 pub use budget::{BudgetScope, Caps, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
 pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
-pub use egress::EgressDecision;
+pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
 pub use grant::{Grant, GrantScope, Reach, is_grantable};

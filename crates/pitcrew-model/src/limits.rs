@@ -164,8 +164,9 @@ pub const FILES_PER_ATTEMPT_MAX: usize = 20_000;
 pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
 
 const _: () = assert!(AGENTS_MAX_DEFAULT <= AGENTS_LIVE_MAX_DEFAULT);
-/// Decisions about the network that the journal keeps of one attempt. The record beside it has all.
-pub const EGRESS_PER_ATTEMPT_MAX: u32 = 1_000;
+/// Decisions about the network that the journal keeps of one attempt, or of the checks of a plan. The
+/// record beside it has all.
+pub const EGRESS_PER_RECORD_MAX: u32 = 1_000;
 
 const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(ATTEMPTS_PER_SUBTASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);

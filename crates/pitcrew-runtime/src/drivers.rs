@@ -134,8 +134,8 @@ impl Drivers {
                     broken
                 }
             };
-            if let Subject::Working(attempt) | Subject::Keeping(attempt) = subject {
-                egress::tell_all(&handle, agents.dirs(), attempt).await;
+            if let Some(whose) = subject.fetches_for() {
+                egress::tell_all(&handle, agents.dirs(), whose).await;
             }
             log.line(&format!("Driver:{id}"), &describe(&result));
             fail::fail_point!("effect-done", |_| std::process::abort());

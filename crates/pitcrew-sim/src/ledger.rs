@@ -19,9 +19,9 @@ pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
-    Access, Actor, AttemptId, Claim, CommitId, Effect, EffectId, Entry, Event, Grant, GrantId,
-    LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId, Timestamp,
-    WorkerId, limits,
+    Access, Actor, AttemptId, Claim, CommitId, Effect, EffectId, EgressOf, Entry, Event, Grant,
+    GrantId, LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId,
+    Timestamp, WorkerId, limits,
 };
 use std::collections::BTreeMap;
 
@@ -258,8 +258,11 @@ impl Ledger {
                 self.access_blocked(*worker, *place, *access, path);
             }
             Event::EgressDecided(decision) => {
-                let row = self.attempt(decision.attempt);
-                let before = std::mem::replace(&mut row.egress, decision.offset);
+                let told = match decision.whose {
+                    EgressOf::Attempt(attempt) => &mut self.attempt(attempt).egress,
+                    EgressOf::Plan(plan) => &mut self.plan(plan).egress,
+                };
+                let before = std::mem::replace(told, decision.offset);
                 hold!(before < decision.offset, "no line of a record is told twice", "{decision}");
             }
             Event::AgentGroupCreated { group, parent, tasks } => {

@@ -38,7 +38,7 @@ fn heard(signal: &Signal) -> String {
         Signal::QueryHeard { worker, nonce, symbol, .. } => {
             format!("{worker} needs {symbol}, nonce {nonce}")
         }
-        Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.attempt, it.offset),
+        Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.whose, it.offset),
         Signal::AgentConfined { worker, confined } => {
             format!("{worker} is confined by {}", confined.tier)
         }

@@ -3,8 +3,8 @@
 use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
 use pitcrew_model::{
     Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, EgressDecision,
-    ErrorCause, Exit, InputBody, MessageId, MessageKind, NoteKind, PermissionOption,
-    PermissionOptionKind, QueryVia, RepoPath, RequestId, Signal, StopReason, SubtaskKind,
+    EgressOf, ErrorCause, Exit, InputBody, MessageId, MessageKind, NoteKind, PermissionOption,
+    PermissionOptionKind, PlanId, QueryVia, RepoPath, RequestId, Signal, StopReason, SubtaskKind,
     SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage, Verdict, WorkerId,
     Workspace,
 };
@@ -223,8 +223,11 @@ impl World {
         };
         self.counters.count(fault);
         // As whoever reads the record does after a restart: also what is known already.
+        let attempt = AttemptId(worker.0);
+        let plan = PlanId(1 + dice.below(self.ledger.plans.len() as u64));
+        let whose = if dice.one_in(3) { EgressOf::Plan(plan) } else { EgressOf::Attempt(attempt) };
         self.signal(Signal::EgressDecided(EgressDecision {
-            attempt: AttemptId(worker.0),
+            whose,
             host: "a.example".into(),
             port: 443,
             allowed: usage.tokens_out.is_multiple_of(2),

@@ -33,6 +33,9 @@ pub struct Summary {
     /// How much of each cap is used, of the plan and of its tasks.
     #[serde(default)]
     pub caps: Vec<Spending>,
+    /// Places outside their box that the checks of the plan itself were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_places: Vec<RefusedPlace>,
     /// Those that are not in the result, with why.
     pub not_completed: Vec<NotCompleted>,
 }
@@ -96,6 +99,7 @@ impl Summary {
         Some(Self {
             plan,
             name: shown.name.clone(),
+            refused_places: shown.refused_places.clone(),
             status: shown.status,
             landing: shown.landing.status,
             landed: shown.landing.result.clone(),

@@ -2,11 +2,14 @@
 
 use crate::State;
 use alloc::vec::Vec;
-use pitcrew_model::{EgressDecision, Event, Rejection, limits::EGRESS_PER_ATTEMPT_MAX};
+use pitcrew_model::{EgressDecision, EgressOf, Event, Rejection, limits::EGRESS_PER_RECORD_MAX};
 
 /// What is known already is told again after a restart. What is too much stays in the record.
 pub fn decide(state: &State, decision: &EgressDecision) -> Result<Vec<Event>, Rejection> {
-    let it = state.attempt(decision.attempt)?;
-    let is_news = decision.offset > it.egress_offset && it.egress_count < EGRESS_PER_ATTEMPT_MAX;
+    let known = match decision.whose {
+        EgressOf::Attempt(attempt) => state.attempt(attempt)?.egress,
+        EgressOf::Plan(plan) => state.plan(plan)?.egress,
+    };
+    let is_news = decision.offset > known.offset && known.count < EGRESS_PER_RECORD_MAX;
     Ok(is_news.then(|| Event::EgressDecided(decision.clone())).into_iter().collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     State,
-    state::{Attempt, Checkout, Family, Process, Worker},
+    state::{Attempt, Checkout, Egress, Family, Process, Worker},
 };
 use alloc::{collections::VecDeque, vec::Vec};
 use pitcrew_model::{
@@ -41,8 +41,7 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         failure: None,
         put_away: false,
         checkout: Checkout::Coming,
-        egress_offset: 0,
-        egress_count: 0,
+        egress: Egress::default(),
     };
     state.attempts.push(opened.attempt, row);
     let task = state.tasks.row(opened.task);

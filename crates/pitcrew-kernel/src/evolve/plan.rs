@@ -3,7 +3,7 @@
 use super::permission;
 use crate::{
     State,
-    state::{Budget, Comeback, Plan},
+    state::{Budget, Comeback, Egress, Plan},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -46,6 +46,7 @@ pub fn created(
         request: None,
         removals_count: 0,
         budget: Budget::new(head.caps),
+        egress: Egress::default(),
     };
     state.plans.push(plan, row);
 }

@@ -16,6 +16,9 @@ fn a_decision_of_the_way_out_is_noted_once() {
             is-refused attempt-1 evil.test 220
             reaches attempt-1 a.example 100
             reaches attempt-9 a.example 100
+            is-refused plan-1 evil.test 50
+            is-refused plan-1 evil.test 50
+            reaches plan-9 a.example 100
         ",
         &expect![[r#"
             > reaches attempt-1 a.example 100
@@ -28,6 +31,12 @@ fn a_decision_of_the_way_out_is_noted_once() {
               nothing
             > reaches attempt-9 a.example 100
               rejected: there is no attempt-9
+            > is-refused plan-1 evil.test 50
+              plan-1: evil.test:443 refused: because
+            > is-refused plan-1 evil.test 50
+              nothing
+            > reaches plan-9 a.example 100
+              rejected: there is no plan-9; `pitcrew status --all` lists the plans
         "#]],
     );
 }

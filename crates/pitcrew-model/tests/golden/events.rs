@@ -10,10 +10,10 @@ use crate::{
 };
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
-    EgressDecision, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus, Measure,
-    Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus,
-    Priority, Reach, Reads, Reason, RequestKind, RequestStatus, Seq, Spending, TaskId, TaskSpec,
-    TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus,
+    Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead,
+    PlanStatus, Priority, Reach, Reads, Reason, RequestKind, RequestStatus, Seq, Spending, TaskId,
+    TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -36,9 +36,9 @@ fn events() -> Vec<Event> {
 }
 
 fn egress_events() -> Vec<Event> {
-    let decided = |allowed, reason: &str| {
+    let decided = |whose, allowed, reason: &str| {
         Event::EgressDecided(EgressDecision {
-            attempt: ATTEMPT,
+            whose,
             host: "a.example".into(),
             port: 443,
             allowed,
@@ -47,7 +47,12 @@ fn egress_events() -> Vec<Event> {
             offset: 150,
         })
     };
-    vec![decided(true, "rule *.example"), decided(false, "it is not on the allow-list")]
+    let of_attempt = EgressOf::Attempt(ATTEMPT);
+    vec![
+        decided(of_attempt, true, "rule *.example"),
+        decided(of_attempt, false, "it is not on the allow-list"),
+        decided(EgressOf::Plan(PLAN), false, "it is not on the allow-list"),
+    ]
 }
 
 fn caps() -> Caps {

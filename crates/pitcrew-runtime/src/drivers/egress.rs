@@ -1,11 +1,11 @@
 //! Reads what the ways out of the boxes write down, and tells it.
 //!
-//! The record of an attempt is appended to by processes that outlive us. How far it is told stands
+//! The record of an attempt, or of a plan's own checks, is appended to by processes that outlive us. How far it is told stands
 //! in the journal, so an orchestrator that begins goes on there.
 
 use crate::Handle;
 use pitcrew_config::WorkspaceDirs;
-use pitcrew_model::{AttemptId, EgressDecision, Signal};
+use pitcrew_model::{EgressDecision, EgressOf, Signal};
 use pitcrew_process::{EgressLine, ledger_path};
 use std::{
     collections::BTreeMap,
@@ -23,40 +23,43 @@ const READ_BYTES_MAX: u64 = 256 * 1_024;
 
 /// Tells every decision once, until it is aborted.
 pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
-    let mut known: BTreeMap<AttemptId, u64> = BTreeMap::new();
+    let mut known: BTreeMap<EgressOf, u64> = BTreeMap::new();
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         look.tick().await;
-        let open: BTreeMap<AttemptId, u64> = handle.views().board.open_attempts().collect();
+        let open: BTreeMap<EgressOf, u64> = handle.views().board.open_records().collect();
         // Of one that has ended since the last look, what it did last is told too.
-        let ended: Vec<AttemptId> =
+        let ended: Vec<EgressOf> =
             known.keys().filter(|it| !open.contains_key(it)).copied().collect();
-        for (attempt, told) in open {
-            let from = known.entry(attempt).or_insert(told);
-            *from = tell(&handle, &dirs, attempt, *from).await;
+        for (whose, told) in open {
+            let from = known.entry(whose).or_insert(told);
+            *from = tell(&handle, &dirs, whose, *from).await;
         }
-        for attempt in ended {
-            if let Some(from) = known.remove(&attempt) {
-                tell(&handle, &dirs, attempt, from).await;
+        for whose in ended {
+            if let Some(from) = known.remove(&whose) {
+                tell(&handle, &dirs, whose, from).await;
             }
         }
     }
 }
 
-/// Tells now what an attempt's ways out have written down: whoever hears of the end of a step has
-/// heard before what was refused in it.
-pub async fn tell_all(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId) {
-    let told = handle.views().board.open_attempts().find(|it| it.0 == attempt);
+/// Tells now what the ways out have written down: whoever hears of the end of a step has heard
+/// before what was refused in it.
+pub async fn tell_all(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf) {
+    let told = handle.views().board.open_records().find(|it| it.0 == whose);
     if let Some((_, from)) = told {
-        tell(handle, dirs, attempt, from).await;
+        tell(handle, dirs, whose, from).await;
     }
 }
 
 /// Tells what was written after `from`, and returns how far it is told now.
-async fn tell(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId, from: u64) -> u64 {
-    let path = ledger_path(&dirs.attempt(attempt));
-    let read = tokio::task::spawn_blocking(move || decisions(&path, attempt, from));
+async fn tell(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf, from: u64) -> u64 {
+    let path = ledger_path(&match whose {
+        EgressOf::Attempt(attempt) => dirs.attempt(attempt),
+        EgressOf::Plan(plan) => dirs.checks(plan),
+    });
+    let read = tokio::task::spawn_blocking(move || decisions(&path, whose, from));
     // What cannot be read now is read at the next look.
     let Ok(Ok((decisions, end))) = read.await else { return from };
     for decision in decisions {
@@ -66,7 +69,7 @@ async fn tell(handle: &Handle, dirs: &WorkspaceDirs, attempt: AttemptId, from: u
 }
 
 /// The decisions in the whole lines after `from`, and where those end.
-fn decisions(path: &Path, attempt: AttemptId, from: u64) -> io::Result<(Vec<EgressDecision>, u64)> {
+fn decisions(path: &Path, whose: EgressOf, from: u64) -> io::Result<(Vec<EgressDecision>, u64)> {
     if path.metadata()?.len() <= from {
         return Ok((Vec::new(), from));
     }
@@ -81,7 +84,7 @@ fn decisions(path: &Path, attempt: AttemptId, from: u64) -> io::Result<(Vec<Egre
         // What was cut by a crash is no line of ours, and one without requests tells only bytes.
         let line = serde_json::from_slice(line).ok().filter(|it: &EgressLine| it.count > 0);
         decisions.extend(line.map(|it| EgressDecision {
-            attempt,
+            whose,
             host: it.host,
             port: it.port,
             allowed: it.allowed,
@@ -96,6 +99,7 @@ fn decisions(path: &Path, attempt: AttemptId, from: u64) -> io::Result<(Vec<Egre
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pitcrew_model::PlanId;
     use std::fs;
 
     #[test]
@@ -119,7 +123,7 @@ mod tests {
         let bytes_only = line("a.example", 0);
         fs::write(&path, format!("{one}\n{{\"at\":1\n{bytes_only}\n{two}")).expect("a file");
         let hosts = |from| {
-            let (found, end) = decisions(&path, AttemptId(1), from).expect("a record");
+            let (found, end) = decisions(&path, EgressOf::Plan(PlanId(1)), from).expect("a record");
             (found.into_iter().map(|it| (it.host, it.offset)).collect::<Vec<_>>(), end)
         };
         let (found, end) = hosts(0);

@@ -2,8 +2,8 @@
 
 use crate::turnstile::Scope;
 use pitcrew_model::{
-    AttemptId, Effect, EffectResult, ErrorCause, Exit, Failure, OracleAnswer, PlanId, QueryId,
-    StopReason, TaskId, Usage, WorkerId, text,
+    AttemptId, Effect, EffectResult, EgressOf, ErrorCause, Exit, Failure, OracleAnswer, PlanId,
+    QueryId, StopReason, TaskId, Usage, WorkerId, text,
 };
 
 /// How a process ended whose end nobody saw.
@@ -85,6 +85,27 @@ impl Subject {
             | Self::Stopping(_)
             | Self::Pulling(..)
             | Self::Keeping(_) => None,
+        }
+    }
+
+    /// For whom setup and checks fetch packages in it.
+    pub fn fetches_for(self) -> Option<EgressOf> {
+        match self {
+            Self::Working(attempt) | Self::Keeping(attempt) => Some(EgressOf::Attempt(attempt)),
+            Self::CheckingBase(plan) | Self::Landing(plan) => Some(EgressOf::Plan(plan)),
+            Self::Preparing(_)
+            | Self::Removing(_)
+            | Self::Snapshotting(_)
+            | Self::Restoring(..)
+            | Self::Dropping(_)
+            | Self::Tidying
+            | Self::Starting(..)
+            | Self::Prompting(_)
+            | Self::Answering(_)
+            | Self::Interrupting(_)
+            | Self::Stopping(_)
+            | Self::Pulling(..)
+            | Self::Consulting(..) => None,
         }
     }
 

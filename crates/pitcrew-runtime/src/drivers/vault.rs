@@ -10,9 +10,7 @@ use pitcrew_git::{
     AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
     PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
-use pitcrew_model::{
-    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
-};
+use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone};
 use pitcrew_process::{Cancel, Policy};
 use std::{
     path::{Path, PathBuf},
@@ -48,13 +46,11 @@ impl VaultDriver {
         Self { vault, policy, network, dirs, removals, snapshots }
     }
 
-    /// What setup and checks may do: they fetch packages. Of an attempt it is recorded with it.
-    fn fetching(&self, attempt: Option<AttemptId>) -> Policy {
-        let dir =
-            attempt.map_or_else(|| self.dirs.state.join("checks"), |it| self.dirs.attempt(it));
+    /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
+    fn fetching(&self, dir: &Path) -> Policy {
         match self.policy.tier {
             Tier::T1 => Policy::clone(&self.policy),
-            Tier::T2 | Tier::T3 => self.network.get().applied(&self.policy, Needs::default(), &dir),
+            Tier::T2 | Tier::T3 => self.network.get().applied(&self.policy, Needs::default(), dir),
         }
     }
 
@@ -121,8 +117,8 @@ impl VaultDriver {
                 EffectResult::PlanPrepared { plan, base: vault.prepare_plan(&order, cancel)? }
             }
             Effect::CheckBase { plan, commit, setup, checks } => {
-                let checks =
-                    vault.check_base(plan, &commit, &setup, &checks, &self.fetching(None), cancel);
+                let policy = self.fetching(&self.dirs.checks(plan));
+                let checks = vault.check_base(plan, &commit, &setup, &checks, &policy, cancel);
                 EffectResult::BaseChecked { plan, checks }
             }
             Effect::PrepareCheckout {
@@ -137,7 +133,7 @@ impl VaultDriver {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
                 let order = PrepareCheckout { name, kind, start, setup };
-                let policy = self.fetching(Some(attempt));
+                let policy = self.fetching(&self.dirs.attempt(attempt));
                 let checkout = vault.prepare_checkout(&order, &policy, cancel)?;
                 let path = checkout.path.display().to_string();
                 EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
@@ -222,7 +218,8 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
-        let verified = self.vault.verify(&order, &self.fetching(Some(attempt)), cancel)?;
+        let verified =
+            self.vault.verify(&order, &self.fetching(&self.dirs.attempt(attempt)), cancel)?;
         let (merged, checks) = (verified.merged, verified.checks);
         Ok(EffectResult::Verified { attempt, merged, checks })
     }
@@ -233,7 +230,7 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
-        let landing = self.vault.land(&order, &self.fetching(None), cancel)?;
+        let landing = self.vault.land(&order, &self.fetching(&self.dirs.checks(plan)), cancel)?;
         Ok(EffectResult::Landed { plan, landing })
     }
 }

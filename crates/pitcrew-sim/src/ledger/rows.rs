@@ -23,6 +23,8 @@ pub struct Plan {
     pub is_clients: bool,
     /// What nobody may change.
     pub denied: Vec<RepoPath>,
+    /// How far the record of its own checks is told.
+    pub egress: u64,
 }
 
 /// What was used of what may be used.
@@ -172,6 +174,7 @@ impl Plan {
             budget: Budget::new(head.caps),
             is_clients: false,
             denied: head.denied.clone(),
+            egress: 0,
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::queries::QueryTally;
 use crate::plain;
 use pitcrew_model::{
-    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId, Failure,
-    KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase, PlanHead, PlanId,
-    PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId, TaskOutput,
-    TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
+    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
+    EgressOf, Failure, KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase,
+    PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId,
+    TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
@@ -70,6 +70,16 @@ pub(crate) struct Plan {
     pub integrated: Option<CommitId>,
     pub landing: LandingView,
     pub tasks: Vec<TaskId>,
+    /// Places outside their box that its own checks were refused, the last ones.
+    pub refused_places: Vec<RefusedPlace>,
+    pub egress_offset: u64,
+}
+
+impl Plan {
+    /// Its own checks run: on its base, or at its landing.
+    fn is_checked(&self) -> bool {
+        self.base_check == BaseCheck::Running || self.landing.status == LandingStatus::Merging
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -315,10 +325,12 @@ impl Board {
         self.workers.values().filter(|it| !it.status.has_ended()).map(|it| it.attempt)
     }
 
-    /// The attempts that go on, each with how far the record of its way to the network is told.
-    pub fn open_attempts(&self) -> impl Iterator<Item = (AttemptId, u64)> {
-        let open = self.attempts.values().filter(|it| it.ended_at.is_none());
-        open.map(|it| (it.id, it.egress_offset))
+    /// What goes on, each with how far the record of its way to the network is told.
+    pub fn open_records(&self) -> impl Iterator<Item = (EgressOf, u64)> {
+        let attempts = self.attempts.values().filter(|it| it.ended_at.is_none());
+        let plans = self.plans.iter().filter(|it| it.1.is_checked());
+        let attempts = attempts.map(|it| (EgressOf::Attempt(it.id), it.egress_offset));
+        attempts.chain(plans.map(|(id, it)| (EgressOf::Plan(*id), it.egress_offset)))
     }
 
     pub fn live_workers_count(&self) -> usize {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, Entry, Event, Failure,
+    AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event, Failure,
     KeptStates, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId, PlanStatus,
     Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
     WorkerId, WorkerStatus,
@@ -120,7 +120,16 @@ impl Board {
                 self.end_turn(*effect, result);
                 self.fold_result(result, at);
             }
-            Event::EgressDecided(it) => self.edit_attempt(it.attempt, |row| row.egress(it)),
+            Event::EgressDecided(it) => match it.whose {
+                EgressOf::Attempt(attempt) => self.edit_attempt(attempt, |row| {
+                    row.egress_offset = it.offset;
+                    note_refusal(&mut row.refused_places, it);
+                }),
+                EgressOf::Plan(plan) => self.edit_plan(plan, |row| {
+                    row.egress_offset = it.offset;
+                    note_refusal(&mut row.refused_places, it);
+                }),
+            },
             Event::AgentConfined { worker, confined } => {
                 self.edit_worker(*worker, |it| it.confined = Some(confined.clone()));
             }
@@ -198,6 +207,8 @@ impl Board {
                 failure: None,
             },
             tasks: Vec::new(),
+            refused_places: Vec::new(),
+            egress_offset: 0,
         });
     }
 
@@ -384,25 +395,6 @@ impl Attempt {
         self.failure = failure.cloned();
     }
 
-    /// The newest refusals are those that somebody can do something about.
-    fn egress(&mut self, decision: &EgressDecision) {
-        let EgressDecision { host, port, reason, count, allowed, offset, .. } = decision;
-        self.egress_offset = *offset;
-        if *allowed {
-            return;
-        }
-        let known = self.refused_places.iter_mut().find(|it| it.host == *host && it.port == *port);
-        if let Some(known) = known {
-            known.count = known.count.saturating_add(*count);
-            return;
-        }
-        if self.refused_places.len() >= REFUSED_PLACES_MAX {
-            self.refused_places.remove(0);
-        }
-        let (host, reason) = (plain::line(host), plain::line(reason));
-        self.refused_places.push(RefusedPlace { host, port: *port, reason, count: *count });
-    }
-
     fn count_turn(&mut self) {
         self.turns_count = self.turns_count.saturating_add(1);
     }
@@ -422,4 +414,22 @@ impl LandingView {
         self.since = at;
         self.reason = plain::line(reason);
     }
+}
+
+/// The newest refusals are those that somebody can do something about.
+fn note_refusal(places: &mut Vec<RefusedPlace>, decision: &EgressDecision) {
+    let EgressDecision { host, port, reason, count, allowed, .. } = decision;
+    if *allowed {
+        return;
+    }
+    let known = places.iter_mut().find(|it| it.host == *host && it.port == *port);
+    if let Some(known) = known {
+        known.count = known.count.saturating_add(*count);
+        return;
+    }
+    if places.len() >= REFUSED_PLACES_MAX {
+        places.remove(0);
+    }
+    let (host, reason) = (plain::line(host), plain::line(reason));
+    places.push(RefusedPlace { host, port: *port, reason, count: *count });
 }

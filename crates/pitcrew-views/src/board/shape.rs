@@ -3,7 +3,7 @@
 //! Clients of another version read it: a field may be added with a default, never renamed or reused.
 
 use super::{
-    facts::{Attempt, BaseCheck, LandingView, Worker},
+    facts::{Attempt, BaseCheck, LandingView, RefusedPlace, Worker},
     queries::QueryTally,
 };
 use crate::plain;
@@ -73,6 +73,9 @@ pub struct PlanView {
     /// How much of each cap of the plan is used.
     #[serde(default)]
     pub caps: Vec<Spending>,
+    /// Places outside their box that its own checks were refused, the last ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_places: Vec<RefusedPlace>,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }

@@ -105,6 +105,7 @@ impl Board {
             vendors: self.usage_by_vendor(plan),
             queries: self.queries_of_plan(plan),
             caps: self.spendings(BudgetScope::Plan(id)),
+            refused_places: plan.refused_places.clone(),
             created_at: plan.created_at,
             ended_at: plan.ended_at,
         }

@@ -9,9 +9,9 @@ use crate::{
     words::{clock, duration},
 };
 use pitcrew_model::{
-    Action, Actor, AttemptId, BudgetScope, Claim, Entry, Event, Exit, Freshness, Grant, Reason,
-    RequestId, RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec, TaskStatus,
-    Timestamp, TurnCause, WorkerId, WorkerStatus,
+    Action, Actor, AttemptId, BudgetScope, Claim, EgressOf, Entry, Event, Exit, Freshness, Grant,
+    Reason, RequestId, RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec,
+    TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -121,7 +121,13 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::ResultsHanded { worker, tasks } => {
             by_us(About::Worker(*worker), format!("gets the results of {}", SubtaskNames(tasks)))
         }
-        Event::EgressDecided(it) => by_us(About::Attempt(it.attempt), plain::line(&it.to_string())),
+        Event::EgressDecided(it) => {
+            let about = match it.whose {
+                EgressOf::Attempt(attempt) => About::Attempt(attempt),
+                EgressOf::Plan(plan) => About::Plan(plan),
+            };
+            by_us(about, plain::line(&it.to_string()))
+        }
         Event::QueryAsked { query, worker, symbol, .. } => {
             let text = format!("{query}: what is `{}`?", plain::line(symbol));
             by(Actor::Worker(*worker), About::Worker(*worker), text)

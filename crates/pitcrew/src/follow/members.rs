@@ -2,7 +2,7 @@
 
 use pitcrew_api::EventLine;
 use pitcrew_model::{
-    AttemptId, BudgetScope, EffectResult, Event, PlanId, RequestId, TaskId, WorkerId,
+    AttemptId, BudgetScope, EffectResult, EgressOf, Event, PlanId, RequestId, TaskId, WorkerId,
 };
 use pitcrew_views::BoardView;
 use std::collections::BTreeSet;
@@ -120,7 +120,10 @@ fn subject(event: &Event) -> Subject {
         | Event::PullAsked { attempt, .. }
         | Event::AgentGroupCreated { parent: attempt, .. }
         | Event::RemovalAsked { attempt } => Subject::Attempt(*attempt),
-        Event::EgressDecided(it) => Subject::Attempt(it.attempt),
+        Event::EgressDecided(it) => match it.whose {
+            EgressOf::Attempt(attempt) => Subject::Attempt(attempt),
+            EgressOf::Plan(plan) => Subject::Plan(plan),
+        },
         Event::WorkerMoved { worker, .. }
         | Event::AgentStartAsked { worker }
         | Event::TurnOpened { worker, .. }

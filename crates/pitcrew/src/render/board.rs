@@ -7,7 +7,7 @@ use super::{
     words::{duration, plural, red_on_base, region},
 };
 use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus};
-use pitcrew_views::{BaseCheck, BoardView, PlanView, TaskView, plain};
+use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
 
 /// Every plan with its tasks, and what can be done next.
 pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
@@ -31,6 +31,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         }
         lines.extend(table.lines("  "));
         lines.extend(board.tree_of(plan.id).filter_map(blocked));
+        lines.extend(refused_checks(&plan.refused_places));
         lines.extend(board.tree_of(plan.id).flat_map(refused_places));
         lines.extend(usage(&plan.vendors, &plan.usage));
         lines.extend(queries(&plan.queries));
@@ -48,6 +49,11 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What the checks of a plan itself were refused outside their box, and what lets it through.
+pub fn refused_checks(places: &[RefusedPlace]) -> impl Iterator<Item = String> {
+    places.iter().map(|it| format!("  the checks of the plan were refused {it}"))
 }
 
 /// What the newest attempt of a task was refused outside its box, and what lets it through.

@@ -2,7 +2,7 @@
 
 use super::{
     Style,
-    board::{plan_status, status},
+    board::{plan_status, refused_checks, status},
     table::{Align, Table},
     usage::{caps, queries, usage},
     words::{duration, plural},
@@ -27,6 +27,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
     lines.extend(usage(&summary.vendors, &summary.totals.usage));
     lines.extend(queries(&summary.queries));
     lines.extend(caps(&summary.caps));
+    lines.extend(refused_checks(&summary.refused_places));
     lines.extend(summary.tasks.iter().flat_map(refused_places));
     if !summary.not_completed.is_empty() {
         lines.push(String::new());

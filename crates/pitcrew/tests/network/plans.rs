@@ -149,11 +149,17 @@ fn what_was_refused_is_told_with_its_remedy() {
         .says("egress_allow = [\"api.refused.test\"] in your settings lets it through")
         .says("egress_allow = [\"db.refused.test:8080\"]");
     let status = sandbox.pitcrew(&["status", "--all"]).expect(0);
-    status.says("egress_allow = [\"api.refused.test\"]").says("check.refused.test");
+    status
+        .says("egress_allow = [\"api.refused.test\"]")
+        .says("fetch was refused check.refused.test")
+        .says("the checks of the plan were refused check.refused.test:443");
     let logs = sandbox.pitcrew(&["logs", "fetch"]).expect(0);
     logs.says("api.refused.test:443 refused: it is not on the allow-list");
     let audit = sandbox.pitcrew(&["audit", "--kind", "egress_decided"]).expect(0);
-    assert_eq!(audit.stdout.lines().filter(|it| it.contains("refused.test")).count(), 3, "{audit}");
+    let refused: Vec<_> = audit.stdout.lines().filter(|it| it.contains("refused.test")).collect();
+    assert_eq!(refused.len(), 4, "{audit}");
+    let of_base = refused.iter().filter(|it| it.contains("check.refused.test")).count();
+    assert_eq!(of_base, 2, "on the base, and of the task: {audit}");
 }
 
 /// The way out belongs to the shim of the agent: it is there while nobody orchestrates.

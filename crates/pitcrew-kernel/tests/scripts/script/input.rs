@@ -3,7 +3,7 @@
 use super::{Script, family, plan, queries};
 use pitcrew_model::{
     Access, Actor, Addressee, Approval, AttemptId, CheckFailure, CheckResult, Claim, Command,
-    CommitId, Confined, Effect, EffectResult, EgressDecision, ErrorCause, Exit, Failure,
+    CommitId, Confined, Effect, EffectResult, EgressDecision, EgressOf, ErrorCause, Exit, Failure,
     FileChange, Freshness, GrantScope, InputBody, LandedAt, Landing, Matrix, MessageId, NoteKind,
     Party, PermissionOption, PermissionOptionKind, PlanBase, PlanId, Priority, Refusal,
     RefusalKind, Rule, Sandbox, Signal, Snapshot, StopReason, TaskId, Tier, Timestamp, ToolUse,
@@ -267,8 +267,8 @@ fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
         "blocked" => blocked(id(subject), words),
         "needs" => need(id(subject), words),
         "does" => Signal::Activity { worker: id(subject), note: words.into() },
-        "reaches" => egress(id(subject), words, true),
-        "is-refused" => egress(id(subject), words, false),
+        "reaches" => egress(egress_of(subject), words, true),
+        "is-refused" => egress(egress_of(subject), words, false),
         _ => return None,
     })
 }
@@ -290,11 +290,19 @@ fn need(worker: WorkerId, words: &str) -> Signal {
     Signal::QueryHeard { worker, nonce, symbol, context }
 }
 
+fn egress_of(subject: &str) -> EgressOf {
+    if subject.starts_with("plan") {
+        EgressOf::Plan(id(subject))
+    } else {
+        EgressOf::Attempt(id(subject))
+    }
+}
+
 /// `HOST OFFSET`: a line of the record that ends there.
-fn egress(attempt: AttemptId, words: &str, allowed: bool) -> Signal {
+fn egress(whose: EgressOf, words: &str, allowed: bool) -> Signal {
     let (host, offset) = words.split_once(' ').expect("a host and an offset");
     Signal::EgressDecided(EgressDecision {
-        attempt,
+        whose,
         host: host.into(),
         port: 443,
         allowed,

@@ -183,7 +183,7 @@ pub fn event(event: &Event) -> String {
             let QueryLimits { worker_tokens, plan_tokens, deadline_ms } = limits;
             format!("queries: {worker_tokens} and {plan_tokens} tokens, {deadline_ms} ms")
         }
-        Event::EgressDecided(decision) => format!("{}: {decision}", decision.attempt),
+        Event::EgressDecided(decision) => format!("{}: {decision}", decision.whose),
         Event::QueryAsked { query, worker, symbol, via, until, .. } => {
             format!("{query}: {worker} needs {symbol} ({via}) until {} ms", until.0)
         }

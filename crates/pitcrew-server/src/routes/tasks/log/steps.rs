@@ -3,8 +3,8 @@
 use super::{Look, Said};
 use pitcrew_api::{LogFact, LogSource};
 use pitcrew_model::{
-    AttemptId, CheckFailure, CheckResult, EffectResult, Entry, Event, Failure, Outcome, Reason,
-    Timestamp, WorkerId,
+    AttemptId, CheckFailure, CheckResult, EffectResult, EgressDecision, EgressOf, Entry, Event,
+    Failure, Outcome, Reason, Timestamp, WorkerId,
 };
 use pitcrew_views::{Board, plain, words::duration};
 
@@ -51,7 +51,9 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         }
         Event::AgentConfined { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
         Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
-        Event::EgressDecided(it) => worded(Whose::Attempt(it.attempt), Place::After),
+        Event::EgressDecided(EgressDecision { whose: EgressOf::Attempt(attempt), .. }) => {
+            worded(Whose::Attempt(*attempt), Place::After)
+        }
         Event::SubtaskAdded { delegation, .. } => {
             worded(Whose::Attempt(delegation.parent), Place::After)
         }
@@ -64,7 +66,8 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         | Event::QueryEnded { worker, .. }
         | Event::QueryAnsweredLate { worker, .. } => worded(Whose::Worker(*worker), Place::After),
         Event::EffectEnded { result, .. } => of_result(board, entry, result, look),
-        Event::SettingsApplied { .. }
+        Event::EgressDecided(EgressDecision { whose: EgressOf::Plan(_), .. })
+        | Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
