@@ -3,13 +3,13 @@
 
 use crate::{
     Handle, clock,
-    drivers::{Agents, Found, Held, LOST},
+    drivers::{Agents, Found, Held},
     log::Log,
-    reissue::Reissue,
 };
 use pitcrew_kernel::State;
 use pitcrew_model::{Actor, AttemptId, Command, Signal, Timestamp, WorkerId};
 use pitcrew_views::Board;
+use pitcrew_writer::{LOST, Reissue};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 

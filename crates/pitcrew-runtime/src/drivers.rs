@@ -4,7 +4,6 @@
 //! order that comes again after a crash finds what the first one did: drivers are idempotent. At a
 //! shutdown everything is cut short and nothing of that is told: it is done again next time.
 
-mod subject;
 mod running;
 mod agents;
 mod egress;
@@ -12,17 +11,13 @@ mod vault;
 mod symbols;
 mod oracle;
 
-use crate::{
-    Handle,
-    log::Log,
-    turnstile::{Order, Scope},
-    words,
-};
+use crate::{Handle, log::Log, words};
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::{LendCheckout, PullWork};
 use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Reads, Signal, Workspace};
 use pitcrew_process::Cancel;
+use pitcrew_writer::{Order, Scope, Subject};
 use running::Running;
 use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
@@ -31,7 +26,6 @@ pub use agents::{
     AgentSetup, Agents, Found, Held, HttpTools, OpenTools, ToolsAt, Wanted, tool_folders,
 };
 pub use egress::watch as watch_egress;
-pub use subject::{LOST, Subject};
 pub use symbols::{SymbolQuestion, Symbols};
 pub use vault::VaultDriver;
 

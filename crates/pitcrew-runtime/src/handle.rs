@@ -128,24 +128,3 @@ impl Envelope {
         Input { at, actor: self.actor, body: self.body.clone() }
     }
 }
-
-/// Whether an input has to be tried again where the journal has no room: a driver says things once,
-/// while people are told, ticks come again, notes of activity are not worth keeping,
-/// and the end of a turn tells what it used.
-pub fn is_said_once(body: &InputBody) -> bool {
-    match body {
-        InputBody::Signal(
-            Signal::EffectEnded { .. }
-            | Signal::AgentExited { .. }
-            | Signal::AgentReattached { .. }
-            | Signal::PermissionAsked { .. }
-            | Signal::AccessBlocked { .. }
-            | Signal::QueryHeard { .. }
-            | Signal::EgressDecided(_)
-            | Signal::AgentConfined { .. },
-        ) => true,
-        InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
-        | InputBody::Command(_)
-        | InputBody::Tick => false,
-    }
-}

@@ -5,8 +5,8 @@
 
 mod words;
 #[cfg(test)]
+#[path = "../../pitcrew-writer/src/full_disk.rs"]
 mod full_disk;
-mod writer;
 mod published;
 mod handle;
 mod turnstile;
@@ -16,7 +16,6 @@ mod log;
 mod tokens;
 mod drivers;
 mod confinement;
-mod reissue;
 mod boot;
 mod orchestrator;
 mod look;
@@ -27,12 +26,13 @@ mod network;
 
 pub use pitcrew_acp::{Line, LineKind, Transcript};
 pub use pitcrew_store::ReadError;
+pub use pitcrew_writer::{Committed, Writer};
 
 pub use clock::now;
 pub use confinement::Found as Confinement;
-pub use drivers::{LOST, OpenTools, Subject, SymbolQuestion, Symbols, ToolsAt};
+pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt};
 pub use family::{Asked, Pulled, Standing};
-pub use handle::{Accepted, Garbage, Handle, is_said_once};
+pub use handle::{Accepted, Garbage, Handle};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
 pub use look::{Changed, LookError};
 pub use network::{Lookup, Needs, Network, Registry, Tools, registries};
@@ -40,7 +40,4 @@ pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
 pub use query::{Asking, Told};
 pub use redact::Redactor;
-pub use reissue::Reissue;
 pub use tokens::{Tokens, nonce};
-pub use turnstile::{Order, Scope, over};
-pub use writer::{Committed, Writer};

@@ -1,7 +1,7 @@
 //! An orchestrator at work: everything wired, started and ended in the right order.
 
 use crate::{
-    Handle, Tokens, Views, Writer,
+    Handle, Tokens, Views,
     boot::{Boot, First},
     clock,
     confinement::{self, Found},
@@ -10,7 +10,6 @@ use crate::{
     network::Lookup,
     published::Published,
     redact::Redactor,
-    reissue::Reissue,
     turnstile::Turnstile,
 };
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
@@ -18,6 +17,7 @@ use pitcrew_git::{Layout, Repository, Vault, VaultError};
 use pitcrew_model::{Command, Matrix, Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, Tier, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
+use pitcrew_writer::{Reissue, Writer};
 use std::{
     ffi::OsString,
     fs, io,
@@ -161,7 +161,7 @@ impl Orchestrator {
         let boot =
             Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);
         // Before the writer says anything: what it ends must find what it ends.
-        reissue.send(&orders);
+        reissue.send(|order| drop(orders.send(order)));
         let (tell_first, first) = oneshot::channel();
 
         let log_of_boot = log.clone();

@@ -4,17 +4,16 @@
 mod tests;
 
 use crate::{
-    Writer,
     boot::First,
     clock,
-    handle::{Accepted, Envelope, Message, Reply, is_said_once},
+    handle::{Accepted, Envelope, Message, Reply},
     log::Log,
     published::Published,
-    writer::Committed,
 };
 use pitcrew_kernel::{State, next_due};
-use pitcrew_model::{AttemptId, Effect, EffectId, Event, PlanId, PlanStatus, Seq, Timestamp};
+use pitcrew_model::{Seq, Timestamp};
 use pitcrew_store::Journal;
+use pitcrew_writer::{Committed, Order, Writer, is_said_once, over};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -23,32 +22,6 @@ const BATCH_MAX: usize = 256;
 
 /// How long to wait before what the journal had no room for is tried again.
 const RETRY_MS: u64 = 1_000;
-
-/// What the drivers are told, in the order it became durable.
-pub enum Order {
-    Do(EffectId, Box<Effect>),
-    /// Whatever still runs for this may end.
-    Over(Scope),
-}
-
-/// What work is done for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    Attempt(AttemptId),
-    Plan(PlanId),
-    /// Of a plan only the look at what it begins from.
-    BaseOf(PlanId),
-}
-
-impl Scope {
-    /// Whether that ends with this one.
-    pub fn cuts(self, done_for: Option<Self>) -> bool {
-        match (self, done_for) {
-            (Self::Plan(plan), Some(Self::BaseOf(of))) => of == plan,
-            (over, done_for) => done_for == Some(over),
-        }
-    }
-}
 
 /// Everything the writer's thread holds besides the writer.
 pub struct Turnstile {
@@ -142,28 +115,6 @@ impl Turnstile {
                 self.orders.send(Order::Do(*id, Box::new(effect.clone()))).ok();
             }
         }
-    }
-}
-
-/// What ends with the event.
-pub fn over(event: &Event) -> Option<Scope> {
-    if let Event::AttemptEnded { attempt, .. } = event {
-        Some(Scope::Attempt(*attempt))
-    } else if let Event::PlanMoved { plan, to, .. } = event {
-        match to {
-            PlanStatus::Cancelled => Some(Scope::Plan(*plan)),
-            PlanStatus::Paused
-            | PlanStatus::Completed
-            | PlanStatus::Partial
-            | PlanStatus::Failed => Some(Scope::BaseOf(*plan)),
-            PlanStatus::Draft
-            | PlanStatus::Clarifying
-            | PlanStatus::Decomposing
-            | PlanStatus::AwaitingApproval
-            | PlanStatus::Active => None,
-        }
-    } else {
-        None
     }
 }
 

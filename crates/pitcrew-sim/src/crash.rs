@@ -8,10 +8,9 @@ use pitcrew_kernel::{State, evolve};
 use pitcrew_model::{
     Actor, Command, Effect, EffectId, Entry, InputBody, Seq, Signal, Timestamp, WorkerId,
 };
-use pitcrew_runtime::{LOST, Order, Reissue, Subject, Writer, over};
 use pitcrew_store::Journal;
+use pitcrew_writer::{LOST, Order, Reissue, Subject, Writer, over};
 use std::collections::BTreeSet;
-use tokio::sync::mpsc;
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -146,17 +145,13 @@ impl World {
 
     /// What is open is ordered again, once each, with what has cut it short since.
     fn reissue(&mut self, reissue: Reissue, open: &[(EffectId, Effect)], entries: &[Entry]) {
-        let (orders, mut ordered) = mpsc::unbounded_channel();
-        reissue.send(&orders);
-        while let Ok(order) = ordered.try_recv() {
-            match order {
-                Order::Do(id, effect) => {
-                    self.counters.count(Fault::DoneTwice);
-                    self.begin(id, *effect);
-                }
-                Order::Over(scope) => self.cut(scope),
+        reissue.send(|order| match order {
+            Order::Do(id, effect) => {
+                self.counters.count(Fault::DoneTwice);
+                self.begin(id, *effect);
             }
-        }
+            Order::Over(scope) => self.cut(scope),
+        });
         let again: BTreeSet<EffectId> = self.running.keys().copied().collect();
         let wanted: BTreeSet<EffectId> = open.iter().map(|it| it.0).collect();
         hold!(again == wanted, "open effects go out again", "{again:?}, not {wanted:?}");

@@ -9,7 +9,7 @@ mod failures;
 
 use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{Effect, EffectId, EffectResult, Failure, OracleAnswer};
-use pitcrew_runtime::Subject;
+use pitcrew_writer::Subject;
 
 /// Whether anything may go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use pitcrew_model::{
     Action, Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input,
     InputBody, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
 };
-use pitcrew_runtime::{Committed, Scope, Subject, Writer, is_said_once, over};
 use pitcrew_store::Journal;
+use pitcrew_writer::{Committed, Scope, Subject, Writer, is_said_once, over};
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -18,39 +18,39 @@ macro_rules! mutants {
 }
 
 pub const MUTANTS: &[Mutant] = mutants!(
-    "effects go out though nothing was stored" in "crates/pitcrew-runtime/src/writer.rs":
+    "effects go out though nothing was stored" in "crates/pitcrew-writer/src/writer.rs":
         "the batch is not dropped when the disk is full, so drivers begin what nobody will remember";
         "            batch = Batch::default();\n" => ""
 
-    "full disk answers yes" in "crates/pitcrew-runtime/src/writer.rs":
+    "full disk answers yes" in "crates/pitcrew-writer/src/writer.rs":
         "callers are told their verdicts before it is known whether they are durable";
         "            verdicts = verdicts.into_iter().map(refused).collect();" =>
         "            verdicts = verdicts.into_iter().map(|it| it.or_else(refused)).collect();"
 
-    "scratch is kept on a full disk" in "crates/pitcrew-runtime/src/writer.rs":
+    "scratch is kept on a full disk" in "crates/pitcrew-writer/src/writer.rs":
         "the state that was decided on is not taken back when the append is refused";
         "            self.scratch = self.durable.clone();\n" => ""
 
-    "state moves before the append" in "crates/pitcrew-runtime/src/writer.rs":
+    "state moves before the append" in "crates/pitcrew-writer/src/writer.rs":
         "the durable state is folded first, as if the append could not fail";
         "        let stored = self.append(&batch);\n" =>
         "        for entry in &batch.entries {\n            evolve(&mut self.durable, entry);\n        }\n        let stored = self.append(&batch);\n        if stored.is_ok() {\n            return Committed { verdicts, entries: batch.entries, effects: batch.effects, is_stored: true };\n        }\n"
 
-    "effects alone are not stored" in "crates/pitcrew-runtime/src/writer.rs":
+    "effects alone are not stored" in "crates/pitcrew-writer/src/writer.rs":
         "the outbox is written apart from the events, and the process dies in between";
         "        match self.journal.append(batch) {" =>
         "        let batch = &Batch { entries: batch.entries.clone(), effects: Vec::new() };\n        match self.journal.append(batch) {"
 
-    "only the last open effect goes out again" in "crates/pitcrew-runtime/src/reissue.rs":
+    "only the last open effect goes out again" in "crates/pitcrew-writer/src/reissue.rs":
         "of the effects before a cut only one is sent";
         "            while let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {" =>
         "            if let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {"
 
-    "open effects do not go out again" in "crates/pitcrew-runtime/src/reissue.rs":
+    "open effects do not go out again" in "crates/pitcrew-writer/src/reissue.rs":
         "what comes after the last cut is forgotten";
-        "        effects.for_each(begin);\n" => "        drop((effects, begin));\n"
+        "        effects.map(begin).for_each(order);\n" => "        drop((effects, order));\n"
 
-    "cuts come before what they cut" in "crates/pitcrew-runtime/src/reissue.rs":
+    "cuts come before what they cut" in "crates/pitcrew-writer/src/reissue.rs":
         "all cuts are sent first, and then everything runs to its end";
         "effects.next_if(|it| it.0.0 < seq.0)" => "effects.next_if(|it| it.0.0 < seq.0 && false)"
 

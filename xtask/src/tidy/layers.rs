@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("pitcrew-symbols", &[]),
     ("pitcrew-acp", &["pitcrew-model", "pitcrew-process"]),
     ("pitcrew-mcp", &["pitcrew-model"]),
+    ("pitcrew-writer", &["pitcrew-model", "pitcrew-kernel", "pitcrew-store"]),
     (
         "pitcrew-runtime",
         &[
@@ -22,6 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pitcrew-kernel",
             "pitcrew-views",
             "pitcrew-store",
+            "pitcrew-writer",
             "pitcrew-config",
             "pitcrew-process",
             "pitcrew-git",

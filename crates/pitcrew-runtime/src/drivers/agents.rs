@@ -14,10 +14,7 @@ pub use launch::{AgentSetup, Wanted};
 pub use login::tool_folders;
 pub use reattach::{Found, Held};
 
-use super::{
-    Symbols,
-    subject::{LOST, Subject},
-};
+use super::Symbols;
 use crate::{Handle, confinement, log::Log};
 use live::{Live, Phase};
 use login::{Logins, Turn};
@@ -28,6 +25,7 @@ use pitcrew_model::{
     Usage, WorkerId, limits,
 };
 use pitcrew_process::end_shim;
+use pitcrew_writer::{LOST, Subject};
 use std::{
     collections::{BTreeSet, HashMap},
     io,

@@ -1,8 +1,8 @@
 //! The orders that are being carried out, and how each of them is cut short.
 
-use crate::turnstile::Scope;
 use pitcrew_model::EffectId;
 use pitcrew_process::Cancel;
+use pitcrew_writer::Scope;
 use std::collections::HashMap;
 use tokio::task::JoinSet;
 

@@ -1,6 +1,5 @@
 //! The vault and the checkouts: blocking git work, on threads of its own.
 
-use super::subject::Subject;
 use crate::{
     confinement,
     network::{Lookup, Needs},
@@ -12,6 +11,7 @@ use pitcrew_git::{
 };
 use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone};
 use pitcrew_process::{Cancel, Policy};
+use pitcrew_writer::Subject;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

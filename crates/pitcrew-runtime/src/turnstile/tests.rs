@@ -7,8 +7,8 @@ use crate::{
     redact::Redactor,
 };
 use pitcrew_model::{
-    Actor, Approval, Command, CommitId, CreatePlan, EffectResult, Input, InputBody, Origin,
-    PlanBase, Rejection, Signal, TaskId, WorkerId,
+    Actor, Approval, Command, CommitId, CreatePlan, Effect, EffectId, EffectResult, Input,
+    InputBody, Origin, PlanBase, PlanId, Rejection, Signal, TaskId, WorkerId,
 };
 use std::{thread, time::Duration};
 

@@ -9,7 +9,7 @@ use pitcrew_model::{
     AttemptId, EffectId, EffectResult, ErrorCause, Exit, Failure, Signal, StopReason, Usage,
     WorkerId,
 };
-use pitcrew_runtime::LOST;
+use pitcrew_writer::LOST;
 
 impl World {
     fn agent(&mut self, worker: WorkerId, attempt: AttemptId) -> &mut Agent {

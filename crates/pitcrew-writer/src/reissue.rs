@@ -2,11 +2,10 @@
 //! ordered the first time.
 
 use crate::{
-    drivers::Subject,
-    turnstile::{Order, Scope, over},
+    order::{Order, Scope, over},
+    subject::Subject,
 };
 use pitcrew_model::{Effect, EffectId, Entry, Seq, WorkerId};
-use tokio::sync::mpsc;
 
 pub struct Reissue {
     effects: Vec<(EffectId, Effect)>,
@@ -43,18 +42,16 @@ impl Reissue {
 
     /// An effect is cut only by what came after it: work that a person accepts is verified though
     /// its attempt is over.
-    pub fn send(self, orders: &mpsc::UnboundedSender<Order>) {
+    pub fn send(self, mut order: impl FnMut(Order)) {
         let mut effects = self.effects.into_iter().peekable();
-        let begin = |(id, effect)| {
-            orders.send(Order::Do(id, Box::new(effect))).ok();
-        };
+        let begin = |(id, effect)| Order::Do(id, Box::new(effect));
         for (seq, scope) in self.over {
             while let Some(effect) = effects.next_if(|it| it.0.0 < seq.0) {
-                begin(effect);
+                order(begin(effect));
             }
-            orders.send(Order::Over(scope)).ok();
+            order(Order::Over(scope));
         }
-        effects.for_each(begin);
+        effects.map(begin).for_each(order);
     }
 }
 
@@ -112,17 +109,15 @@ mod tests {
         for (seq, event) in events {
             reissue.see(&Entry { seq: Seq(seq), at: Timestamp(1), event });
         }
-        let (orders, mut ordered) = mpsc::unbounded_channel();
-        reissue.send(&orders);
         let mut told = Vec::new();
-        while let Ok(order) = ordered.try_recv() {
+        reissue.send(|order| {
             told.push(match order {
                 Order::Do(id, _) => format!("do {}", id.0),
                 Order::Over(Scope::Attempt(attempt)) => format!("over {attempt}"),
                 Order::Over(Scope::Plan(plan)) => format!("over {plan}"),
                 Order::Over(Scope::BaseOf(plan)) => format!("over base of {plan}"),
             });
-        }
+        });
         told
     }
 

@@ -4,7 +4,7 @@
 mod tests;
 
 use pitcrew_kernel::{State, evolve, step};
-use pitcrew_model::{Effect, EffectId, Entry, Input, Rejection, Seq, text};
+use pitcrew_model::{Effect, EffectId, Entry, Input, InputBody, Rejection, Seq, Signal, text};
 use pitcrew_store::{AppendErrorKind, Batch, Journal, ReadError};
 use std::ops::Range;
 
@@ -112,5 +112,26 @@ impl<J: Journal> Writer<J> {
 
     pub fn last(&self) -> Seq {
         self.durable.seq
+    }
+}
+
+/// Whether an input has to be tried again where the journal has no room: a driver says things once,
+/// while people are told, ticks come again, notes of activity are not worth keeping,
+/// and the end of a turn tells what it used.
+pub fn is_said_once(body: &InputBody) -> bool {
+    match body {
+        InputBody::Signal(
+            Signal::EffectEnded { .. }
+            | Signal::AgentExited { .. }
+            | Signal::AgentReattached { .. }
+            | Signal::PermissionAsked { .. }
+            | Signal::AccessBlocked { .. }
+            | Signal::QueryHeard { .. }
+            | Signal::EgressDecided(_)
+            | Signal::AgentConfined { .. },
+        ) => true,
+        InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
+        | InputBody::Command(_)
+        | InputBody::Tick => false,
     }
 }

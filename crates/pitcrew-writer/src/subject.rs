@@ -1,6 +1,6 @@
 //! What an order is about: whom its failure belongs to, and with what it may be cut short.
 
-use crate::turnstile::Scope;
+use crate::order::Scope;
 use pitcrew_model::{
     AttemptId, Effect, EffectResult, EgressOf, ErrorCause, Exit, Failure, OracleAnswer, PlanId,
     QueryId, StopReason, TaskId, Usage, WorkerId, text,

@@ -80,6 +80,7 @@ fn an_input_without_consequences_needs_no_room() {
     assert!(committed.is_stored);
     assert_eq!(committed.verdicts[0], Ok(0..0));
     assert_eq!(committed.verdicts[1], Err(Rejection::NoSuchPlan { plan: PlanId(7) }));
+    assert_eq!(disk.tries(), 0, "nothing was to be written");
 }
 
 /// Closed and opened again after every commit, the writer goes on as if nothing had happened.
