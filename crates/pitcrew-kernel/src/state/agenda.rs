@@ -326,11 +326,17 @@ impl State {
 
     /// When a message wakes a worker that waits and has nothing to go on with.
     fn wakes_at(&self, worker: &Worker) -> Option<Timestamp> {
-        let waits =
-            matches!(worker.status, WorkerStatus::WaitingInput | WorkerStatus::WaitingSubtasks)
-                && worker.turn.is_none()
-                && worker.comebacks.is_empty()
-                && self.attempts[worker.attempt].claim.is_none();
+        let is_parked = matches!(
+            worker.status,
+            WorkerStatus::WaitingInput
+                | WorkerStatus::WaitingSubtasks
+                // Whoever it asked as well may answer after the turn that asked for permission.
+                | WorkerStatus::WaitingPermission
+        );
+        let waits = is_parked
+            && worker.turn.is_none()
+            && worker.comebacks.is_empty()
+            && self.attempts[worker.attempt].claim.is_none();
         let at = self.mailbox(worker.id).filter(|_| waits)?.presses_at()?;
         (self.may_have_turn(worker) && self.may_go_on(worker)).then_some(at)
     }

@@ -444,3 +444,29 @@ fn a_parent_hears_of_progress_errors_and_last_words() {
         "#]],
     );
 }
+
+/// Its turn asked for permission too and is over: the answer wakes it all the same.
+#[test]
+fn an_answer_wakes_a_worker_that_had_asked_for_permission() {
+    check_two(
+        "
+            ~ ask attempt-1 @worker-2 which port?
+            permit worker-1 execute make
+            turn worker-1 cancelled
+            ~ turn worker-2 end_turn
+            reply attempt-2 8080
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+              worker-1 running -> waiting_permission (it asks for permission)
+            > turn worker-1 cancelled
+              request-1 at_user -> withdrawn
+            > reply attempt-2 8080
+              message-2: worker-2 -> worker-1, answer, high, to message-1, in message-1: 8080
+              worker-1 waiting_permission -> running (it has a message)
+              message-2 queued -> delivered by worker-1
+              => prompt worker-1 (messages)
+        "#]],
+    );
+}
