@@ -21,6 +21,8 @@ pub struct Agent {
     /// What its calls were answered.
     pub answers: BTreeMap<String, Option<String>>,
     pub calls_count: u32,
+    /// What it has ever wanted to do.
+    pub wanted: Vec<u64>,
 }
 
 impl Agent {
@@ -35,6 +37,7 @@ impl Agent {
             calls: Vec::new(),
             answers: BTreeMap::new(),
             calls_count: 0,
+            wanted: Vec::new(),
         }
     }
 

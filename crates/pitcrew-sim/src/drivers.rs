@@ -120,7 +120,11 @@ fn any_answer(symbol: &str, dice: &mut Dice, fails: bool) -> OracleAnswer {
     }
     let places = ["core/a/x", "core/b/y", "core/z", "ui/w", "docs", "coreless/v"];
     // Most are asked for at the same place by everybody.
-    let place = if symbol == "One" { Some("core/a/x") } else { dice.pick(&places) };
+    let place = match symbol {
+        "One" => Some("core/a/x"),
+        "Three" => Some("core/b/y"),
+        _ => dice.pick(&places),
+    };
     let owner_hint_path = place.map(String::from);
     let nearest = vec!["Won".into()];
     OracleAnswer { nearest, owner_hint_path, ..OracleAnswer::default() }

@@ -96,6 +96,11 @@ impl Git {
         Some(self.commit(name))
     }
 
+    /// Whether nothing was written since the work was last taken into the vault.
+    pub fn is_saved(&self, attempt: AttemptId) -> bool {
+        self.checkouts.get(&attempt).is_some_and(|it| it.there && it.saved == it.written)
+    }
+
     pub fn tried_to_save(&mut self, attempt: AttemptId) {
         if let Some(it) = self.checkouts.get_mut(&attempt) {
             it.tried = true;

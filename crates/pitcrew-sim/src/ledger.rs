@@ -21,7 +21,7 @@ use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
     Access, Actor, AttemptId, Claim, CommitId, Effect, EffectId, EgressOf, Entry, Event, Grant,
     GrantId, LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId,
-    Timestamp, WorkerId, limits,
+    TaskStatus, Timestamp, WorkerId, limits,
 };
 use std::collections::BTreeMap;
 
@@ -123,7 +123,11 @@ impl Ledger {
     }
 
     pub fn task_of(&self, attempt: AttemptId) -> &Task {
-        &self.tasks[place(self.attempts[place(attempt.0)].task.0)]
+        self.task_of_row(&self.attempts[place(attempt.0)])
+    }
+
+    pub fn task_of_row(&self, attempt: &Attempt) -> &Task {
+        &self.tasks[place(attempt.task.0)]
     }
 
     pub fn plan_id_of(&self, attempt: AttemptId) -> PlanId {
@@ -196,12 +200,15 @@ impl Ledger {
                 let row = self.plan(*plan);
                 (row.checking_base, row.base_cut) = (Some(id), false);
             }
-            Event::TaskMoved { task, from, to, reason, .. } => {
+            Event::TaskMoved { task, from, to, reason, actor } => {
+                if *to == TaskStatus::Cancelled {
+                    self.check_owns(*task, *actor);
+                }
                 self.task_moved(*task, *from, *to, reason);
             }
             Event::TaskDeployed { task, .. } => self.task(*task).deployed = true,
             Event::TaskHeld { task, .. } => self.task(*task).deployed = false,
-            Event::RetryGranted { task, .. } => self.task(*task).grant(),
+            Event::RetryGranted { task, actor, .. } => self.retry_granted(*task, *actor),
             Event::AttemptOpened { attempt, task, worker, number, .. } => {
                 self.attempt_opened(*attempt, *task, *worker, *number);
             }

@@ -27,5 +27,5 @@ pub use broken::Broken;
 pub use counters::{Counters, Fault, Reached};
 pub use disk::OpenDisk;
 pub use run::{Report, Summary, Tracing, run, run_all};
-pub use schedule::{Choice, Kind, Schedule};
+pub use schedule::{Choice, Kind, Schedule, Theme};
 pub use shrink::shrink;

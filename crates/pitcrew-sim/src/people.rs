@@ -1,6 +1,6 @@
 //! People: they come late, say things twice, contradict themselves, and change their minds.
 
-use crate::{counters::Fault, dice::Dice, words::any_subtask, world::World};
+use crate::{counters::Fault, dice::Dice, schedule::Theme, words::any_subtask, world::World};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
     Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
@@ -30,7 +30,10 @@ impl World {
     }
 
     pub fn hand_in_plan(&mut self, dice: &mut Dice, tasks_max: u8) {
-        let plan = new_plan(dice, u64::from(tasks_max));
+        let plan = match self.theme {
+            Theme::Anything => new_plan(dice, u64::from(tasks_max)),
+            Theme::Code | Theme::Rights => side_by_side(dice),
+        };
         self.say(Actor::Person, InputBody::Command(Command::CreatePlan(plan)));
     }
 
@@ -224,6 +227,10 @@ fn some_scope(dice: &mut Dice) -> GrantScope {
     if dice.one_in(2) {
         return GrantScope::Once;
     }
+    // What one task may, others may have to ask it for.
+    if dice.one_in(3) {
+        return GrantScope::Task;
+    }
     dice.pick(GrantScope::ALL).expect("a scope")
 }
 
@@ -260,7 +267,15 @@ pub fn some_matrix(dice: &mut Dice) -> Matrix {
         // Sub-tasks that borrow a checkout ask then for what their parents may.
         matrix.set(&Action::EditsOutsideWorktree, Rule::AskUser);
     }
-    matrix.limits.auto_approve_for_subtasks = dice.one_in(4);
+    let limits = &mut matrix.limits;
+    limits.auto_approve_for_subtasks = dice.one_in(4);
+    if dice.one_in(2) {
+        limits.subtasks_total = 1 + dice.small(8);
+        limits.subtasks_parallel = 1 + dice.small(4);
+        limits.subtasks_per_minute = 1 + dice.small(8);
+        limits.subtask_depth = dice.small(3);
+        limits.subtask_depth_standalone = dice.small(2);
+    }
     matrix
 }
 
@@ -336,6 +351,26 @@ fn some_caps(dice: &mut Dice) -> Caps {
     let tokens = dice.one_in(6).then(|| 1 + dice.below(400));
     let cost_micros = dice.one_in(8).then(|| 1 + dice.below(200));
     Caps { tokens, cost_micros }
+}
+
+/// Tasks that run beside each other for long, each with a part of the code.
+fn side_by_side(dice: &mut Dice) -> CreatePlan {
+    let mut plan = new_plan(dice, 1);
+    let head = &mut plan.spec.head;
+    (head.deploy, head.caps) = (Deploy::Auto, Caps::NONE);
+    (plan.origin, plan.approval) = (Origin::File, Approval::Given);
+    let regions = ["core/a", "core/b", "ui", "docs"];
+    let tasks = regions.iter().zip(0..2 + dice.below(3)).map(|(region, index)| TaskSpec {
+        region: vec![RepoPath::parse_prefix(region).expect("a path")],
+        depends_on: Vec::new(),
+        work: TaskWork::Prompt { prompt: "do it".into() },
+        agent: AgentRef::backend(if index % 2 == 0 { "agent" } else { "other" }),
+        caps: Caps::NONE,
+        timeout_ms: 60 * 60 * 1_000,
+        ..new_task(dice, index, index)
+    });
+    plan.spec.tasks = tasks.collect();
+    plan
 }
 
 fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {

@@ -9,7 +9,7 @@ use crate::{
     ending,
     ledger::Task,
     people,
-    schedule::{Choice, Kind, Schedule},
+    schedule::{Choice, Kind, Schedule, Theme},
     world::World,
 };
 use pitcrew_kernel::next_due;
@@ -40,7 +40,7 @@ pub enum Tracing {
 
 /// Runs a schedule to its end, or to the first invariant that breaks.
 pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
-    let mut world = World::new(schedule.faults_one_in, tracing == Tracing::On);
+    let mut world = World::new(schedule.theme, schedule.faults_one_in, tracing == Tracing::On);
     let play = || {
         set_limits(&mut world, schedule.seed);
         for choice in &schedule.choices {
@@ -113,7 +113,7 @@ fn check_completions(world: &World, most: usize) {
 /// Few schedules fill twenty places, or meet the same limit ten times.
 fn set_limits(world: &mut World, seed: u64) {
     let mut dice = Dice::new(!seed);
-    let agents_max = 1 + dice.small(3);
+    let agents_max = if world.theme == Theme::Anything { 1 } else { 2 } + dice.small(3);
     let agents_live_max = agents_max + dice.small(4);
     world.is_dry = dice.one_in(16);
     let limits = Command::ApplySettings { agents_max, agents_live_max };
@@ -123,7 +123,7 @@ fn set_limits(world: &mut World, seed: u64) {
     let limits = QueryLimits {
         worker_tokens: dice.pick(&[560, 1_100, 2_000]).expect("a number"),
         plan_tokens: dice.pick(&[600, 1_200, 20_000]).expect("a number"),
-        deadline_ms: dice.pick(&[100, 2_000, 60_000]).expect("a time"),
+        deadline_ms: dice.pick(&[100, 2_000, 60_000, 60_000]).expect("a time"),
     };
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyQueryLimits { limits }));
     world.flush();

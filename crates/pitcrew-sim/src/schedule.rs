@@ -6,11 +6,22 @@ use crate::dice::Dice;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub seed: u64,
+    pub theme: Theme,
     /// One in so many answers of a driver is a failure.
     pub faults_one_in: u64,
     /// More completed tasks than this count as broken: how the simulator is tried itself.
     pub completions_max: usize,
     pub choices: Vec<Choice>,
+}
+
+/// What most of the agents' words are about. What takes many steps in a row would else never be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    Anything,
+    /// Code of others: workers ask, and owners answer and edit.
+    Code,
+    /// What sub-tasks may: they ask for what their parents hold.
+    Rights,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +66,12 @@ const TASKS_MAX: u8 = 8;
 impl Schedule {
     pub fn from_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let character = character(&mut dice);
+        let themes = [Theme::Anything, Theme::Anything, Theme::Code, Theme::Rights];
+        let theme = dice.pick(&themes).expect("a theme");
+        let character = match theme {
+            Theme::Anything => character(&mut dice),
+            Theme::Code | Theme::Rights => quiet(&mut dice),
+        };
         let mut choices = vec![plan(&mut dice)];
         for _ in 0..character.choices_count {
             choices.push(choice(&mut dice, &character));
@@ -65,8 +81,12 @@ impl Schedule {
             let at = dice.index(choices.len());
             choices.insert(at, plan(&mut dice));
         }
-        let faults_one_in = dice.pick(&[3, 10, 40]).expect("a number");
-        Self { seed, faults_one_in, completions_max: usize::MAX, choices }
+        let faults_one_in = match theme {
+            Theme::Anything => dice.pick(&[3, 10, 40]),
+            Theme::Code | Theme::Rights => dice.pick(&[20, 100, 400]),
+        };
+        let faults_one_in = faults_one_in.expect("a number");
+        Self { seed, theme, faults_one_in, completions_max: usize::MAX, choices }
     }
 }
 
@@ -88,6 +108,25 @@ fn character(dice: &mut Dice) -> Character {
             (Kind::Crash, often(dice, &[0, 8, 20, 40])),
             (Kind::Disk, often(dice, &[0, 0, 15])),
             (Kind::Echo, 20),
+        ],
+    }
+}
+
+/// Little goes wrong, so that what takes many steps comes about.
+fn quiet(dice: &mut Dice) -> Character {
+    let often = |dice: &mut Dice, choices: &[u64]| dice.pick(choices).expect("a weight");
+    Character {
+        choices_count: 100 + dice.below(260),
+        weights: [
+            (Kind::Driver, 1_000),
+            (Kind::Agent, often(dice, &[20, 200])),
+            (Kind::Exit, often(dice, &[0, 0, 4])),
+            (Kind::Person, often(dice, &[40, 100])),
+            (Kind::Time, often(dice, &[10, 40])),
+            (Kind::Clock, often(dice, &[0, 0, 2])),
+            (Kind::Crash, often(dice, &[0, 0, 8])),
+            (Kind::Disk, often(dice, &[0, 0, 4])),
+            (Kind::Echo, 5),
         ],
     }
 }

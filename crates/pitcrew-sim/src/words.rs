@@ -1,12 +1,15 @@
 //! What agents say and do, in a turn, between turns and after their end.
 
-use crate::{counters::Fault, dice::Dice, drivers::Mood, world::World};
+mod any;
+
+pub use any::{any_subtask, permission, until};
+
+use crate::{counters::Fault, dice::Dice, drivers::Mood, schedule::Theme, world::World};
+use any::{any_query, any_question, any_stop, any_usage, any_words, error, fault_of};
 use pitcrew_model::{
-    Access, Actor, Addressee, AgentRef, AttemptId, Claim, Command, Effect, EgressDecision,
-    EgressOf, ErrorCause, Exit, InputBody, MessageId, MessageKind, NoteKind, PermissionOption,
-    PermissionOptionKind, PlanId, QueryVia, RepoPath, RequestId, Signal, StopReason, SubtaskKind,
-    SubtaskSpec, TaskId, TaskStatus, TaskWork, Timestamp, ToolUse, Usage, Verdict, WorkerId,
-    Workspace,
+    Access, Actor, Addressee, AttemptId, Claim, Command, Effect, EgressDecision, EgressOf,
+    ErrorCause, Exit, Freshness, InputBody, MessageId, MessageKind, NoteKind, PlanId, QueryVia,
+    RequestId, Signal, StopReason, TaskId, TaskStatus, Usage, Verdict, WorkerId,
 };
 
 impl World {
@@ -26,6 +29,8 @@ impl World {
             }
             return;
         }
+        // Whoever is done at once is asked by nobody.
+        let stays = self.theme != Theme::Anything && !dice.one_in(3);
         match dice.below(10) {
             0 => self.git.write(attempt),
             _ if self.is_dry => {
@@ -35,8 +40,8 @@ impl World {
             }
             1 => self.tell_usage(worker, dice),
             2..5 if agent.calls.is_empty() => {
-                let stop = any_stop(dice, self.now);
-                let claims = stop == StopReason::EndTurn && !dice.one_in(4);
+                let stop = if stays { StopReason::EndTurn } else { any_stop(dice, self.now) };
+                let claims = stop == StopReason::EndTurn && !stays && !dice.one_in(4);
                 let fault = fault_of(&stop);
                 let usage = any_usage(dice, agent.told);
                 agent.end_turn_using(stop, usage);
@@ -91,6 +96,9 @@ impl World {
         if self.ledger.is_child(worker) && dice.one_in(2) {
             return self.ask_permission(worker, dice);
         }
+        if !dice.one_in(3) && self.speak_of_theme(worker, dice) {
+            return;
+        }
         let at_parents = self.ledger.at_parents();
         let is_asked = self.is_asked(attempt);
         if is_asked && dice.one_in(4) {
@@ -104,7 +112,7 @@ impl World {
         let claims =
             [Claim::Success, Claim::Success, Claim::Success, Claim::Partial, Claim::Failed];
         let claim = dice.pick(&claims).expect("a claim");
-        let message = String::from(if dice.one_in(2) { "one" } else { "two" });
+        let message = any_words(dice);
         let (to, reply_to) = self.addressed(worker, dice);
         let note = |kind, message| Command::Notify { attempt, kind, message, to, reply_to };
         let other = [NoteKind::Completion, NoteKind::Error, NoteKind::Answer, NoteKind::Answer];
@@ -112,10 +120,12 @@ impl World {
             let reply = note(NoteKind::Answer, message);
             return self.by_worker(worker, reply);
         }
-        let command = match dice.below(19) {
+        let command = match dice.below(20) {
+            19 => self.order_child(attempt, dice),
             16.. => any_query(attempt, dice),
             15 => self.decide_for_child(attempt, dice),
             12..15 => self.delegate(attempt, dice),
+            0..4 if self.theme != Theme::Anything => note(NoteKind::Status, message),
             0..5 => Command::CompleteTask { attempt, claim, summary: message, output: None },
             10 | 11 => note(dice.pick(&other).expect("a kind"), message),
             5 => note(NoteKind::Question, message),
@@ -135,6 +145,41 @@ impl World {
             self.by_worker(worker, command.clone());
         }
         self.by_worker(worker, command);
+    }
+
+    /// Says something of what the schedule is about, if there is anything to say.
+    fn speak_of_theme(&mut self, worker: WorkerId, dice: &mut Dice) -> bool {
+        let attempt = AttemptId(worker.0);
+        match self.theme {
+            Theme::Anything => return false,
+            Theme::Code => {
+                let asked = self.ledger.mail.letters.iter().zip(1..);
+                let asked = asked
+                    .filter(|it| it.0.reader == Some(worker) && it.0.kind == MessageKind::Query);
+                let asked: Vec<MessageId> = asked.map(|it| MessageId(it.1)).collect();
+                let command = match dice.pick(&asked) {
+                    Some(message) => Command::Notify {
+                        attempt,
+                        kind: NoteKind::Answer,
+                        message: any_words(dice),
+                        to: Addressee::Orchestrator,
+                        reply_to: Some(message),
+                    },
+                    None => self.query_of_others(attempt, dice),
+                };
+                self.by_worker(worker, command);
+            }
+            Theme::Rights => {
+                let has_children = !self.children_of(attempt).is_empty();
+                if has_children || self.ledger.is_child(worker) || dice.one_in(2) {
+                    self.ask_permission(worker, dice);
+                } else {
+                    let command = self.delegate(attempt, dice);
+                    self.by_worker(worker, command);
+                }
+            }
+        }
+        true
     }
 
     /// Whom it writes to, and what it answers: mostly something that was said to it.
@@ -157,10 +202,15 @@ impl World {
         (to, reply_to)
     }
 
+    /// What an attempt has handed out, also one that never was.
+    fn children_of(&self, attempt: AttemptId) -> &[TaskId] {
+        let place = usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1);
+        self.ledger.attempts.get(place).map_or(&[], |it| &it.children)
+    }
+
     /// Hands out, waits, or wants what was changed.
     fn delegate(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
-        let row = self.ledger.attempts.get(usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1));
-        let children = row.map_or(Vec::new(), |it| it.children.clone());
+        let children = self.children_of(attempt).to_vec();
         let some = dice.pick(&children).unwrap_or(TaskId(1 + dice.below(9)));
         let place = |it: &TaskId| usize::try_from(it.0).expect("ids fit") - 1;
         let done = |it: &&TaskId| {
@@ -183,6 +233,32 @@ impl World {
                 Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }
             }
         }
+    }
+
+    /// About what somebody else works on.
+    fn query_of_others(&self, attempt: AttemptId, dice: &mut Dice) -> Command {
+        let place = usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1);
+        let task = self.ledger.attempts.get(place).map(|it| self.ledger.task_of_row(it));
+        let is_one = task.is_some_and(|it| it.files.iter().any(|it| it.contains("core/a/x")));
+        let via = if dice.one_in(3) { QueryVia::Need } else { QueryVia::Tool };
+        Command::AskQuery {
+            attempt,
+            nonce: dice.below(40).to_string(),
+            symbol: if is_one { "Three" } else { "One" }.into(),
+            context: "core".into(),
+            via,
+        }
+    }
+
+    /// Ends or repeats what it has handed out, or what somebody else has.
+    fn order_child(&self, attempt: AttemptId, dice: &mut Dice) -> Command {
+        let own = dice.pick(self.children_of(attempt));
+        let any = TaskId(1 + dice.below(self.ledger.tasks.len() as u64 + 1));
+        let task = if dice.one_in(3) { any } else { own.unwrap_or(any) };
+        if dice.one_in(3) {
+            return Command::CancelTask { task };
+        }
+        Command::RetryTasks { tasks: vec![task], freshness: Freshness::Continue }
     }
 
     /// Whether a query is in its prompt, or was and has no answer yet.
@@ -261,17 +337,25 @@ impl World {
     }
 
     fn ask_permission(&mut self, worker: WorkerId, dice: &mut Dice) {
-        let roll = dice.next();
+        let roll = self.some_wish(worker, dice);
         let call = match self.agents.get_mut(&worker).filter(|it| it.alive && it.turn.is_some()) {
             Some(agent) => {
                 agent.calls_count += 1;
                 let call = format!("call-{}", agent.calls_count);
                 agent.calls.push((call.clone(), roll));
+                agent.wanted.push(roll);
                 call
             }
             None => return,
         };
         self.signal(permission(worker, call, roll));
+    }
+
+    /// Often what others have wanted before, and a sub-task what its parent has.
+    fn some_wish(&self, worker: WorkerId, dice: &mut Dice) -> u64 {
+        let above = self.ledger.parent(worker).and_then(|it| self.agents.get(&it));
+        let above = above.and_then(|it| dice.pick(&it.wanted)).filter(|_| !dice.one_in(3));
+        above.unwrap_or_else(|| if dice.one_in(2) { dice.below(8) } else { dice.next() })
     }
 
     /// The process ends, as if of itself.
@@ -296,131 +380,5 @@ impl World {
             _ => Exit { code: None, signal: Some(9), stderr },
         };
         self.signal(Signal::AgentExited { worker, exit });
-    }
-}
-
-/// What the rules or the index may answer, and a person otherwise.
-fn any_question(dice: &mut Dice) -> String {
-    let questions = [
-        "May I run `cargo test`?",
-        "May I run `git push --force`?",
-        "What are the fields of `One`?",
-        "Where is `Two` defined?",
-        "Which of `One` and `Two` has the definition?",
-    ];
-    dice.pick(&questions).expect("a question").into()
-}
-
-/// Few names, so that some are asked for twice.
-fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
-    let vias = [QueryVia::Tool, QueryVia::Tool, QueryVia::Need, QueryVia::Read];
-    Command::AskQuery {
-        attempt,
-        nonce: dice.below(40).to_string(),
-        symbol: dice.pick(&["One", "One", "Two"]).expect("a name").into(),
-        context: "core/a".into(),
-        via: dice.pick(&vias).expect("a way"),
-    }
-}
-
-pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
-    let workspaces =
-        [Workspace::ReadOnly, Workspace::Isolated, Workspace::Isolated, Workspace::Shared];
-    let files = ["core/a", "core/b", "core/b/c", "ui"];
-    let path = |it: &str| RepoPath::parse(it).expect("a path");
-    let target_files = if dice.one_in(3) { None } else { dice.pick(&files) };
-    SubtaskSpec {
-        kind: SubtaskKind::Delegate,
-        agent: AgentRef::backend(dice.pick(&["agent", "other"]).expect("a backend")),
-        work: TaskWork::Prompt { prompt: format!("part {}", dice.below(40)) },
-        expected_output: String::new(),
-        model: None,
-        workspace: dice.pick(&workspaces).expect("a workspace"),
-        target_files: target_files.into_iter().map(path).collect(),
-        attempts_max: 1 + dice.small(2),
-        timeout_ms: if dice.one_in(6) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },
-    }
-}
-
-/// The same roll describes the same call.
-pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
-    let mut dice = Dice::new(roll);
-    let kinds = ["edit", "execute", "execute", "execute", "read", "delete"];
-    let path = |it: &str| vec![String::from(it)];
-    let kind = dice.pick(&kinds).expect("a kind");
-    let commands = ["make", "make", "git push", "make && git push -f", "gh pr create", "$X"];
-    let command = dice.pick(&commands).filter(|_| kind == "execute");
-    let tool = ToolUse {
-        // No two titles are alike: nothing may depend on them.
-        title: format!("tool {roll}"),
-        kind: kind.into(),
-        paths: if dice.one_in(3) { Vec::new() } else { path("src/a") },
-        outside: if dice.one_in(3) { path("/etc") } else { Vec::new() },
-        command: command.map(str::to_owned),
-        partial: dice.one_in(20),
-    };
-    let option = |id: &str, kind| PermissionOption { id: id.into(), kind };
-    let options = vec![
-        option("yes", PermissionOptionKind::AllowOnce),
-        option("no", PermissionOptionKind::RejectOnce),
-    ];
-    Signal::PermissionAsked { worker, call, tool, options }
-}
-
-fn error(cause: ErrorCause) -> StopReason {
-    StopReason::Error { cause, message: "no".into() }
-}
-
-fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
-    match dice.below(16) {
-        0 => StopReason::MaxTokens,
-        1 => StopReason::Refusal,
-        2 => StopReason::Cancelled,
-        3 => error(ErrorCause::Other),
-        4 | 5 => error(ErrorCause::Quota { until: until(dice, now) }),
-        6 if dice.one_in(3) => error(ErrorCause::Auth),
-        6 => error(ErrorCause::Model),
-        _ => StopReason::EndTurn,
-    }
-}
-
-/// More than before, or nonsense.
-fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
-    let more = Usage {
-        tokens_in: dice.below(60),
-        tokens_out: dice.below(60),
-        tokens_cached: dice.below(500),
-        cost_micros: dice.below(60),
-    };
-    match dice.below(40) {
-        0 => Usage { tokens_in: u64::MAX, ..more },
-        1 => Usage { cost_micros: u64::MAX, ..told },
-        2 | 3 => more,
-        4..10 => told,
-        _ => told.plus(more),
-    }
-}
-
-/// What a provider says of its limit: nothing, the truth, or nonsense.
-pub fn until(dice: &mut Dice, now: Timestamp) -> Option<Timestamp> {
-    match dice.below(6) {
-        0 => Some(Timestamp(now.0.saturating_sub(dice.below(1_000)))),
-        1 => Some(Timestamp(u64::MAX)),
-        2..5 => Some(now.plus(1 + dice.below(20_000))),
-        _ => None,
-    }
-}
-
-fn fault_of(stop: &StopReason) -> Fault {
-    match stop {
-        StopReason::Error { cause: ErrorCause::Auth, .. } => Fault::LoginMissing,
-        StopReason::Error { cause: ErrorCause::Quota { .. }, .. } => Fault::QuotaMet,
-        StopReason::Error { cause: ErrorCause::Model, .. } => Fault::ModelFailed,
-        StopReason::Error { cause: ErrorCause::Other, .. } => Fault::TurnFailed,
-        StopReason::EndTurn
-        | StopReason::MaxTokens
-        | StopReason::MaxTurnRequests
-        | StopReason::Refusal
-        | StopReason::Cancelled => Fault::NoCompletion,
     }
 }

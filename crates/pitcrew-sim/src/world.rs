@@ -8,6 +8,7 @@ use crate::{
     git::Git,
     invariants,
     ledger::Ledger,
+    schedule::Theme,
     trace,
 };
 use pitcrew_kernel::State;
@@ -47,6 +48,7 @@ pub struct World {
     pub processes_before: u32,
     pub counters: Counters,
     pub trace: Option<Vec<String>>,
+    pub theme: Theme,
     pub faults_one_in: u64,
     /// The provider of every model has had enough, for good.
     pub is_dry: bool,
@@ -66,7 +68,7 @@ pub struct Running {
 }
 
 impl World {
-    pub fn new(faults_one_in: u64, trace: bool) -> Self {
+    pub fn new(theme: Theme, faults_one_in: u64, trace: bool) -> Self {
         let disk = OpenDisk::strict();
         let writer = Writer::open(disk.clone(), |_| {}).expect("an empty disk reads");
         Self {
@@ -87,6 +89,7 @@ impl World {
             processes_before: 0,
             counters: Counters::default(),
             trace: trace.then(Vec::new),
+            theme,
             faults_one_in,
             is_dry: false,
         }

@@ -399,4 +399,38 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "work is verified though nobody knows what is red on the base";
         "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
         "let free = it.merging.is_none() && !it.checking_base;"
+
+    "clients hand out without end" in "crates/pitcrew-kernel/src/decide/spawn_standalone.rs":
+        "what goes on already is not counted with what is asked for";
+        "    if count.saturating_add(asked) > max {" => "    if count.min(asked) > max {"
+
+    "a worker hands out without end" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
+        "only what is asked for now is compared with what may be handed out in all";
+        "    if count.saturating_add(asked) > may.total_max {" => "    if asked > may.total_max {"
+
+    "a minute lasts a second" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
+        "what was handed out a second ago is taken for long ago";
+        "at.since(**it) < MINUTE_MS);" => "at.since(**it) < MINUTE_MS / 60);"
+
+    "what is repeated costs nothing" in "crates/pitcrew-kernel/src/evolve/subtask.rs":
+        "a worker repeats its sub-tasks as often as it likes";
+        "    family.retries_count += 1;\n" => ""
+
+    "too many of a parent run at once" in "crates/pitcrew-kernel/src/state/family.rs":
+        "the limit that was built in is asked, not the one of the files";
+        "            parallel_max: limits.subtasks_parallel," =>
+        "            parallel_max: limits.subtasks_parallel.max(5),"
+
+    "anybody's work is ended" in "crates/pitcrew-kernel/src/decide/authority.rs":
+        "a worker ends what somebody else has handed out";
+        "        Command::CancelTask { task } => owns(state, worker, *task)," =>
+        "        Command::CancelTask { task } => state.task(*task).map(drop),"
+
+    "the dead are done" in "crates/pitcrew-kernel/src/decide/complete_task.rs":
+        "the word of an agent counts whose process is being ended";
+        "    if !it.is_open() || worker.process != Process::Alive {" => "    if !it.is_open() {"
+
+    "whoever asked for permission hears nothing" in "crates/pitcrew-kernel/src/state/agenda.rs":
+        "a worker is parked for a call that is over, and nobody wakes it for the answer to a question";
+        "                | WorkerStatus::WaitingPermission\n" => ""
 );

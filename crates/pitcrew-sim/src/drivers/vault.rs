@@ -101,7 +101,8 @@ impl World {
         if let Some(last) = last {
             self.git.must_know(last, "last");
         }
-        let unchanged = dice.one_in(4);
+        // Nothing was written, or it was as before when that was done.
+        let unchanged = self.git.is_saved(attempt) || dice.one_in(8);
         let kept = if fails || unchanged { None } else { self.git.save(attempt, "snapshot") };
         match kept {
             Some(commit) => EffectResult::SnapshotTaken { attempt, snapshot: snapshot_of(commit) },

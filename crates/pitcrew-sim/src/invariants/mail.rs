@@ -63,7 +63,13 @@ fn waits_for_itself(state: &State, worker: WorkerId) -> bool {
 fn check_worker(world: &World, worker: &Worker) {
     let (state, now) = (world.state(), world.settled_at);
     let attempt = &state.attempts[worker.attempt];
-    let idle = worker.status == WorkerStatus::WaitingInput
+    let is_parked = matches!(
+        worker.status,
+        WorkerStatus::WaitingInput
+            | WorkerStatus::WaitingSubtasks
+            | WorkerStatus::WaitingPermission
+    );
+    let idle = is_parked
         && worker.process == Process::Alive
         && worker.turn.is_none()
         && worker.comebacks.is_empty()

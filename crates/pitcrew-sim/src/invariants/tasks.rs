@@ -3,7 +3,7 @@
 use super::{family, processes, slots_used};
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
-use pitcrew_model::{Overlap, PlanStatus, TaskStatus, limits, overlap};
+use pitcrew_model::{Overlap, PlanStatus, TaskStatus, overlap};
 
 fn has_room(state: &State, task: &Task) -> bool {
     let all_wait = processes(state) == family::parents(state);
@@ -39,7 +39,9 @@ pub fn check(world: &World, task: &Task) {
         }
         TaskStatus::Queued if runs => {
             let has_place = match family::parent(state, task) {
-                Some(parent) => family::active(state, parent) < limits::SUBTASKS_PARALLEL_MAX,
+                Some(parent) => {
+                    family::active(state, parent) < state.matrix.limits.subtasks_parallel
+                }
                 None => plan.head.overlap == Overlap::Allow || !region_is_held(state, task),
             };
             // Those that begin in a moment come first.

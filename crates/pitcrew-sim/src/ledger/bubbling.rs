@@ -50,9 +50,15 @@ impl Ledger {
         self.task_of(attempt).part.as_ref().map(|it| it.parent)
     }
 
-    pub fn is_child(&self, worker: WorkerId) -> bool {
+    /// Who has handed out what the worker does.
+    pub fn parent(&self, worker: WorkerId) -> Option<WorkerId> {
         let known = (1..=self.workers.len() as u64).contains(&worker.0);
-        known && self.parent_of(worker).is_some()
+        let parent = if known { self.parent_of(worker) } else { None };
+        parent.map(|it| self.attempts[place(it.0)].worker)
+    }
+
+    pub fn is_child(&self, worker: WorkerId) -> bool {
+        self.parent(worker).is_some()
     }
 
     /// The requests that stand at whatever parent.

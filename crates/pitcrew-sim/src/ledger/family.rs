@@ -3,8 +3,8 @@
 use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
-    TaskStatus, Timestamp, WorkerId, Workspace, limits, overlap,
+    Actor, AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
+    TaskStatus, Timestamp, WorkerId, Workspace, overlap,
 };
 
 /// What happened how often.
@@ -47,11 +47,11 @@ impl Ledger {
         let lives = self.workers[place(above.worker.0)].process == Process::Alive;
         let open = above.outcome.is_none() && above.claim.is_none() && lives;
         hold!(open, "only who is at work hands out work", "{task} of {parent}");
-        let count = u32::try_from(above.children.len()).expect("a small number");
-        hold!(count < limits::SUBTASKS_PER_WORKER_MAX, "a worker hands out ten", "{parent}");
+        self.handed_out(parent);
+        let limits = self.matrix.limits;
         let wanted = self.task_of(parent).part.as_ref().map_or(0, |it| it.depth) + 1;
         hold!(depth == wanted, "depth is counted", "{task} is at {depth}, not {wanted}");
-        hold!(depth <= limits::SUBTASK_DEPTH_MAX, "nobody goes too deep", "{task} at {depth}");
+        hold!(depth <= limits.subtask_depth, "nobody goes too deep", "{task} at {depth}");
         let is_clients = self.plans[place(plan.0)].is_clients;
         hold!(!is_clients, "what a client hands out is not handed on", "{task} of {parent}");
         let words = |it: &TaskId| &self.tasks[place(it.0)].words;
@@ -80,6 +80,37 @@ impl Ledger {
         self.family.handed_out += 1;
     }
 
+    /// One more, or one once more: not too many in all, and not too many in a minute.
+    fn handed_out(&mut self, parent: AttemptId) {
+        let (at, limits) = (self.at, self.matrix.limits);
+        let row = self.attempt(parent);
+        row.handed_out += 1;
+        row.handed_out_at.retain(|it| at.since(*it) < 60_000);
+        row.handed_out_at.push(at);
+        let (all, lately) = (row.handed_out, row.handed_out_at.len());
+        hold!(all <= limits.subtasks_total, "a worker hands out so many", "{parent}: {all}");
+        let few = lately <= limits.subtasks_per_minute as usize;
+        hold!(few, "a worker hands out so many in a minute", "{parent}: {lately}");
+    }
+
+    /// A worker repeats what it has handed out itself, and it counts as once more.
+    pub(super) fn retry_granted(&mut self, task: TaskId, actor: Actor) {
+        self.check_owns(task, actor);
+        let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
+        if let (Some(parent), Actor::Worker(_)) = (parent, actor) {
+            self.handed_out(parent);
+        }
+        self.task(task).grant();
+    }
+
+    /// What a worker orders is about what it has handed out.
+    pub(super) fn check_owns(&self, task: TaskId, actor: Actor) {
+        let Actor::Worker(worker) = actor else { return };
+        let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
+        let own = parent.is_some_and(|it| self.attempts[place(it.0)].worker == worker);
+        hold!(own, "a worker orders its own about", "{task} by {worker}");
+    }
+
     /// What a person's own agent hands out is a plan of its own, with the rules of the house.
     pub(super) fn standalone_spawned(&mut self, plan: PlanId, tasks: &[TaskId]) {
         let row = &self.plans[place(plan.0)];
@@ -91,7 +122,9 @@ impl Ledger {
         let open = plans.flat_map(|it| &it.tasks).filter(|it| self.is_going(**it));
         let all = u32::try_from(open.count() + tasks.len()).expect("few");
         let most = self.matrix.limits.subtasks_total;
-        hold!(all <= most, "clients hand out ten", "{all} with those of {plan}");
+        hold!(all <= most, "clients hand out so many", "{all} with those of {plan}");
+        let deep = self.matrix.limits.subtask_depth_standalone;
+        hold!(deep > 0, "nobody goes too deep", "{plan}");
         for task in tasks {
             let row = &self.tasks[place(task.0)];
             hold!(row.part.is_none(), "a client's sub-task works for no worker", "{task}");
@@ -116,8 +149,8 @@ impl Ledger {
         hold!(parent.outcome.is_none(), "no child under an ended parent", "{task} starts");
         let active = |it: &&TaskId| self.tasks[place(it.0)].status.in_attempt();
         let count = u32::try_from(parent.children.iter().filter(active).count()).expect("few");
-        let most = limits::SUBTASKS_PARALLEL_MAX;
-        hold!(count <= most, "five of a parent run at once", "{task} is one of {count}");
+        let most = self.matrix.limits.subtasks_parallel;
+        hold!(count <= most, "as many of a parent run at once as may", "{task}: {count}");
     }
 
     /// What a sub-task did is where its parent can have it.
@@ -129,6 +162,10 @@ impl Ledger {
 
     pub(super) fn claimed(&mut self, attempt: AttemptId, claim: Claim) {
         let open = self.open_children(attempt);
+        let row = &self.attempts[place(attempt.0)];
+        let lives = self.workers[place(row.worker.0)].process == Process::Alive;
+        let works = row.outcome.is_none() && lives;
+        hold!(works, "only who is at work is done", "{attempt}");
         let idle = open.is_empty() || claim == Claim::Failed;
         hold!(idle, "nobody is done while others work for it", "{attempt}: {open:?}");
         self.attempt(attempt).claim = Some(claim);

@@ -13,7 +13,7 @@ pub struct Queries {
     pub limits: QueryLimits,
     pub rows: Vec<Query>,
     /// What owners have said, and whether their work has changed since.
-    said: BTreeMap<(WorkerId, String), String>,
+    said: BTreeMap<(WorkerId, String, String), String>,
     pub counts: Counts,
 }
 
@@ -48,6 +48,13 @@ pub struct Query {
     pub set_aside: u64,
     pub spent: Option<u64>,
     pub outcome: Option<QueryOutcome>,
+}
+
+impl Query {
+    /// Where the answer would be.
+    fn path(&self) -> String {
+        self.oracle.as_ref().and_then(|it| it.owner_hint_path.clone()).unwrap_or_default()
+    }
 }
 
 /// What an answer costs at most.
@@ -117,8 +124,7 @@ impl Ledger {
         hold!(unknown, "the index is asked first", "{id}");
         let may_disturb = !matches!(row.via, QueryVia::Read | QueryVia::Question);
         hold!(may_disturb, "a read and a question to the house disturb no owner", "{id}");
-        let path = row.oracle.as_ref().and_then(|it| it.owner_hint_path.clone());
-        let path = path.unwrap_or_default();
+        let path = row.path();
         let attempt = self.workers[place(owner.0)].attempt;
         let task = &self.tasks[place(self.attempts[place(attempt.0)].task.0)];
         let owns = task.files.iter().any(|it| it.contains(&path));
@@ -200,9 +206,11 @@ impl Ledger {
                 &mut counts.overheard
             }
             QueryOutcome::Cached { owner } => {
-                let said = self.queries.said.get(&(owner, row.symbol.clone()));
-                let holds = said.is_some_and(|it| it == text) && spent == 0;
-                hold!(holds, "what is kept holds", "{id}: {text} of {owner}");
+                let said = self.queries.said.get(&(owner, row.symbol.clone(), row.path()));
+                hold!(said.is_some_and(|it| it == text), "what is kept holds", "{id} of {owner}");
+                // It may have been put to the owner, who said it for somebody else.
+                let asking = row.set_aside.saturating_sub(ANSWER_TOKENS);
+                hold!(spent <= asking, "what is kept costs nothing", "{id}: {spent}");
                 &mut counts.cached
             }
             QueryOutcome::TimedOut { .. } => {
@@ -218,8 +226,8 @@ impl Ledger {
         };
         *count += 1;
         if let QueryOutcome::Answered { owner } = outcome {
-            let symbol = row.symbol.clone();
-            self.queries.said.insert((owner, symbol), text.into());
+            let (symbol, path) = (row.symbol.clone(), row.path());
+            self.queries.said.insert((owner, symbol, path), text.into());
             if let Some((_, message)) = row.at {
                 self.mail.letters[place(message.0)].answered_by_reader = true;
             }
@@ -233,9 +241,9 @@ impl Ledger {
         let ended = matches!(row.outcome, Some(QueryOutcome::TimedOut { .. }));
         let asked = row.at.is_some_and(|it| it.0 == owner);
         hold!(ended && asked, "only a query that timed out is answered late", "{id} by {owner}");
-        let (worker, symbol) = (row.worker, row.symbol.clone());
+        let (worker, symbol, path) = (row.worker, row.symbol.clone(), row.path());
         *row.spent.get_or_insert(0) += spent;
-        self.queries.said.insert((owner, symbol), text.into());
+        self.queries.said.insert((owner, symbol, path), text.into());
         self.queries.counts.late += 1;
         let (own, all) = self.query_tokens(worker);
         let QueryLimits { worker_tokens, plan_tokens, .. } = self.queries.limits;

@@ -95,6 +95,9 @@ pub struct Attempt {
     /// Nothing is kept of what it does where it works.
     pub borrows: bool,
     pub children: Vec<TaskId>,
+    /// How often it has handed something out, and when lately.
+    pub handed_out: u32,
+    pub handed_out_at: Vec<Timestamp>,
     /// How far the record of its way to the network is told.
     pub egress: u64,
 }
@@ -232,6 +235,8 @@ impl Attempt {
             gone: false,
             borrows,
             children: Vec::new(),
+            handed_out: 0,
+            handed_out_at: Vec::new(),
             egress: 0,
         }
     }
