@@ -4,13 +4,13 @@
 //! the machine, and changes nothing.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Component, Path, PathBuf},
 };
 
 /// Links that are followed for one path at most, as many as the kernel follows.
-const LINKS_MAX: u32 = 40;
+const LINKS_MAX: usize = 40;
 
 /// Places of a checkout that are held at most. What is beyond is left to whoever judges the work.
 const HELD_MAX: usize = 512;
@@ -31,7 +31,11 @@ pub(super) enum Mount {
 
 /// The mounts of a box by their path: what is above comes before what is below it.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(BTreeMap<PathBuf, Mount>);
+pub(super) struct Mounts {
+    all: BTreeMap<PathBuf, Mount>,
+    /// What is there and no link: most paths begin alike, and are looked at once.
+    plain: BTreeSet<PathBuf>,
+}
 
 impl Mounts {
     /// A path of the machine; nothing where it does not exist.
@@ -45,7 +49,7 @@ impl Mounts {
     /// what it leads to has a path of its own.
     pub(super) fn hide(&mut self, path: &Path) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
-        let Ok(parent) = fs::canonicalize(parent) else { return };
+        let Some(parent) = self.resolve(parent, &mut Vec::new()) else { return };
         let real = parent.join(name);
         if fs::symlink_metadata(&real).is_ok_and(|it| !it.is_symlink()) {
             self.put(real, Mount::Hidden);
@@ -80,22 +84,29 @@ impl Mounts {
 
     /// The real place of a path. The links on the way to it are in the box as well.
     fn follow(&mut self, path: &Path) -> Option<PathBuf> {
+        let mut links = Vec::new();
+        let real = self.resolve(path, &mut links);
+        for (path, target) in links {
+            self.put(path, Mount::Link(target));
+        }
+        real
+    }
+
+    /// The real place of a path.
+    fn resolve(&mut self, path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Option<PathBuf> {
         let mut rest: Vec<PathBuf> = parts(path);
         let mut real = PathBuf::from("/");
-        let mut links_count = 0;
         while let Some(part) = rest.pop() {
             if part.as_os_str() == ".." {
                 real.pop();
                 continue;
             }
             let next = real.join(part);
-            let found = fs::symlink_metadata(&next).ok()?;
-            if !found.is_symlink() {
+            if self.is_plain(&next)? {
                 real = next;
                 continue;
             }
-            links_count += 1;
-            if links_count > LINKS_MAX {
+            if links.len() == LINKS_MAX {
                 return None;
             }
             let target = fs::read_link(&next).ok()?;
@@ -103,13 +114,25 @@ impl Mounts {
                 real = PathBuf::from("/");
             }
             rest.extend(parts(&target));
-            self.put(next, Mount::Link(target));
+            links.push((next, target));
         }
         Some(real)
     }
 
+    /// Whether what is there is no link; nothing where nothing is there.
+    fn is_plain(&mut self, path: &Path) -> Option<bool> {
+        if self.plain.contains(path) {
+            return Some(true);
+        }
+        let is_plain = !fs::symlink_metadata(path).ok()?.is_symlink();
+        if is_plain {
+            self.plain.insert(path.to_owned());
+        }
+        Some(is_plain)
+    }
+
     fn put(&mut self, path: PathBuf, mount: Mount) {
-        let before = self.0.entry(path).or_insert_with(|| mount.clone());
+        let before = self.all.entry(path).or_insert_with(|| mount.clone());
         if *before < mount {
             *before = mount;
         }
@@ -119,7 +142,7 @@ impl Mounts {
     pub(super) fn in_order(mut self) -> Vec<(PathBuf, Mount)> {
         self.pin();
         let mut kept = Mounts::default();
-        for (path, mount) in self.0 {
+        for (path, mount) in self.all {
             let above = kept.above(&path).map(|it| it.1.clone());
             let is_there = match (&mount, above) {
                 (Mount::Pinned | Mount::Empty, _) => false,
@@ -135,16 +158,16 @@ impl Mounts {
                 }
             };
             if !is_there {
-                kept.0.insert(path, mount);
+                kept.all.insert(path, mount);
             }
         }
-        kept.0.into_iter().collect()
+        kept.all.into_iter().collect()
     }
 
     /// Whoever could rename a folder above a mount could put another one in its place.
     fn pin(&mut self) {
         let mut pins = Vec::new();
-        for (path, mount) in &self.0 {
+        for (path, mount) in &self.all {
             if !matches!(mount, Mount::Hidden | Mount::ReadOnly) {
                 continue;
             }
@@ -153,13 +176,13 @@ impl Mounts {
             pins.extend(between.map(Path::to_owned));
         }
         for path in pins {
-            self.0.entry(path).or_insert(Mount::Pinned);
+            self.all.entry(path).or_insert(Mount::Pinned);
         }
     }
 
     /// The nearest mount above a path.
     fn above(&self, path: &Path) -> Option<(&Path, &Mount)> {
-        let found = path.ancestors().skip(1).find_map(|it| self.0.get_key_value(it));
+        let found = path.ancestors().skip(1).find_map(|it| self.all.get_key_value(it));
         found.map(|(path, mount)| (path.as_path(), mount))
     }
 }
