@@ -29,12 +29,18 @@ pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     }
 }
 
+/// From now on whoever looks finds it. Until `sync` it may be lost with the power, and so is the
+/// agent of which nobody knows then how it ended.
 pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
     let temporary = dir.join("exit.json.new");
     let mut file = File::create(&temporary)?;
     file.write_all(&serde_json::to_vec(record).expect("an exit is plain data"))?;
-    file.sync_all()?;
-    fs::rename(&temporary, dir.join(NAME))?;
+    fs::rename(&temporary, dir.join(NAME))
+}
+
+/// Makes the record last.
+pub(super) fn sync(dir: &Path) -> io::Result<()> {
+    File::open(dir.join(NAME))?.sync_all()?;
     File::open(dir)?.sync_all()
 }
 

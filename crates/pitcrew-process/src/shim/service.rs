@@ -149,7 +149,9 @@ impl Service {
                 self.finish();
             }
         }
-        fs::remove_file(&self.spec.socket)
+        // Nobody waits for it: whoever was to hear of the end has heard of it.
+        let synced = exit::sync(&self.spec.dir);
+        fs::remove_file(&self.spec.socket).and(synced)
     }
 
     fn is_done(&self) -> bool {
