@@ -95,14 +95,20 @@ impl Session {
     pub async fn stop(&self, grace: Duration) -> Exit {
         let close = async {
             self.cancel().await;
-            if self.inner.agreed.can_close {
-                let close = CloseSessionRequest::new(self.inner.agreed.session.clone());
-                let number = number::close(self.inner.opened_by);
-                self.inner.connection.request(number, "session/close", &close).await.ok();
-            }
+            self.inner.agreed.can_close && self.close().await
         };
         // An agent that neither reads nor answers is stopped all the same.
-        timeout(grace / 2, close).await.ok();
+        let is_closed = timeout(grace / 2, close).await.unwrap_or(false);
+        // Who has closed its session has put away what was to be kept; some then take their time.
+        let grace = if is_closed { Duration::ZERO } else { grace };
         self.inner.connection.stop(grace).await
+    }
+
+    /// Whether the agent says that it did.
+    async fn close(&self) -> bool {
+        let close = CloseSessionRequest::new(self.inner.agreed.session.clone());
+        let number = number::close(self.inner.opened_by);
+        let answer = self.inner.connection.request(number, "session/close", &close).await;
+        answer.is_ok_and(|it| it.is_ok())
     }
 }
