@@ -23,11 +23,21 @@ use std::{
 pub(crate) enum Ends {
     /// They are those of what is started in its place.
     Inherited,
+    /// The same; our launcher takes the first byte of the input, and waits for it.
+    Awaited,
     /// Our launcher takes them from its standard input, see `hand_over`.
     HandedOver,
 }
 
 impl Ends {
+    /// What lets a box be made before its program is to begin.
+    pub(crate) fn awaited(policy: &Policy) -> Self {
+        match (policy.tier, &policy.launcher) {
+            (Tier::T3, Some(_)) => Self::Awaited,
+            (Tier::T1 | Tier::T2 | Tier::T3, _) => Self::Inherited,
+        }
+    }
+
     /// What makes a program the only one that has them.
     pub(crate) fn alone(policy: &Policy) -> Self {
         match (policy.tier, &policy.launcher) {

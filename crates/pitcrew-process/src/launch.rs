@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! bridge starts ─► limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
+//!                                                                      where asked to, waits ┘
 //! ```
 
 mod spec;
@@ -60,9 +61,9 @@ pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
 fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
-    let confined = spec.and_then(|it| Ok((taken(&it)?, become_confined(&it)?)));
+    let confined = spec.and_then(|it| Ok((taken(&it)?, become_confined(&it)?, let_go(&it)?)));
     match confined {
-        Ok((ends, more)) => refused(argv, &execute(argv, more, ends)),
+        Ok((ends, more, ())) => refused(argv, &execute(argv, more, ends)),
         Err(refusal) => refusal,
     }
 }
@@ -71,6 +72,19 @@ fn launch(spec: &str, argv: &[OsString]) -> Refusal {
 fn taken(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
     let taken = spec.takes_ends.then(ends::take_over).transpose();
     taken.map_err(|error| Refusal::layer("input and output", error))
+}
+
+/// Waits for the byte that says that the program may begin, where there is to be one.
+fn let_go(spec: &ConfineSpec) -> Result<(), Refusal> {
+    if !spec.waits {
+        return Ok(());
+    }
+    let read = rustix::io::retry_on_intr(|| rustix::io::read(io::stdin(), &mut [0_u8]));
+    match read {
+        Ok(1) => Ok(()),
+        Ok(_) => Err(Refusal::layer("the program", "nobody let it go")),
+        Err(error) => Err(Refusal::layer("the program", error)),
+    }
 }
 
 /// Returns the variables that the program gets besides ours.

@@ -56,7 +56,7 @@ pub use piped::{Piped, spawn_piped};
 pub use pitcrew_model::Tier;
 pub use policy::{Egress, EgressAt, Limits, Net, Policy};
 pub use run::{
-    Finished, Run, RunError, RunErrorKind, Stdin, Streams, run_confined, run_observed, run_trusted,
-    shell,
+    Finished, Prepared, Run, RunError, RunErrorKind, Stdin, Streams, Way, open_way, prepare,
+    run_confined, run_observed, run_trusted, shell,
 };
 pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};

@@ -4,17 +4,18 @@
 
 mod start;
 mod supervise;
+mod prepared;
 
-use crate::{
-    Cancel, Policy, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
-    head_count::HeadCount, marker, marker::OWNER_MARKER,
-};
+pub use prepared::{Prepared, Way, open_way, prepare};
+
+use crate::{Cancel, Policy, ends::Ends, environment, head_count::HeadCount, marker::OWNER_MARKER};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
+use start::Started;
 use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// One program to be run to its end.
@@ -197,23 +198,11 @@ pub fn run_confined(policy: &Policy, run: Run, cancel: &Cancel) -> Result<Finish
 /// read and its time-out not looked at: it should take note and return.
 pub fn run_observed(
     policy: &Policy,
-    mut run: Run,
+    run: Run,
     cancel: &Cancel,
     mut observe: impl FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
-    let failed = |error| RunError::new(&run.argv, &run.cwd, error);
-    // Ends after the program, when this returns.
-    let (_outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
-    let _home = Scratch::open(&mut policy).map_err(failed)?;
-    let marker = marker::unique();
-    let env = environment::confined(&policy, run.env.clone(), &marker);
-    let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env, Ends::Inherited);
-    let wrapped = wrapped.map_err(failed)?;
-    (run.argv, run.env) = (wrapped.argv, wrapped.env);
-    let owner = Ownership { marker: Some(marker), head_count: HeadCount::of(&policy) };
-    let finished = execute(run, owner, cancel, &mut observe)?;
-    let (code, signal) = confine::told(&policy, finished.code, finished.signal);
-    Ok(Finished { code, signal, ..finished })
+    Prepared::new(policy, run, Ends::Inherited)?.finish(cancel, &mut observe)
 }
 
 /// Runs our own git on a repository that only we or the user write.
@@ -222,7 +211,11 @@ pub fn run_observed(
 /// says whose we are, and what left the process group is killed at the time-out and at cancel only.
 pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run.env = environment::trusted(run.env);
-    execute(run, Ownership::default(), cancel, &mut |_| {})
+    if cancel.is_cancelled() {
+        return Ok(cancelled());
+    }
+    let started = begin(&run, None)?;
+    end(started, run, None, cancel, &mut |_| {})
 }
 
 /// Runs `sh -c COMMAND` in `cwd`, confined. Both output streams are in `stdout`, interleaved as
@@ -237,26 +230,27 @@ pub fn shell(
     run_confined(policy, Run::shell(command, cwd).timeout(timeout), cancel)
 }
 
-/// By what all of a program is known, and how many it may be.
-#[derive(Default)]
-struct Ownership {
-    marker: Option<String>,
-    head_count: Option<HeadCount>,
+/// What never ran.
+fn cancelled() -> Finished {
+    Finished { cancelled: true, ..Finished::default() }
 }
 
-/// Runs with exactly the environment in `run`.
-fn execute(
+/// Starts it with exactly the environment in `run`. All of it is known by the marker.
+fn begin(run: &Run, marker: Option<String>) -> Result<Started, RunError> {
+    start::start(run, marker).map_err(|it| RunError::new(&run.argv, &run.cwd, it))
+}
+
+/// Waits for the end of what was started, whose time begins now.
+fn end(
+    mut started: Started,
     run: Run,
-    owner: Ownership,
+    head_count: Option<HeadCount>,
     cancel: &Cancel,
     observe: &mut dyn FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
-    if cancel.is_cancelled() {
-        return Ok(Finished { cancelled: true, ..Finished::default() });
-    }
+    started.at = Instant::now();
     let (argv, cwd) = (run.argv.clone(), run.cwd.clone());
-    let started = start::start(&run, owner.marker).map_err(|it| RunError::new(&argv, &cwd, it))?;
-    let finished = supervise::supervise(started, run, owner.head_count, cancel, observe);
+    let finished = supervise::supervise(started, run, head_count, cancel, observe);
     // Whatever breaks now, it is not that the program is missing.
     finished.map_err(|it| RunError::new(&argv, &cwd, io::Error::other(it)))
 }

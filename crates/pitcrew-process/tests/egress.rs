@@ -3,8 +3,9 @@
 
 use pitcrew_process::{
     Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
-    Upstream, ledger_path, roots, run_confined, start_shim,
+    Upstream, ledger_path, open_way, prepare, roots, run_confined, start_shim,
 };
+use pitcrew_testkit::{PATIENCE, eventually};
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -211,6 +212,60 @@ fn without_a_box_the_only_port_is_that_of_the_proxy_and_it_asks_for_the_secret()
     assert_eq!(held.processes(), 0);
 }
 
+/// The checks of one verification: the box of the first is made while the tree still is.
+#[test]
+fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_go() {
+    for tier in [Tier::T3, Tier::T2] {
+        let open = server();
+        let inside = Box::new(tier, &[open]);
+        if inside.sh("true").is_none() {
+            continue;
+        }
+        let way = open_way(&inside.policy).unwrap();
+        let alone = inside.processes();
+        assert_eq!(alone, 1, "the egress process");
+        let checkout = inside.dir.path().join("checkout");
+        let script = format!("test -e made && {} say {open} hi", shim_program().display());
+        let first = prepare(&way.policy, Run::shell(&*script, &checkout)).unwrap();
+        if tier == Tier::T3 {
+            // Whoever holds the box, its first process, the launcher, and the bridge.
+            eventually("its box", || (inside.processes() >= alone + 4).then_some(()));
+        }
+        fs::write(checkout.join("made"), "").unwrap();
+        for prepared in [Ok(first), prepare(&way.policy, Run::shell(&*script, &checkout))] {
+            let finished = prepared.unwrap().go(PATIENCE, &Cancel::default()).unwrap();
+            let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+            assert_eq!((finished.code, said.as_str()), (Some(0), "hihi"), "{tier}");
+        }
+        assert_eq!(inside.processes(), alone, "the way stays");
+        drop(way);
+        assert_eq!(inside.processes(), 0);
+        // Without a box the port is the machine's own, and nobody is asked for it.
+        let recorded = if tier == Tier::T3 { 2 } else { 0 };
+        let count: u32 = inside.lines().iter().map(|it| it.count).sum();
+        assert_eq!(count, recorded, "{tier}: both are recorded");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_let_go_never_runs() {
+    let inside = Box::new(Tier::T3, &[]);
+    if inside.sh("true").is_none() {
+        return;
+    }
+    let checkout = inside.dir.path().join("checkout");
+    let touch = || prepare(&inside.policy, Run::shell("touch ran", &checkout)).unwrap();
+    drop(touch());
+    let cancel = Cancel::default();
+    let prepared = touch();
+    cancel.cancel();
+    assert!(prepared.go(PATIENCE, &cancel).unwrap().cancelled);
+    assert_eq!(inside.processes(), 0);
+    assert!(!checkout.join("ran").exists());
+    let finished = touch().go(PATIENCE, &Cancel::default()).unwrap();
+    assert!(finished.success() && checkout.join("ran").exists());
+}
+
 #[test]
 fn a_policy_without_our_own_executable_has_no_way_out_and_says_so() {
     let mut inside = Box::new(Tier::T3, &[]);
@@ -247,7 +302,7 @@ async fn the_way_out_of_an_agent_ends_with_the_agent() {
     while let Some(event) = events.next().await {
         drop(event);
     }
-    pitcrew_testkit::eventually("all is gone", || (inside.processes() == 0).then_some(()));
+    eventually("all is gone", || (inside.processes() == 0).then_some(()));
     assert_eq!(inside.lines()[0].port, open);
 }
 

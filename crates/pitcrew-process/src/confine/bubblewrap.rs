@@ -58,8 +58,8 @@ pub(super) fn wrap(
     arguments(&mounts, &mut argv);
     argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
     if let Some(launcher) = &policy.launcher {
-        let takes_ends = ends == Ends::HandedOver;
-        let spec = ConfineSpec { takes_ends, ..ConfineSpec::boxed(policy) };
+        let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
+        let spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy) };
         argv.extend(super::launcher(launcher, &spec));
     }
     argv.push(program.as_os_str().to_owned());

@@ -6,7 +6,9 @@ use super::{
     ready::{Ready, ready},
     serve::USER,
 };
-use crate::{EgressAt, Net, Policy, Tier, bridge::proxy_environment, command, marker, poll};
+use crate::{
+    Egress, EgressAt, Net, Policy, Tier, bridge::proxy_environment, command, marker, poll,
+};
 use rustix::{
     event::PollFlags,
     process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
@@ -40,12 +42,15 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    /// Starts an egress process where the policy asks for one, and says in the policy where it is.
+    /// Starts an egress process where the policy asks for one and names none that runs, and says in
+    /// the policy where it is.
     ///
     /// Without confinement there is none: who can go around it learns nothing from it.
     pub(crate) fn open(policy: &Policy) -> io::Result<(Option<Self>, Policy)> {
         let mut policy = policy.clone();
-        let (Net::Proxy(egress), Tier::T2 | Tier::T3) = (&mut policy.net, policy.tier) else {
+        let (Net::Proxy(egress @ Egress { at: None, .. }), Tier::T2 | Tier::T3) =
+            (&mut policy.net, policy.tier)
+        else {
             return Ok((None, policy));
         };
         let Some(program) = &policy.launcher else {

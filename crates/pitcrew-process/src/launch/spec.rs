@@ -27,6 +27,9 @@ pub struct ConfineSpec {
     /// The program's input and output are to be taken out of our standard input.
     #[serde(default)]
     pub takes_ends: bool,
+    /// The program begins when there is a byte in our standard input, which is not for it.
+    #[serde(default)]
+    pub waits: bool,
 }
 
 /// A private home, in which links show what the user's own has.
@@ -126,6 +129,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
         unix: Unix::Any,
         calls: Calls::Boxed,
         takes_ends: false,
+        waits: false,
     }
 }
 

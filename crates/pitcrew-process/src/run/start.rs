@@ -10,6 +10,7 @@ use std::{
 };
 
 /// A program that runs, and our ends of its pipes. None of them ever blocks.
+#[derive(Debug)]
 pub(super) struct Started {
     pub(super) program: Owned,
     pub(super) stdin: Option<PipeWriter>,

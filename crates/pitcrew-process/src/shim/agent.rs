@@ -136,7 +136,7 @@ fn spawn(spec: &ShimSpec, policy: &Policy) -> io::Result<(Child, PipeWriter, Pip
     let (stdin, ours_stdin) = io::pipe()?;
     let (ours_stdout, stdout) = io::pipe()?;
     match ends {
-        Ends::Inherited => command.stdin(stdin).stdout(stdout),
+        Ends::Inherited | Ends::Awaited => command.stdin(stdin).stdout(stdout),
         Ends::HandedOver => command.stdin(ends::hand_over(stdin, stdout)?).stdout(Stdio::null()),
     };
     let child = command.process_group(0).stderr(Stdio::piped()).spawn()?;

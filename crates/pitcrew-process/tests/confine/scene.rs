@@ -92,6 +92,7 @@ impl Scene {
             unix: Unix::Only(Vec::new()),
             calls: Calls::Unboxed,
             takes_ends: false,
+            waits: false,
         }
     }
 

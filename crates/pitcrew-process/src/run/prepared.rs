@@ -1,0 +1,93 @@
+//! What can be made before a confined program is to begin: its way to the network, and its box.
+
+use super::{Finished, Run, RunError, Started, Stdin, begin, cancelled, end};
+use crate::{
+    Cancel, Policy, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
+    head_count::HeadCount, marker,
+};
+use std::{io, time::Duration};
+
+/// A way to the network for programs that follow each other. It is gone with this.
+#[derive(Debug)]
+pub struct Way {
+    /// For whoever is to use it.
+    pub policy: Policy,
+    _outlet: Option<Outlet>,
+}
+
+/// Opens the way to the network that the policy asks for. Without it, each program is given its own.
+pub fn open_way(policy: &Policy) -> io::Result<Way> {
+    let (outlet, policy) = Outlet::open(policy)?;
+    Ok(Way { policy, _outlet: outlet })
+}
+
+/// A program that has not begun. When this is dropped, it never does.
+#[derive(Debug)]
+pub struct Prepared {
+    run: Run,
+    policy: Policy,
+    marker: String,
+    ends: Ends,
+    started: Option<Started>,
+    // Both end after the program.
+    _outlet: Option<Outlet>,
+    _home: Option<Scratch>,
+}
+
+/// Makes the box of a program that `go` will run as `run_confined` does. Nothing is waited for, and
+/// where there is no box nothing is done yet.
+///
+/// What the program works on may still be made meanwhile; the folders themselves must be there. The
+/// thread must live until it has ended: a box dies with the thread that started it.
+pub fn prepare(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
+    let ends = match run.stdin {
+        Stdin::Bytes(_) => Ends::awaited(policy),
+        Stdin::File(..) => Ends::Inherited,
+    };
+    let mut prepared = Prepared::new(policy, run, ends)?;
+    if ends == Ends::Awaited {
+        prepared.started = Some(begin(&prepared.run, Some(prepared.marker.clone()))?);
+    }
+    Ok(prepared)
+}
+
+impl Prepared {
+    pub(super) fn new(policy: &Policy, mut run: Run, ends: Ends) -> Result<Self, RunError> {
+        let failed = |error| RunError::new(&run.argv, &run.cwd, error);
+        let (outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
+        let home = Scratch::open(&mut policy).map_err(failed)?;
+        let marker = marker::unique();
+        let env = environment::confined(&policy, run.env.clone(), &marker);
+        let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env, ends).map_err(failed)?;
+        (run.argv, run.env) = (wrapped.argv, wrapped.env);
+        Ok(Self { run, policy, marker, ends, started: None, _outlet: outlet, _home: home })
+    }
+
+    /// Lets the program begin, and waits for its end, for so long.
+    pub fn go(mut self, timeout: Duration, cancel: &Cancel) -> Result<Finished, RunError> {
+        self.run.timeout = timeout;
+        self.finish(cancel, &mut |_| {})
+    }
+
+    pub(super) fn finish(
+        self,
+        cancel: &Cancel,
+        observe: &mut dyn FnMut(&[u8]),
+    ) -> Result<Finished, RunError> {
+        if cancel.is_cancelled() {
+            return Ok(cancelled());
+        }
+        let Self { mut run, policy, marker, ends, started, _outlet, _home } = self;
+        if let (Ends::Awaited, Stdin::Bytes(bytes)) = (ends, &mut run.stdin) {
+            // What the launcher waits for.
+            bytes.insert(0, 0);
+        }
+        let started = match started {
+            Some(started) => started,
+            None => begin(&run, Some(marker))?,
+        };
+        let finished = end(started, run, HeadCount::of(&policy), cancel, observe)?;
+        let (code, signal) = confine::told(&policy, finished.code, finished.signal);
+        Ok(Finished { code, signal, ..finished })
+    }
+}
