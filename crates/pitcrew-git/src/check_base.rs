@@ -15,9 +15,9 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Vec<CheckResult> {
-        let trial = Trial { name: format!("{plan}-base"), commit, setup, checks };
-        match self.try_out(&trial, policy, cancel) {
-            Ok(results) => results,
+        let trial = Trial { name: format!("{plan}-base"), setup, checks };
+        match self.try_out(&trial, || Ok(commit.clone()), policy, cancel) {
+            Ok((_, results)) => results,
             Err(Failure::Setup { command, code, output }) => checks
                 .iter()
                 .map(|check| CheckResult {

@@ -124,8 +124,8 @@ impl Vault {
         if tree != self.tree(&order.head, cancel)? {
             let (setup, checks) = (&order.setup, &order.checks);
             let name = format!("{}-landing", order.plan);
-            let trial = Trial { name, commit: &commit, setup, checks };
-            require_passed(&self.try_out(&trial, policy, cancel)?)?;
+            let trial = Trial { name, setup, checks };
+            require_passed(&self.try_out(&trial, || Ok(commit.clone()), policy, cancel)?.1)?;
         }
         fail::fail_point!("land-commit-made", |_| std::process::abort());
         self.set_ref(&made, &commit)?;

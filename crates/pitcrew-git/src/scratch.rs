@@ -2,8 +2,8 @@
 
 use crate::{
     Vault,
-    commands::{run_checks, run_setup},
-    files::{TemporaryFolder, require_free_space},
+    commands::Commands,
+    files::{self, TemporaryFolder, require_free_space},
 };
 use pitcrew_model::{CheckFailure, CheckResult, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -12,30 +12,44 @@ use pitcrew_process::{Cancel, Policy};
 pub(crate) struct Trial<'a> {
     /// Whom it is for, as part of a folder's name.
     pub(crate) name: String,
-    pub(crate) commit: &'a CommitId,
     pub(crate) setup: &'a [String],
     pub(crate) checks: &'a [String],
 }
 
 impl Vault {
-    /// Runs setup and checks in a clean, bootstrapped checkout, and removes it.
+    /// Runs setup and checks in a clean, bootstrapped checkout of what `find` finds, and removes it.
     pub(crate) fn try_out(
         &self,
         trial: &Trial<'_>,
+        find: impl FnOnce() -> Result<CommitId, Failure> + Send,
         policy: &Policy,
         cancel: &Cancel,
-    ) -> Result<Vec<CheckResult>, Failure> {
+    ) -> Result<(CommitId, Vec<CheckResult>), Failure> {
         if trial.checks.is_empty() {
-            return Ok(Vec::new());
+            return Ok((find()?, Vec::new()));
         }
         require_free_space(&self.layout.scratch)?;
         let folder = TemporaryFolder::new(&self.layout.scratch, &trial.name)?;
         // Checks print paths; the folder of the checkout itself should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());
         let path = folder.path().join(name);
-        self.make_tree(&path, "pitcrew/check", trial.commit, policy, cancel)?;
-        run_setup(policy, trial.setup, &path, cancel)?;
-        run_checks(policy, trial.checks, &path, cancel)
+        files::create_folder(&path)?;
+        let make = || {
+            let commit = find()?;
+            self.make_tree(&path, "pitcrew/check", &commit, policy, cancel)?;
+            Ok::<_, Failure>(commit)
+        };
+        let (made, mut commands) = std::thread::scope(|scope| {
+            let making = scope.spawn(make);
+            let mut commands = Commands::of(policy, &path);
+            if let Some(first) = trial.setup.iter().chain(trial.checks).next() {
+                commands.expect(first);
+            }
+            (making.join().expect("git is started without a panic"), commands)
+        });
+        let commit = made?;
+        commands.run_setup(trial.setup, cancel)?;
+        Ok((commit, commands.run_checks(trial.checks, cancel)?))
     }
 }
 

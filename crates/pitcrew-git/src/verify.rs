@@ -38,6 +38,16 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Verified, Failure> {
+        let trial =
+            Trial { name: order.attempt.to_string(), setup: &order.setup, checks: &order.checks };
+        let find = || self.merged(order, cancel);
+        let (merged, checks) = self.try_out(&trial, find, policy, cancel)?;
+        require_passed(&checks)?;
+        Ok(Verified { merged, checks })
+    }
+
+    /// The work on top of the integration head.
+    fn merged(&self, order: &Verify, cancel: &Cancel) -> Result<CommitId, Failure> {
         let (merge, before) = std::thread::scope(|scope| {
             let before = scope.spawn(|| self.tree(&order.onto, cancel));
             let merge = self.merge(&order.onto, &order.work, None, cancel);
@@ -48,21 +58,11 @@ impl Vault {
             Merge::Conflict(paths) => return Err(Failure::Conflict { paths, with: Vec::new() }),
         };
         self.require_touched(order, cancel)?;
-        let merged = if tree == before? {
-            order.onto.clone()
-        } else {
-            let parents = [&order.onto, &order.work];
-            self.commit_tree(&tree, &parents, &order.title, PITCREW, cancel)?
-        };
-        let trial = Trial {
-            name: order.attempt.to_string(),
-            commit: &merged,
-            setup: &order.setup,
-            checks: &order.checks,
-        };
-        let checks = self.try_out(&trial, policy, cancel)?;
-        require_passed(&checks)?;
-        Ok(Verified { merged, checks })
+        if tree == before? {
+            return Ok(order.onto.clone());
+        }
+        let parents = [&order.onto, &order.work];
+        Ok(self.commit_tree(&tree, &parents, &order.title, PITCREW, cancel)?)
     }
 
     fn require_touched(&self, order: &Verify, cancel: &Cancel) -> Result<(), Failure> {
