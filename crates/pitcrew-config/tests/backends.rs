@@ -47,7 +47,7 @@ fn every_known_backend_says_what_a_person_and_a_crew_need() {
         let is_moved = |path: &String| {
             it.state_env.values().any(|stands| stands == "." || path.starts_with(stands))
         };
-        let files = it.login_files.iter().chain(&it.state_files);
+        let files = it.login_files.iter().chain(&it.state_files).chain(it.state_first.keys());
         assert!(files.into_iter().all(is_moved), "{name}: each file moves with its state");
     }
 }

@@ -34,6 +34,7 @@ pub(crate) struct BackendDraft {
     login_first: Option<Found<LoginFirst>>,
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
+    state_first: Option<Found<Variables>>,
     egress_hosts: Option<Found<Vec<String>>>,
     proxy_env: Option<Found<Vec<String>>>,
     own_sandbox: Option<Found<String>>,
@@ -68,6 +69,7 @@ impl BackendDraft {
             login_first: keys.choice("login_first", LOGINS),
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
+            state_first: keys.variables("state_first", |path, _| below_home(path)),
             egress_hosts: keys.strings("egress_hosts", host),
             proxy_env: keys.strings("proxy_env", variable_name),
             own_sandbox: keys.string("own_sandbox"),
@@ -101,6 +103,7 @@ impl BackendDraft {
         put("login_first", self.login_first, &mut to.login_first, &mut notes);
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);
+        add("state_first", self.state_first, &mut to.state_first, &mut notes);
         put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);
         put("proxy_env", self.proxy_env, &mut to.proxy_env, &mut notes);
         set("own_sandbox", self.own_sandbox, &mut to.own_sandbox, &mut notes);

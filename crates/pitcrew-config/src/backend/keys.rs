@@ -19,6 +19,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "login_first",
     "state_env",
     "state_files",
+    "state_first",
     "egress_hosts",
     "proxy_env",
     "own_sandbox",

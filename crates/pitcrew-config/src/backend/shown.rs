@@ -27,6 +27,7 @@ impl BackendSettings {
             ("login_first", word(LOGINS, self.login_first)),
             ("state_env", paths(&self.state_env)),
             ("state_files", list(&self.state_files)),
+            ("state_first", paths(&self.state_first)),
             ("egress_hosts", list(&self.egress_hosts)),
             ("proxy_env", list(&self.proxy_env)),
             ("own_sandbox", text(&self.own_sandbox)),

@@ -34,6 +34,8 @@ pub struct BackendSettings {
     pub state_env: BTreeMap<String, String>,
     /// Files below HOME with settings that it should find in a state of its own.
     pub state_files: Vec<String>,
+    /// Files below HOME that a private state begins with where nothing else brings them, and their text.
+    pub state_first: BTreeMap<String, String>,
     /// Hosts that it needs.
     pub egress_hosts: Vec<String>,
     /// Variables by which it finds a proxy.

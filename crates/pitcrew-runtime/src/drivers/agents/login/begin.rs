@@ -50,7 +50,9 @@ impl Logins {
         let settings = tools.into_iter().chain(backend.state_places(&self.user));
         let settings = settings.map(|it| (it.source, home.join(it.below))).collect();
         let folders = backend.private_state(&home).into_values().collect();
-        Ok(Some(Turn { plan: Plan { record, settings, folders }, lock }))
+        let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
+        let first = first.map(|(path, text)| (home.join(path), text.clone())).collect();
+        Ok(Some(Turn { plan: Plan { record, settings, folders, first }, lock }))
     }
 
     /// Makes the home. To be waited for: nobody would look after one that is made later.

@@ -62,11 +62,13 @@ pub struct Plan {
     pub settings: Vec<(PathBuf, PathBuf)>,
     /// Folders that must be there.
     pub folders: Vec<PathBuf>,
+    /// Files that it begins with where the settings bring none, and their text.
+    pub first: Vec<(PathBuf, String)>,
 }
 
 /// Makes the home. One that was begun and not finished is made again.
 pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
-    let Plan { mut record, settings, folders } = plan;
+    let Plan { mut record, settings, folders, first } = plan;
     files::remove_folder(&record.home)?;
     files::private_folder(&record.home)?;
     for folder in &folders {
@@ -75,6 +77,11 @@ pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     let mut left = Left::default();
     for (user, own) in &settings {
         copy_settings(user, own, DEPTH_MAX, &mut left)?;
+    }
+    for (own, text) in first.iter().filter(|it| !it.0.exists()) {
+        own.parent().map_or(Ok(()), files::private_folder)?;
+        fs::write(own, text)?;
+        fs::set_permissions(own, fs::Permissions::from_mode(0o600))?;
     }
     for index in 0..record.copies.len() {
         let Copied { user, copy, .. } = &record.copies[index];
@@ -167,6 +174,29 @@ mod tests {
         let mut left = Left { count: 9, bytes: 1 };
         copy_settings(&user.join("settings.json"), &none.join("more"), 1, &mut left).unwrap();
         assert!(!none.join("more").exists() && left.bytes == 1);
+    }
+
+    #[test]
+    fn a_home_begins_with_what_the_backend_says_unless_the_user_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (user, home) = (dir.path().join("user"), dir.path().join("home"));
+        fs::create_dir(&user).unwrap();
+        fs::write(user.join("own.json"), "the user's").unwrap();
+        let record = Record {
+            backend: "mine".into(),
+            sooner_ms: 0,
+            expires: Vec::new(),
+            copies: Vec::new(),
+            home: home.clone(),
+        };
+        let settings = vec![(user.join("own.json"), home.join(".mine/own.json"))];
+        let first = ["own.json", "deep/state.json"];
+        let first = first.map(|it| (home.join(".mine").join(it), "first".to_owned())).to_vec();
+        make(Plan { record, settings, folders: Vec::new(), first }, 0).unwrap();
+        assert_eq!(fs::read(home.join(".mine/own.json")).unwrap(), b"the user's");
+        let made = home.join(".mine/deep/state.json");
+        assert_eq!(fs::read(&made).unwrap(), b"first");
+        assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
