@@ -5,7 +5,10 @@ use crate::{
     locks,
 };
 use pitcrew_model::CommitId;
-use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, run_confined, run_trusted};
+use pitcrew_process::{
+    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Net, Policy, Run, RunError, Tier,
+    landlock_abi, run_confined, run_trusted,
+};
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -33,6 +36,8 @@ pub(crate) enum Trust<'a> {
     Ours,
     /// An agent may have written to it.
     Confined(&'a Policy),
+    /// Nobody yet: the folder is new and its `.git` is ours. Only what is filled in is an agent's.
+    Fresh(&'a Policy),
 }
 
 /// One git command, built and then run.
@@ -101,6 +106,16 @@ impl Git {
         self.call(Trust::Confined(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
+    /// A command that fills `place`, a new folder in which no agent has been.
+    pub(crate) fn fresh<'a>(
+        &self,
+        policy: &'a Policy,
+        place: &Path,
+        command: &'static str,
+    ) -> Call<'a> {
+        self.call(Trust::Fresh(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
+    }
+
     fn call<'a>(&self, trust: Trust<'a>, place: &Path, command: &'static str) -> Call<'a> {
         let mut run = Run::new("git", place)
             .timeout(TIMEOUT)
@@ -129,7 +144,7 @@ impl Git {
     fn settings(&self, trust: Trust<'_>) -> Vec<PathBuf> {
         match trust {
             Trust::Ours => Vec::new(),
-            Trust::Confined(_) => {
+            Trust::Confined(_) | Trust::Fresh(_) => {
                 let names = ["config", "ignore", "attributes"];
                 let folder = self.config_home().map(|it| it.join("git"));
                 let below = folder.iter().flat_map(|it| names.map(|name| it.join(name)));
@@ -231,13 +246,11 @@ impl Call<'_> {
         let finished = match trust {
             Trust::Ours => run_trusted(run, cancel),
             Trust::Confined(policy) => {
-                // In a box without a network there is little left to take, and git is started often.
-                let launcher = policy.launcher.clone().filter(|_| policy.tier == Tier::T2);
-                let policy = Policy { net: Net::None, launcher, ..policy.clone() };
-                let mut policy = policy.writing(tree);
-                policy.read.extend(settings);
-                policy.write.extend(writes);
-                run_confined(&policy, run, cancel)
+                let rights = Rights { tree, settings, writes };
+                run_confined(&rights.of(policy, policy.tier), run, cancel)
+            }
+            Trust::Fresh(policy) => {
+                run_fresh(policy, &Rights { tree, settings, writes }, run, cancel)
             }
         };
         let failed = |kind| GitError { command, place: place.clone(), kind };
@@ -289,6 +302,43 @@ impl Call<'_> {
     pub(crate) fn yes(self, cancel: &Cancel) -> Result<bool, GitError> {
         self.maybe(cancel).map(|it| it.is_some())
     }
+}
+
+/// What git needs beside what every program may read.
+struct Rights {
+    tree: PathBuf,
+    settings: Vec<PathBuf>,
+    writes: Vec<PathBuf>,
+}
+
+impl Rights {
+    /// The caches and the network of other programs are nothing to it.
+    fn of(&self, policy: &Policy, tier: Tier) -> Policy {
+        // In a box without a network there is little left to take, and git is started often.
+        let launcher = policy.launcher.clone().filter(|_| tier == Tier::T2);
+        let write = [std::slice::from_ref(&self.tree), &self.writes].concat();
+        let read = [policy.read.as_slice(), &self.settings].concat();
+        Policy { tier, net: Net::None, launcher, write, read, ..policy.clone() }
+    }
+}
+
+/// A worker waits for it, and to make a box takes longer than many a checkout. Whoever wrote what is
+/// filled in cannot name a program; the user's own settings can, and Landlock holds those.
+fn run_fresh(
+    policy: &Policy,
+    rights: &Rights,
+    run: Run,
+    cancel: &Cancel,
+) -> Result<Finished, RunError> {
+    let is_boxed = policy.tier == Tier::T3 && policy.launcher.is_some();
+    if is_boxed && landlock_abi() >= LANDLOCK_ABI_MIN {
+        let finished = run_confined(&rights.of(policy, Tier::T2), run.clone(), cancel)?;
+        // Where it cannot be held so, it did not run.
+        if !finished.stderr.starts_with(CONFINE_SAYS.as_bytes()) {
+            return Ok(finished);
+        }
+    }
+    run_confined(&rights.of(policy, policy.tier), run, cancel)
 }
 
 /// What git answered, whatever its exit code.
@@ -352,7 +402,7 @@ mod tests {
         let home = TempDir::new().expect("a temporary folder");
         let git = Git::at_home(home.path());
         let policy = Policy::unconfined();
-        for trust in [Trust::Ours, Trust::Confined(&policy)] {
+        for trust in [Trust::Ours, Trust::Confined(&policy), Trust::Fresh(&policy)] {
             assert!(!environment(&git, trust, home.path()).contains("PITCREW_OWNER"));
             let owned = environment(&git.clone().owned_by("/state/1"), trust, home.path());
             assert!(owned.lines().any(|it| it == "PITCREW_OWNER=/state/1"), "{owned}");

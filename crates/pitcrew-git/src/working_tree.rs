@@ -30,7 +30,7 @@ impl Vault {
         GitDir { branch, commit, objects: &objects, settings, exclude: &exclude }
             .write(&git_dir)?;
         self.git
-            .confined(policy, path, "read-tree")
+            .fresh(policy, path, "read-tree")
             .args(["-u", "--reset", &commit.0])
             .done(cancel)?;
         let submodules = self.fill_submodules(path, policy, cancel)?;
