@@ -18,11 +18,13 @@ use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
 
 const BRANCH: &str = "reading";
+const SCRIPT: &str = include_str!("lend.sh");
 const SUBMODULES: &str = "submodules are empty in a checkout that is only read";
 
 #[derive(Clone, Debug)]
@@ -192,12 +194,9 @@ impl Lending<'_> {
         let tree = self.tree(&lent)?;
         // What a reader made of it is no repository of ours.
         files::remove_folder(&path.join(".git"))?;
-        let is_clean = before.is_some() && tree.beside()?.is_empty();
-        if !is_clean || before != Some(start) {
-            tree.call("read-tree").args(["-u", "--reset", &start.0]).done(self.cancel)?;
-        }
-        if before.is_some() && !is_clean {
-            tree.call("clean").args(["-ffdxq"]).done(self.cancel)?;
+        match before {
+            Some(before) => tree.take_from(before, start)?,
+            None => tree.fill_with(start)?,
         }
         lent.has_submodules = files::is_there(&path.join(".gitmodules"));
         lent.commit = start.clone();
@@ -246,12 +245,28 @@ impl Tree<'_> {
 
     fn call(&self, command: &'static str) -> Call<'_> {
         let Lending { vault, policy, .. } = self.lending;
-        vault
-            .git
-            .confined(policy, &self.path, command)
-            .git_dir(&self.git_dir())
-            .option("--work-tree=.")
-            .config("submodule.recurse=false")
+        self.of_this(vault.git.confined(policy, &self.path, command))
+    }
+
+    fn of_this<'a>(&self, call: Call<'a>) -> Call<'a> {
+        call.git_dir(&self.git_dir()).option("--work-tree=.").config("submodule.recurse=false")
+    }
+
+    /// The folder is new.
+    fn fill_with(&self, start: &CommitId) -> Result<(), GitError> {
+        let Lending { vault, policy, cancel, .. } = self.lending;
+        self.of_this(vault.git.fresh(policy, &self.path, "read-tree"))
+            .args(["-u", "--reset", &start.0])
+            .done(cancel)
+    }
+
+    /// Readers have been there.
+    fn take_from(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
+        let words = [self.folder.path().as_os_str(), before.0.as_ref(), start.0.as_ref()];
+        self.call("read-tree")
+            .writing(self.folder.path())
+            .script(SCRIPT, words.map(OsString::from).into())
+            .done(self.lending.cancel)
     }
 
     fn write_git_dir(&self, path: &Path, commit: &CommitId) -> Result<(), VaultError> {
