@@ -39,6 +39,16 @@ pub(crate) enum Nested {
     Flattened,
 }
 
+/// What became of a list of the paths that are not as in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    /// There is none, or they were too many or too odd to be taken by it.
+    Not,
+    Nothing,
+    /// All of them are in the index now.
+    All,
+}
+
 /// A snapshot in a git folder of its own. It is gone when this is dropped.
 pub(crate) struct Snapshot<'a> {
     pub(crate) vault: &'a Vault,
@@ -53,6 +63,7 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) commit: CommitId,
     /// Why the commit cannot be packed.
     pub(crate) broken: Option<GitError>,
+    pub(crate) listed: Listed,
     /// Repositories of the agent's that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
     /// The index is of files of this tree only, so that the next snapshot may begin with it.
@@ -90,6 +101,7 @@ impl Vault {
             head: None,
             commit: source.start.clone(),
             broken: None,
+            listed: Listed::Not,
             left_out: Vec::new(),
             is_plain: false,
         };

@@ -6,9 +6,9 @@ use crate::{
     files,
     git::{Answer, OUTPUT_BYTES_MAX},
     git_dir::WORKER,
-    snapshot::Snapshot,
+    snapshot::{Listed, Snapshot},
 };
-use pitcrew_model::CommitId;
+use pitcrew_model::{CommitId, limits};
 use std::{ffi::OsString, fs};
 
 const SCRIPT: &str = include_str!("steps.sh");
@@ -20,6 +20,9 @@ const ENDED_BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
 pub(crate) enum Step {
     /// Lists what is not as in the index.
     Changed,
+    /// The same, and puts it into the index where it is little and nothing is odd about it. Ends
+    /// the steps where it is not, and where there is nothing.
+    Listed,
     /// Puts everything but the given paths into the index.
     Add,
     /// Lists what the index has beyond the start.
@@ -35,12 +38,21 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 7] =
-        [Self::Changed, Self::Add, Self::Nested, Self::Tree, Self::Head, Self::Commit, Self::Pack];
+    const ALL: [Self; 8] = [
+        Self::Changed,
+        Self::Listed,
+        Self::Add,
+        Self::Nested,
+        Self::Tree,
+        Self::Head,
+        Self::Commit,
+        Self::Pack,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Changed => "changed",
+            Self::Listed => "listed",
             Self::Add => "add",
             Self::Nested => "nested",
             Self::Tree => "tree",
@@ -53,7 +65,7 @@ impl Step {
     /// The command of git that may fail in it.
     fn command(self) -> &'static str {
         match self {
-            Self::Changed => "ls-files",
+            Self::Changed | Self::Listed => "ls-files",
             Self::Add => "add",
             Self::Nested => "diff-index",
             Self::Tree => "write-tree",
@@ -79,6 +91,9 @@ impl Snapshot<'_> {
         }
         let succeeded = answer.finished.success();
         let answer = answer.of(last.map_or("steps", Step::command));
+        if succeeded && last == Some(Step::Listed) {
+            return Ok(());
+        }
         if last == Some(Step::Pack) {
             self.broken = (!succeeded).then(|| answer.error());
         } else if !succeeded {
@@ -95,9 +110,10 @@ impl Snapshot<'_> {
         let agents = self.source.path.join(".git");
         let agents = if files::is_folder(&agents) { agents.into() } else { OsString::new() };
         let folder = self.folder.path().into();
+        let large = limits::BLOB_BYTES_MAX.to_string().into();
         let [names, start, tree, head] =
             [&names.join(" "), self.source.start.0.as_str(), &self.tree, head].map(OsString::from);
-        vec![names, folder, start, tree, head, agents]
+        vec![names, folder, start, tree, head, agents, large]
     }
 
     /// Takes note of what the steps told, and says which was the last.
@@ -112,6 +128,8 @@ impl Snapshot<'_> {
             };
             match name {
                 "step" => last = Step::ALL.into_iter().find(|it| it.name() == value),
+                "listed" if value == "nothing" => self.listed = Listed::Nothing,
+                "listed" if value == "all" => self.listed = Listed::All,
                 "added" => self.left_out = left_out(answer, value),
                 "tree" => self.tree = object()?,
                 "head" => self.head = is_object.then(|| CommitId(value.to_owned())),

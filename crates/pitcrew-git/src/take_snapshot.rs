@@ -10,7 +10,7 @@ use crate::{
     files::{self, require_free_space},
     names,
     records::{self, Durability, KeptRecord},
-    snapshot::{Nested, Snapshot, Source},
+    snapshot::{Listed, Nested, Snapshot, Source},
     steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId, Failure, limits};
@@ -92,21 +92,31 @@ impl Vault {
         let mut snapshot = self.look_at(source, policy, cancel)?;
         let last = self.last_kept(order, cancel)?;
         snapshot.begin_with(&last.index)?;
-        let changed = snapshot.changed()?;
         let is_same_head =
             |it: &Snapshot<'_>| it.head.as_ref().unwrap_or(&order.start) == &last.record.head;
-        let (large, changed): (Vec<_>, Vec<_>) =
-            changed.into_iter().partition(|it| is_large(&order.path, it));
-        if changed.is_empty() && is_same_head(&snapshot) {
-            return Ok(None);
-        }
         // Before a crash it may have been made already. The tree has gone on since; that is kept by
         // the next one.
-        if let Some(made) = self.resolve(name, cancel)?.filter(|it| order.is_news(it)) {
-            return Ok(Some(made));
+        let made = if self.may_have(name)? { self.resolve(name, cancel)? } else { None };
+        let made = made.filter(|it| order.is_news(it));
+        let room = require_free_space(&self.layout.vault);
+        if made.is_none() && room.is_ok() {
+            snapshot.list_and_keep()?;
         }
-        require_free_space(&self.layout.vault)?;
-        snapshot.look_and_keep(&large)?;
+        if snapshot.listed == Listed::Nothing && is_same_head(&snapshot) {
+            return Ok(None);
+        }
+        if snapshot.listed != Listed::All {
+            let (large, changed): (Vec<_>, Vec<_>) =
+                snapshot.changed()?.into_iter().partition(|it| is_large(&order.path, it));
+            if changed.is_empty() && is_same_head(&snapshot) {
+                return Ok(None);
+            }
+            if made.is_some() {
+                return Ok(made);
+            }
+            room?;
+            snapshot.look_and_keep(&large)?;
+        }
         if snapshot.tree == last.record.tree && is_same_head(&snapshot) {
             self.keep_index(&snapshot)?;
             return Ok(None);
@@ -134,6 +144,16 @@ impl Vault {
         drop(snapshot);
         self.gather_packs(cancel)?;
         Ok(Some(commit))
+    }
+
+    /// Whether there can be such a ref. To ask git takes longer, and mostly there is none.
+    fn may_have(&self, name: &str) -> Result<bool, FileError> {
+        let vault = &self.layout.vault;
+        if files::is_there(&vault.join(name)) || files::is_folder(&vault.join("reftable")) {
+            return Ok(true);
+        }
+        let packed = files::read_if_there(&vault.join("packed-refs"))?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&packed).contains(name))
     }
 
     /// What the checkout was when it was looked at last.
@@ -177,6 +197,13 @@ struct LastKept {
 }
 
 impl Snapshot<'_> {
+    /// Takes what little has changed, in one go.
+    fn list_and_keep(&mut self) -> Result<(), VaultError> {
+        self.take(&[Step::Head, Step::Listed, Step::Tree, Step::Commit, Step::Pack])?;
+        self.is_plain = self.listed == Listed::All;
+        Ok(())
+    }
+
     /// The paths that are not as in the index: changed, new or gone. Also finds out where the agent
     /// is.
     fn changed(&mut self) -> Result<Vec<Vec<u8>>, VaultError> {

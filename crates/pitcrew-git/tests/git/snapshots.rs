@@ -301,3 +301,37 @@ fn many_snapshots_do_not_leave_many_packs() {
     assert_eq!(first, "1", "the first one is there as it was");
     scene.vault_git(&["fsck", "--strict", "--no-dangling"]);
 }
+
+/// Few plain changes are taken by their names, and what is not is taken all the same.
+#[test]
+fn whatever_the_changes_look_like_they_are_kept() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/-x \u{fc}.rs"), "1\n");
+    let first = scene.take(1, None).expect("a plain name");
+    assert_eq!(scene.text(&first.commit, "core/-x \u{fc}.rs"), "1");
+
+    // A folder where a file was, and a file where a folder was.
+    fs::remove_file(scene.path.join("README.md")).unwrap();
+    write(&scene.path.join("README.md/inner"), "2\n");
+    fs::remove_dir_all(scene.path.join("api")).unwrap();
+    write(&scene.path.join("api"), "3\n");
+    std::os::unix::fs::symlink("nowhere", scene.path.join("link")).unwrap();
+    let second = scene.take(2, Some(&first)).expect("they took each other's place");
+    let names = "README.md/inner\napi\n\"core/-x \\303\\274.rs\"\ncore/lib.rs\nlink";
+    assert_eq!(scene.names(&second.commit), names);
+
+    write(&scene.path.join("core/a \"quoted\"\nname"), "4\n");
+    let third = scene.take(3, Some(&second)).expect("a name of two lines");
+    assert_eq!(scene.names(&third.commit).lines().count(), 6);
+
+    for number in 0..300 {
+        write(&scene.path.join(format!("many/{number}")), "5\n");
+    }
+    let fourth = scene.take(4, Some(&third)).expect("many");
+    assert_eq!(scene.names(&fourth.commit).lines().count(), 306);
+    assert_eq!(scene.take(5, Some(&fourth)), None);
+
+    fs::remove_dir_all(scene.path.join("many")).unwrap();
+    let fifth = scene.take(5, Some(&fourth)).expect("they are gone");
+    assert_eq!(scene.names(&fifth.commit).lines().count(), 6);
+}
