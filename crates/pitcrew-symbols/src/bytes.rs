@@ -53,6 +53,11 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
+    /// How many bytes are left.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(count)?;
         self.bytes = rest;

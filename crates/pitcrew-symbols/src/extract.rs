@@ -19,7 +19,10 @@ mod bash;
 mod lua;
 mod zig;
 
-use crate::{FileSymbols, Language, Skipped, Visibility};
+use crate::{
+    FileSymbols, Language, Skipped, Visibility,
+    pack::{Packed, Packing},
+};
 pub use parse::on_large_stack;
 use std::time::Duration;
 use walk::{Visit, Walk};
@@ -29,21 +32,57 @@ pub const FILE_BYTES_MAX: usize = 2 << 20;
 /// A file that takes longer on a core is skipped.
 pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
 
+/// What a file defines and imports.
+pub struct Extracted {
+    /// A header that is named as C may be C++.
+    pub language: Language,
+    pub packed: Packed,
+    pub broken: bool,
+    pub skipped: Option<Skipped>,
+}
+
 /// Reads the definitions and imports of a file. What is broken in it is left out.
 ///
 /// Never panics, however the bytes look. Whoever reads many files does it inside of
 /// [`on_large_stack`], else each large one is parsed on a thread of its own.
 pub fn extract(language: Language, source: &[u8]) -> FileSymbols {
+    packed(language, source).into()
+}
+
+/// The same as it is kept.
+pub fn packed(language: Language, source: &[u8]) -> Extracted {
     if source.len() > FILE_BYTES_MAX {
-        return FileSymbols { skipped: Some(Skipped::TooLarge), ..FileSymbols::default() };
+        return Extracted::skipped(language, Skipped::TooLarge);
     }
     let language = if language == Language::C { c::language_of(source) } else { language };
     let Some(tree) = parse::parse(language, source, FILE_TIME_MAX) else {
-        return FileSymbols { skipped: Some(Skipped::TooSlow), ..FileSymbols::default() };
+        return Extracted::skipped(language, Skipped::TooSlow);
     };
     let mut walk = Walk::new(language, source);
     walk.file(tree.root_node(), visibility(language), visit(language));
     walk.finish(tree.root_node().has_error())
+}
+
+impl Extracted {
+    fn skipped(language: Language, why: Skipped) -> Self {
+        let packed = Packing::default().finish();
+        Self { language, packed, broken: false, skipped: Some(why) }
+    }
+
+    /// Of a file that could not be read to its end.
+    pub fn broken(language: Language) -> Self {
+        let packed = Packing::default().finish();
+        Self { language, packed, broken: true, skipped: None }
+    }
+}
+
+impl From<Extracted> for FileSymbols {
+    fn from(it: Extracted) -> Self {
+        let indexes = 0..it.packed.symbols_count();
+        let symbols = indexes.filter_map(|index| it.packed.symbol(it.language, index)).collect();
+        let imports = it.packed.imports();
+        Self { symbols, imports, broken: it.broken, skipped: it.skipped }
+    }
 }
 
 fn visit(language: Language) -> Visit {

@@ -7,10 +7,10 @@
 //! ```
 
 use crate::{
-    FileSymbols, Import, Kind, Language, Member, Symbol, Visibility,
+    Import, Kind, Language, Member, Symbol, Visibility,
     bytes::{Reader, Writer},
 };
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 /// More of one file are not kept; it was made by a program.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
@@ -18,6 +18,9 @@ pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 const HEADER_BYTES: usize = 8;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
+const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
+/// No number takes more.
+const NUMBER_BYTES_MAX: usize = 10;
 
 /// The symbols of one file; a part of a larger buffer where they come from disk.
 #[derive(Clone, Debug)]
@@ -28,6 +31,7 @@ pub struct Packed {
 }
 
 /// What the table needs to know of a symbol.
+#[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub name: &'a str,
     pub container: Option<&'a str>,
@@ -35,12 +39,17 @@ pub struct Head<'a> {
     pub visibility: Visibility,
 }
 
-impl Packed {
-    pub fn new(file: &FileSymbols) -> Self {
-        let bytes = pack(file);
-        Self { start: 0, end: bytes.len(), buffer: Arc::new(bytes) }
-    }
+/// One symbol that is packed.
+pub struct Entry<'a> {
+    pub head: Head<'a>,
+    /// First and last line, 1-based.
+    pub lines: (u32, u32),
+    pub signature: &'a str,
+    pub doc: &'a str,
+    pub members: &'a [Member],
+}
 
+impl Packed {
     /// A part of a buffer, which may be garbage.
     pub fn within(buffer: &Arc<Vec<u8>>, start: usize, end: usize) -> Option<Self> {
         buffer.get(start..end)?;
@@ -113,54 +122,89 @@ impl Packed {
     }
 }
 
-fn pack(file: &FileSymbols) -> Vec<u8> {
-    let symbols = &file.symbols[..file.symbols.len().min(SYMBOLS_PER_FILE_MAX)];
-    let mut writer = Writer::default();
-    writer.fixed(short(symbols.len()));
-    writer.fixed(0);
-    writer.bytes.resize(HEADER_BYTES + symbols.len() * 4, 0);
-    for (index, symbol) in symbols.iter().enumerate() {
-        let mut at = short(writer.bytes.len()).to_le_bytes();
-        if symbol.container.is_some() && matches!(symbol.kind, Kind::Method | Kind::Function) {
-            at[3] |= CALLABLE;
+/// Symbols and imports on their way to bytes, in the order in which they are found.
+#[derive(Default)]
+pub struct Packing {
+    /// Where each symbol begins, and whether it is callable in its highest bit.
+    places: Vec<u32>,
+    symbols: Writer,
+    imports: Writer,
+    imports_count: usize,
+}
+
+impl Packing {
+    pub fn symbols_count(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn symbol(&mut self, entry: &Entry<'_>) {
+        if self.places.len() == SYMBOLS_PER_FILE_MAX {
+            return;
         }
-        writer.bytes[HEADER_BYTES + index * 4..][..4].copy_from_slice(&at);
-        write_symbol(&mut writer, symbol);
+        let head = entry.head;
+        let is_callable = matches!(head.kind, Kind::Method | Kind::Function);
+        let flag = if head.container.is_some() && is_callable { CALLABLE_BIT } else { 0 };
+        let writer = &mut self.symbols;
+        self.places.push(short(writer.bytes.len()) | flag);
+        writer.text(head.name);
+        writer.text(head.container.unwrap_or_default());
+        writer.byte(number_of(head.kind));
+        writer.byte(number_of_visibility(head.visibility));
+        writer.number(entry.lines.0.into());
+        writer.number(entry.lines.1.saturating_sub(entry.lines.0).into());
+        writer.text(entry.signature);
+        writer.text(entry.doc);
+        writer.count(entry.members.len());
+        for member in entry.members {
+            writer.byte(number_of(member.kind));
+            writer.text(&member.text);
+        }
     }
-    let at = short(writer.bytes.len()).to_le_bytes();
-    writer.bytes[4..8].copy_from_slice(&at);
-    writer.count(file.imports.len());
-    for import in &file.imports {
-        write_import(&mut writer, import);
+
+    pub fn import(&mut self, import: &Import) {
+        self.imports_count += 1;
+        write_import(&mut self.imports, import);
     }
-    writer.bytes.shrink_to_fit();
-    writer.bytes
+
+    /// Makes those public that stand in nothing and have one of these names.
+    pub fn publish(&mut self, names: &HashSet<String>) {
+        if names.is_empty() {
+            return;
+        }
+        for place in &self.places {
+            let start = (place & !CALLABLE_BIT) as usize;
+            let mut reader = Reader::new(&self.symbols.bytes[start..]);
+            let named = head(&mut reader)
+                .is_some_and(|it| it.container.is_none() && names.contains(it.name));
+            if named {
+                let after = self.symbols.bytes.len() - reader.len();
+                self.symbols.bytes[after - 1] = number_of_visibility(Visibility::Public);
+            }
+        }
+    }
+
+    pub fn finish(self) -> Packed {
+        let base = HEADER_BYTES + self.places.len() * 4;
+        let imports_at = base + self.symbols.bytes.len();
+        let bytes_count = imports_at + self.imports.bytes.len() + NUMBER_BYTES_MAX;
+        let mut writer = Writer { bytes: Vec::with_capacity(bytes_count) };
+        writer.fixed(short(self.places.len()));
+        writer.fixed(short(imports_at));
+        for place in &self.places {
+            writer.fixed(place + short(base));
+        }
+        writer.bytes.extend_from_slice(&self.symbols.bytes);
+        writer.count(self.imports_count);
+        writer.bytes.extend_from_slice(&self.imports.bytes);
+        writer.bytes.shrink_to_fit();
+        Packed { start: 0, end: writer.bytes.len(), buffer: Arc::new(writer.bytes) }
+    }
 }
 
 /// A place or a number; its highest bit is free.
 fn short(value: usize) -> u32 {
     let value = i32::try_from(value).expect("a file is limited, and so are its symbols");
     value.unsigned_abs()
-}
-
-fn write_symbol(writer: &mut Writer, symbol: &Symbol) {
-    writer.text(&symbol.name);
-    writer.text(symbol.container.as_deref().unwrap_or_default());
-    writer.byte(number_of(symbol.kind));
-    writer.byte(match symbol.visibility {
-        Visibility::Public => 0,
-        Visibility::Restricted => 1,
-        Visibility::Private => 2,
-    });
-    writer.number(symbol.lines.0.into());
-    writer.number(symbol.lines.1.saturating_sub(symbol.lines.0).into());
-    writer.text(&symbol.signature);
-    writer.text(symbol.doc.as_deref().unwrap_or_default());
-    writer.count(symbol.members.len());
-    for member in &symbol.members {
-        writer.byte(number_of(member.kind));
-        writer.text(&member.text);
-    }
 }
 
 fn write_import(writer: &mut Writer, import: &Import) {
@@ -178,9 +222,17 @@ fn write_import(writer: &mut Writer, import: &Import) {
     }
 }
 
+/// Its place among all of them, which are in the order of their declaration.
 fn number_of(kind: Kind) -> u8 {
-    let index = Kind::ALL.iter().position(|it| *it == kind).expect("it is one of all");
-    u8::try_from(index).expect("there are few")
+    kind as u8
+}
+
+fn number_of_visibility(visibility: Visibility) -> u8 {
+    match visibility {
+        Visibility::Public => 0,
+        Visibility::Restricted => 1,
+        Visibility::Private => 2,
+    }
 }
 
 fn head<'a>(reader: &mut Reader<'a>) -> Option<Head<'a>> {
@@ -235,19 +287,41 @@ mod tests {
         indexes.filter_map(|it| packed.symbol(Language::Rust, it)).collect()
     }
 
+    fn packed() -> Packed {
+        extract::packed(Language::Rust, SOURCE.as_bytes()).packed
+    }
+
     #[test]
     fn what_is_packed_is_unpacked() {
-        let file = extract(Language::Rust, SOURCE.as_bytes());
-        assert!(file.symbols.len() >= 4 && !file.imports.is_empty(), "{file:?}");
-        let packed = Packed::new(&file);
-        assert_eq!(unpacked(&packed), file.symbols);
-        assert_eq!(packed.imports(), file.imports);
+        let (symbols, imports) = (unpacked(&packed()), packed().imports());
+        let mut again = Packing::default();
+        for it in &symbols {
+            let (container, doc) = (it.container.as_deref(), it.doc.as_deref());
+            let (kind, visibility) = (it.kind, it.visibility);
+            again.symbol(&Entry {
+                head: Head { name: &it.name, container, kind, visibility },
+                lines: it.lines,
+                signature: &it.signature,
+                doc: doc.unwrap_or_default(),
+                members: &it.members,
+            });
+        }
+        imports.iter().for_each(|it| again.import(it));
+        assert!(symbols.len() >= 4 && !imports.is_empty(), "{symbols:?}");
+        assert_eq!(again.finish().bytes(), packed().bytes());
+    }
+
+    #[test]
+    fn every_kind_has_the_number_of_its_place() {
+        for (number, kind) in Kind::ALL.iter().enumerate() {
+            assert_eq!(usize::from(number_of(*kind)), number, "{kind:?}");
+        }
     }
 
     proptest! {
         #[test]
         fn garbage_is_survived(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), cut in any::<prop::sample::Index>()) {
-            let mut bytes = pack(&extract(Language::Rust, SOURCE.as_bytes()));
+            let mut bytes = packed().bytes().to_vec();
             for (at, value) in changes {
                 let at = at.index(bytes.len());
                 bytes[at] = value;

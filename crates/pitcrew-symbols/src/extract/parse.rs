@@ -21,6 +21,9 @@ const STACK_BYTES_PER_BYTE: usize = 160;
 const STACK_BYTES_BASE: usize = 512 << 10;
 /// Up to here the stack suffices that any thread has.
 const SMALL_BYTES_MAX: usize = 8 << 10;
+/// The clock is looked at after so many steps, each of a hundred tokens or so: that is a
+/// millisecond.
+const STEPS_PER_LOOK: u32 = 32;
 
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
@@ -71,8 +74,12 @@ fn worked() -> Duration {
 fn parse_here(parser: &mut Parser, source: &[u8], time_max: Duration) -> Option<Tree> {
     // A busy machine makes no file a slow one; but the time of day is asked for more cheaply.
     let (began, worked_before) = (Instant::now(), worked());
+    let mut steps_count: u32 = 0;
     let mut progress = |_: &ParseState| {
-        let over = began.elapsed() > time_max && worked() > worked_before + time_max;
+        steps_count = steps_count.wrapping_add(1);
+        let over = steps_count.is_multiple_of(STEPS_PER_LOOK)
+            && began.elapsed() > time_max
+            && worked() > worked_before + time_max;
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);

@@ -3,8 +3,11 @@
 //!
 //! It goes down recursively, at most `DEPTH_MAX` levels: deeper declarations are left out.
 
-use super::text;
-use crate::{FileSymbols, Import, Kind, Language, Member, Symbol, Visibility};
+use super::{Extracted, text};
+use crate::{
+    Import, Kind, Language, Member, Visibility,
+    pack::{Entry, Head, Packing},
+};
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 use tree_sitter::Node;
 
@@ -77,14 +80,23 @@ pub struct Walk<'a> {
     pub access: Option<Visibility>,
     /// What is exported by its name, anywhere in the file.
     published: HashSet<String>,
-    found: FileSymbols,
+    broken: bool,
+    found: Packing,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(language: Language, source: &'a [u8]) -> Self {
-        let (published, found) = (HashSet::new(), FileSymbols::default());
-        let (comments, attributes, access) = (None, None, None);
-        Self { language, source, depth: 0, comments, attributes, access, published, found }
+        Self {
+            language,
+            source,
+            depth: 0,
+            comments: None,
+            attributes: None,
+            access: None,
+            published: HashSet::new(),
+            broken: false,
+            found: Packing::default(),
+        }
     }
 
     /// Looks at all declarations of a file.
@@ -107,22 +119,20 @@ impl<'a> Walk<'a> {
         found
     }
 
-    pub fn finish(mut self, broken: bool) -> FileSymbols {
-        self.found.broken |= broken;
-        for it in &mut self.found.symbols {
-            if it.container.is_none() && self.published.contains(&*it.name) {
-                it.visibility = Visibility::Public;
-            }
+    pub fn finish(mut self, broken: bool) -> Extracted {
+        self.found.publish(&self.published);
+        Extracted {
+            language: self.language,
+            packed: self.found.finish(),
+            broken: broken || self.broken,
+            skipped: None,
         }
-        self.found.symbols.shrink_to_fit();
-        self.found.imports.shrink_to_fit();
-        self.found
     }
 
     /// Looks at all children of a node, and knows for each the comments above it.
     pub fn children(&mut self, scope: &Scope, parent: Node<'_>, visit: Visit) {
         if self.depth == DEPTH_MAX {
-            self.found.broken = true;
+            self.broken = true;
             return;
         }
         self.depth += 1;
@@ -239,21 +249,19 @@ impl<'a> Walk<'a> {
     pub fn define(&mut self, scope: &Scope, it: Definition<'_, '_>) {
         let comments = self.comments.take();
         self.attributes = None;
-        if self.found.symbols.len() == SYMBOLS_MAX {
-            self.found.broken = true;
+        if self.found.symbols_count() == SYMBOLS_MAX {
+            self.broken = true;
             return;
         }
         let doc = it.doc.map(|it| text::cut(it, DOC_BYTES_MAX)).or_else(|| self.doc_in(comments));
-        self.found.symbols.push(Symbol {
-            language: self.language,
-            kind: it.kind,
-            visibility: it.visibility,
-            name: it.name.as_ref().into(),
-            container: scope.container.clone(),
-            signature: it.signature.into(),
-            members: it.members.into(),
-            doc: doc.map(Into::into),
+        let (kind, visibility) = (it.kind, it.visibility);
+        let container = scope.container.as_deref();
+        self.found.symbol(&Entry {
+            head: Head { name: &it.name, container, kind, visibility },
             lines: lines(it.node),
+            signature: &it.signature,
+            doc: doc.as_deref().unwrap_or_default(),
+            members: &it.members,
         });
     }
 
@@ -272,7 +280,7 @@ impl<'a> Walk<'a> {
         let text = self.source.get(node.byte_range()).unwrap_or_default();
         let text: Arc<str> = text::one_line(self.language, text, IMPORT_BYTES_MAX).into();
         for it in modules {
-            self.found.imports.push(Import {
+            self.found.import(&Import {
                 line: lines(node).0,
                 text: Arc::clone(&text),
                 module: it.module.into(),

@@ -2,10 +2,11 @@
 
 use super::{Shared, state::File};
 use crate::{
-    FileSymbols, Language,
+    Language,
     digest::Key,
-    extract, on_large_stack,
-    pack::Packed,
+    extract::{self, Extracted},
+    on_large_stack,
+    pack::Packing,
     pool::Pool,
     source::{Root, Stamp},
     tree,
@@ -190,16 +191,16 @@ pub fn read(root: &Root, pool: &Pool, found: &Found) -> Option<File> {
     let (key, packed) = match &read.content {
         Some(content) => {
             let key = Key::of(language, content);
-            (key, pool.get_or_parse(key, || Packed::new(&whatever_happens(language, content))))
+            (key, pool.get_or_parse(key, || whatever_happens(language, content).packed))
         }
-        None => (TOO_LARGE, Packed::new(&FileSymbols::default())),
+        None => (TOO_LARGE, Packing::default().finish()),
     };
     let (path, stamp) = (found.path.clone(), read.stamp);
     Some(File { path, language, stamp, settled: stamp.is_settled(), key, packed })
 }
 
 /// Nothing in one file may keep the others from being read.
-pub fn whatever_happens(language: Language, content: &[u8]) -> FileSymbols {
-    let broken = |_| FileSymbols { broken: true, ..FileSymbols::default() };
-    catch_unwind(|| extract(language, content)).unwrap_or_else(broken)
+pub fn whatever_happens(language: Language, content: &[u8]) -> Extracted {
+    catch_unwind(|| extract::packed(language, content))
+        .unwrap_or_else(|_| Extracted::broken(language))
 }

@@ -31,7 +31,7 @@ pub fn outline(root: &Path, path: &str) -> Option<Outline> {
         let text = no_source(path, &read, language);
         return Some(Outline { language, symbols: Vec::new(), text });
     };
-    let mut file = whatever_happens(language, content);
+    let mut file = FileSymbols::from(whatever_happens(language, content));
     file.symbols.sort_by_key(|it| (it.lines.0, Reverse(it.lines.1)));
     let title = format!("{path} ({}, {} lines)\n", language.name(), lines_count(content));
     let text = title + &lines(&file);
