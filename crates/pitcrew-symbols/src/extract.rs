@@ -6,6 +6,7 @@
 
 mod parse;
 mod text;
+mod node;
 mod walk;
 mod rust;
 mod javascript;
@@ -23,6 +24,7 @@ use crate::{
     FileSymbols, Language, Skipped, Visibility,
     pack::{Packed, Packing},
 };
+use node::Node;
 pub use parse::on_large_stack;
 use std::time::Duration;
 use walk::{Visit, Walk};
@@ -59,7 +61,8 @@ pub fn packed(language: Language, source: &[u8]) -> Extracted {
         return Extracted::skipped(language, Skipped::TooSlow);
     };
     let mut walk = Walk::new(language, source);
-    walk.file(tree.root_node(), visibility(language), visit(language));
+    let root = Node::new(language, tree.root_node());
+    walk.file(root, visibility(language), visit(language));
     walk.finish(tree.root_node().has_error())
 }
 

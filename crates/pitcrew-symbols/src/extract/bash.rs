@@ -1,8 +1,8 @@
 //! Shell scripts: functions, and variables that are set outside of them.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::Kind;
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -18,12 +18,12 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let definition = Definition {
         kind: Kind::Function,
         name,
         visibility: scope.visibility,
-        signature: walk.header_of(node, node.child_by_field_name("body")),
+        signature: walk.header_of(node, node.field(Field::Body)),
         members: Vec::new(),
         node,
         doc: None,
@@ -43,8 +43,8 @@ fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>, kind: Kind) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let value = node.child_by_field_name("value");
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let value = node.field(Field::Value);
     let definition = Definition {
         kind,
         name,
@@ -60,11 +60,11 @@ fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>,
 
 /// `source lib.sh`, `. lib.sh`
 fn source(walk: &mut Walk<'_>, node: Node<'_>) {
-    let name = walk.field(node, "name").unwrap_or_default();
+    let name = walk.field(node, Field::Name).unwrap_or_default();
     if !matches!(&*name, "source" | ".") {
         return;
     }
-    if let Some(path) = walk.field(node, "argument") {
+    if let Some(path) = walk.field(node, Field::Argument) {
         let module = path.trim_matches(['"', '\'']).to_owned();
         walk.import(node, vec![Imported { module, ..Imported::default() }]);
     }

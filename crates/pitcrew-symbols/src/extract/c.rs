@@ -3,10 +3,10 @@
 mod declarator;
 mod types;
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Language, Visibility};
 use declarator::Declared;
-use tree_sitter::Node;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     declared(walk, scope, node, node);
@@ -37,7 +37,7 @@ fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
         "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif" | "preproc_elifdef"
         | "declaration_list" => walk.children(scope, node, visit),
         "linkage_specification" => {
-            if let Some(body) = node.child_by_field_name("body") {
+            if let Some(body) = node.field(Field::Body) {
                 match body.kind() {
                     "declaration_list" => walk.children(scope, body, visit),
                     _ => declared(walk, scope, body, node),
@@ -51,8 +51,7 @@ fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
 /// `static` hides a name in its file, but not in a class.
 fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     let mut hidden = false;
-    let mut cursor = node.walk();
-    for it in node.named_children(&mut cursor).take(4) {
+    for it in node.named_children().take(4) {
         hidden |= it.kind() == "storage_class_specifier" && walk.bytes(it) == b"static";
     }
     if hidden && !scope.is_type() {
@@ -79,13 +78,12 @@ fn home(walk: &Walk<'_>, scope: &Scope, declared: &Declared) -> Scope {
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let Some(found) =
-        node.child_by_field_name("declarator").and_then(|it| declarator::read(walk, it))
+    let Some(found) = node.field(Field::Declarator).and_then(|it| declarator::read(walk, it))
     else {
         return;
     };
     let scope = home(walk, scope, &found);
-    let mut body = node.child_by_field_name("body");
+    let mut body = node.field(Field::Body);
     each(Some(node), |it| {
         if it.kind() == "field_initializer_list" {
             body = Some(it);
@@ -106,16 +104,15 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
 
 /// Functions and variables that are declared, and types that are defined on the way.
 fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    if let Some(of) = node.child_by_field_name("type")
-        && of.child_by_field_name("body").is_some()
+    if let Some(of) = node.field(Field::Type)
+        && of.field(Field::Body).is_some()
     {
         types::specifier(walk, scope, of, of, None);
         return;
     }
     let mut declarators = Vec::new();
-    let mut cursor = node.walk();
-    declarators.extend(node.children_by_field_name("declarator", &mut cursor));
-    let start = declarators.first().map_or(node.end_byte(), Node::start_byte);
+    declarators.extend(node.fields(Field::Declarator));
+    let start = declarators.first().map_or(node.end_byte(), |it| it.start_byte());
     for (index, it) in declarators.iter().enumerate() {
         let Some(found) = declarator::read(walk, *it) else { continue };
         let function = found.parameters.is_some();
@@ -150,8 +147,8 @@ fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'
 }
 
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let Some(name) = walk.field(node, "name") else {
+    let Some(body) = node.field(Field::Body) else { return };
+    let Some(name) = walk.field(node, Field::Name) else {
         // Without a name it is seen in this file only.
         return walk.children(&scope.with(Visibility::Private), body, visit);
     };
@@ -173,9 +170,9 @@ fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 const VALUE_BYTES_MAX: usize = 120;
 
 fn definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let value = node.child_by_field_name("value");
-    let parameters = node.child_by_field_name("parameters");
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let value = node.field(Field::Value);
+    let parameters = node.field(Field::Parameters);
     if value.is_none() && parameters.is_none() {
         // It guards a header, or is a switch.
         return;
@@ -196,7 +193,7 @@ fn definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn include(walk: &mut Walk<'_>, node: Node<'_>) {
-    let Some(path) = walk.field(node, "path") else { return };
+    let Some(path) = walk.field(node, Field::Path) else { return };
     let module = path.trim_matches(['"', '<', '>']).to_owned();
     walk.import(node, vec![Imported { module, ..Imported::default() }]);
 }

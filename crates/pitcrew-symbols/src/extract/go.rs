@@ -1,8 +1,8 @@
 //! Go. What a file defines is in its package.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -11,7 +11,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     match node.kind() {
         "function_declaration" => function(walk, scope, node, Kind::Function),
         "method_declaration" => {
-            let receiver = node.child_by_field_name("receiver").and_then(|it| receiver(walk, it));
+            let receiver = node.field(Field::Receiver).and_then(|it| receiver(walk, it));
             let inside = receiver.map(|it| walk.inside(scope, Kind::Struct, &it, scope.visibility));
             function(walk, inside.as_ref().unwrap_or(scope), node, Kind::Method);
         }
@@ -35,21 +35,21 @@ fn visibility(name: &str) -> Visibility {
 
 /// The name of the type in `(it *Type[T])`.
 fn receiver(walk: &Walk<'_>, list: Node<'_>) -> Option<String> {
-    let mut of = list.named_child(0)?.child_by_field_name("type")?;
+    let mut of = list.named_child(0)?.field(Field::Type)?;
     while matches!(of.kind(), "pointer_type" | "parenthesized_type" | "generic_type") {
-        of = of.child_by_field_name("type").or_else(|| of.named_child(0))?;
+        of = of.field(Field::Type).or_else(|| of.named_child(0))?;
     }
     Some(walk.text(of).into_owned())
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let definition = Definition {
         kind,
         visibility: visibility(&name),
         name,
-        signature: walk.header_of(node, node.child_by_field_name("body")),
-        members: walk.members(Kind::Parameter, node.child_by_field_name("parameters")),
+        signature: walk.header_of(node, node.field(Field::Body)),
+        members: walk.members(Kind::Parameter, node.field(Field::Parameters)),
         node,
         doc: None,
     };
@@ -57,8 +57,8 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 }
 
 fn type_spec(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let of = node.child_by_field_name("type");
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let of = node.field(Field::Type);
     let (kind, body) = match of.map_or("", |it| it.kind()) {
         "struct_type" => (Kind::Struct, of.and_then(|it| it.named_child(0))),
         "interface_type" => (Kind::Interface, of),
@@ -98,14 +98,13 @@ fn fields(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
 
 /// `const A, B = 1, 2`: each name is one definition.
 fn values(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
-    let value = node.child_by_field_name("value");
+    let value = node.field(Field::Value);
     let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
     let header = walk.header_of(node, long);
     let word = if kind == Kind::Constant { "const" } else { "var" };
     let signature = format!("{word} {header}");
     let mut names = Vec::new();
-    let mut cursor = node.walk();
-    for it in node.children_by_field_name("name", &mut cursor) {
+    for it in node.fields(Field::Name) {
         if it.kind() == "identifier" {
             names.push(walk.text(it));
         }
@@ -124,9 +123,9 @@ fn values(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 }
 
 fn import(walk: &mut Walk<'_>, node: Node<'_>) {
-    let Some(path) = walk.field(node, "path") else { return };
+    let Some(path) = walk.field(node, Field::Path) else { return };
     let module = path.trim_matches(['"', '`']).to_owned();
-    let alias = walk.field(node, "name").map(|it| ("self".to_owned(), it.into_owned()));
+    let alias = walk.field(node, Field::Name).map(|it| ("self".to_owned(), it.into_owned()));
     let names = match &alias {
         Some((_, it)) if it == "." => vec!["*".to_owned()],
         Some(_) | None => Vec::new(),

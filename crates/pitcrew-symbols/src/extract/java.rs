@@ -1,8 +1,8 @@
 //! Java. What a file defines is in its package.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     match node.kind() {
@@ -26,8 +26,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 /// The modifiers as words, without annotations.
 fn modifiers(walk: &Walk<'_>, node: Node<'_>) -> Vec<String> {
     let Some(list) = node.child(0).filter(|it| it.kind() == "modifiers") else { return Vec::new() };
-    let mut cursor = list.walk();
-    let words = list.children(&mut cursor).filter(|it| !it.kind().ends_with("annotation"));
+    let words = list.children().filter(|it| !it.kind().ends_with("annotation"));
     words.filter(|it| !it.is_extra()).map(|it| walk.text(it).into_owned()).collect()
 }
 
@@ -58,8 +57,8 @@ fn signature(walk: &Walk<'_>, node: Node<'_>, modifiers: &[String], end: usize) 
 }
 
 fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let body = node.child_by_field_name("body");
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let body = node.field(Field::Body);
     let modifiers = modifiers(walk, node);
     let visibility = visibility(scope, &modifiers);
     let inner = if kind == Kind::Interface { visibility } else { Visibility::Restricted };
@@ -82,10 +81,10 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 
 /// The constants of an enum, the components of a record, and fields.
 fn members(walk: &Walk<'_>, node: Node<'_>, body: Option<Node<'_>>) -> Vec<Member> {
-    let mut members = walk.members(Kind::Field, node.child_by_field_name("parameters"));
+    let mut members = walk.members(Kind::Field, node.field(Field::Parameters));
     each(body, |it| match it.kind() {
         "enum_constant" => {
-            let end = it.child_by_field_name("body").map_or(it.end_byte(), |it| it.start_byte());
+            let end = it.field(Field::Body).map_or(it.end_byte(), |it| it.start_byte());
             members.push(walk.member(Kind::Variant, it.start_byte(), end));
         }
         "enum_body_declarations" => each(Some(it), |it| members.extend(field(walk, it))),
@@ -98,24 +97,24 @@ fn field(walk: &Walk<'_>, node: Node<'_>) -> Option<Member> {
     if node.kind() != "field_declaration" || is_constant(walk, node) {
         return None;
     }
-    let declarator = node.child_by_field_name("declarator");
-    let value = declarator.and_then(|it| it.child_by_field_name("value"));
+    let declarator = node.field(Field::Declarator);
+    let value = declarator.and_then(|it| it.field(Field::Value));
     let end = value.map_or(node.end_byte(), |it| it.start_byte());
     let text = signature(walk, node, &modifiers(walk, node), end);
     Some(Member { kind: Kind::Field, text: text.into() })
 }
 
 fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let modifiers = modifiers(walk, node);
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let end = body.map_or(node.end_byte(), |it| it.start_byte());
     let definition = Definition {
         kind: Kind::Method,
         name,
         visibility: visibility(scope, &modifiers),
         signature: signature(walk, node, &modifiers, end),
-        members: walk.members(Kind::Parameter, node.child_by_field_name("parameters")),
+        members: walk.members(Kind::Parameter, node.field(Field::Parameters)),
         node,
         doc: None,
     };
@@ -125,9 +124,8 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 fn constants(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let modifiers = modifiers(walk, node);
     let mut names = Vec::new();
-    let mut cursor = node.walk();
-    for it in node.children_by_field_name("declarator", &mut cursor) {
-        names.extend(walk.field(it, "name"));
+    for it in node.fields(Field::Declarator) {
+        names.extend(walk.field(it, Field::Name));
     }
     let mut signature = signature(walk, node, &modifiers, node.end_byte());
     if signature.len() > VALUE_BYTES_MAX {

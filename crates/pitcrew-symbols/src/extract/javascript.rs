@@ -3,10 +3,10 @@
 mod import;
 mod assign;
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 use std::borrow::Cow;
-use tree_sitter::Node;
 
 /// Constants are shown with their value up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -73,10 +73,10 @@ fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
 
 fn export(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let scope = scope.with(Visibility::Public);
-    if let Some(inner) = node.child_by_field_name("declaration") {
+    if let Some(inner) = node.field(Field::Declaration) {
         return declared(walk, &scope, inner, node);
     }
-    if let Some(value) = node.child_by_field_name("value") {
+    if let Some(value) = node.field(Field::Value) {
         return match value.kind() {
             "identifier" => walk.publish(&walk.text(value)),
             "arrow_function" | "function_expression" | "class" => {
@@ -91,7 +91,7 @@ fn export(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// The name of a declaration; what is exported without one is the default.
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Cow<'a, str> {
-    let name = walk.field(node, "name").filter(|it| !it.is_empty());
+    let name = walk.field(node, Field::Name).filter(|it| !it.is_empty());
     name.unwrap_or(Cow::Borrowed("default"))
 }
 
@@ -103,8 +103,8 @@ fn unquoted(name: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn parameters(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
-    let list = node.child_by_field_name("parameters");
-    match (list, node.child_by_field_name("parameter")) {
+    let list = node.field(Field::Parameters);
+    match (list, node.field(Field::Parameter)) {
         (None, Some(it)) => vec![walk.member(Kind::Parameter, it.start_byte(), it.end_byte())],
         (list, _) => walk.members(Kind::Parameter, list),
     }
@@ -115,7 +115,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
         kind: Kind::Function,
         name: name(walk, node),
         visibility: scope.visibility,
-        signature: walk.header_of(outer, node.child_by_field_name("body")),
+        signature: walk.header_of(outer, node.field(Field::Body)),
         members: parameters(walk, node),
         node: outer,
         doc: None,
@@ -135,10 +135,10 @@ fn class_named(
     node: Node<'_>,
     outer: Node<'_>,
 ) {
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let mut members = Vec::new();
     each(body, |it| {
-        let value = it.child_by_field_name("value");
+        let value = it.field(Field::Value);
         let field = matches!(it.kind(), "public_field_definition" | "field_definition");
         if it.kind() == "index_signature" || field && !value.is_some_and(is_function) {
             let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
@@ -147,8 +147,7 @@ fn class_named(
         }
     });
     let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
-    let mut cursor = outer.walk();
-    let mut parts = outer.children(&mut cursor);
+    let mut parts = outer.children();
     let start =
         parts.find(|it| it.kind() != "decorator").map_or(outer.start_byte(), |it| it.start_byte());
     let definition = Definition {
@@ -172,7 +171,7 @@ fn is_function(node: Node<'_>) -> bool {
 
 fn interface(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     let name = name(walk, node);
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let inside = walk.inside(scope, Kind::Interface, &name, scope.visibility);
     let definition = Definition {
         kind: Kind::Interface,
@@ -201,7 +200,7 @@ fn properties(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
 }
 
 fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let definition = Definition {
         kind: Kind::Enum,
         name: name(walk, node),
@@ -216,7 +215,7 @@ fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'
 
 fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     let name = name(walk, node);
-    let object = node.child_by_field_name("value").filter(|it| it.kind() == "object_type");
+    let object = node.field(Field::Value).filter(|it| it.kind() == "object_type");
     let inside = walk.inside(scope, Kind::TypeAlias, &name, scope.visibility);
     let signature = walk.header_of(outer, object);
     let definition = Definition {
@@ -236,7 +235,7 @@ fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_
 
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     let name = unquoted(name(walk, node));
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     // In a declaration everything is visible, in a namespace what it exports.
     let declared = scope.visibility == Visibility::Public && outer.kind() == "ambient_declaration";
     let visibility = if declared { Visibility::Public } else { Visibility::Private };
@@ -268,12 +267,12 @@ fn member_visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>, name: &str)
 }
 
 fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let definition = Definition {
         kind: Kind::Method,
         visibility: member_visibility(walk, scope, node, &name),
         name: unquoted(name),
-        signature: walk.header_of(node, node.child_by_field_name("body")),
+        signature: walk.header_of(node, node.field(Field::Body)),
         members: parameters(walk, node),
         node,
         doc: None,
@@ -283,14 +282,14 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// A field that holds a function is a method to whoever calls it.
 fn function_field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let name = walk.field(node, "name").or_else(|| walk.field(node, "property"));
-    let value = node.child_by_field_name("value").filter(|it| is_function(*it));
+    let name = walk.field(node, Field::Name).or_else(|| walk.field(node, Field::Property));
+    let value = node.field(Field::Value).filter(|it| is_function(*it));
     let (Some(name), Some(value)) = (name, value) else { return };
     let definition = Definition {
         kind: Kind::Method,
         visibility: member_visibility(walk, scope, node, &name),
         name,
-        signature: walk.header_of(node, value.child_by_field_name("body")),
+        signature: walk.header_of(node, value.field(Field::Body)),
         members: parameters(walk, value),
         node,
         doc: None,
@@ -299,18 +298,15 @@ fn function_field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn variables(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let mut cursor = node.walk();
     let constant = node.child(0).is_some_and(|it| it.kind() == "const");
-    for it in node.named_children(&mut cursor) {
+    for it in node.named_children() {
         if it.kind() != "variable_declarator" {
             continue;
         }
         if import::require(walk, it, outer) {
             continue;
         }
-        let (Some(name), Some(value)) =
-            (it.child_by_field_name("name"), it.child_by_field_name("value"))
-        else {
+        let (Some(name), Some(value)) = (it.field(Field::Name), it.field(Field::Value)) else {
             let kind = if constant { Kind::Constant } else { Kind::Variable };
             bare(walk, scope, it, outer, kind);
             continue;
@@ -329,7 +325,7 @@ fn variables(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
 
 /// A variable without a value: `let a: A`, `declare const b: B`.
 fn bare(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>, kind: Kind) {
-    let Some(name) = node.child_by_field_name("name").filter(|it| it.kind() == "identifier") else {
+    let Some(name) = node.field(Field::Name).filter(|it| it.kind() == "identifier") else {
         return;
     };
     let definition = Definition {

@@ -1,8 +1,8 @@
 //! Lua: functions, also of tables, and what a file keeps in variables.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Visibility};
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -10,7 +10,7 @@ const VALUE_BYTES_MAX: usize = 120;
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     match node.kind() {
         "function_declaration" => {
-            if let Some(name) = walk.field(node, "name") {
+            if let Some(name) = walk.field(node, Field::Name) {
                 function(walk, scope, &name, node, node);
             }
         }
@@ -34,10 +34,10 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, path: &str, node: Node<'_>, oute
         name: name.to_owned().into(),
         visibility: visibility(walk, scope, outer),
         signature: {
-            let list = node.child_by_field_name("parameters");
+            let list = node.field(Field::Parameters);
             walk.header(outer.start_byte(), list.map_or(outer.end_byte(), |it| it.end_byte()))
         },
-        members: walk.members(Kind::Parameter, node.child_by_field_name("parameters")),
+        members: walk.members(Kind::Parameter, node.field(Field::Parameters)),
         node: outer,
         doc: None,
     };
@@ -47,7 +47,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, path: &str, node: Node<'_>, oute
 fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let (mut names, mut values) = (None, None);
     let mut take = |it: Node<'_>| match it.kind() {
-        "variable_list" => names = it.child_by_field_name("name").map(|it| walk.text(it)),
+        "variable_list" => names = it.field(Field::Name).map(|it| walk.text(it)),
         "expression_list" => values = Some((it.start_byte(), it.end_byte())),
         _ => {}
     };
@@ -62,7 +62,7 @@ fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let mut value = None;
     each(Some(inner), |it| {
         if it.kind() == "expression_list" {
-            value = it.child_by_field_name("value").or_else(|| it.named_child(0));
+            value = it.field(Field::Value).or_else(|| it.named_child(0));
         }
     });
     match value.map_or("", |it| it.kind()) {
@@ -94,10 +94,11 @@ fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// `local a = require("b")`; tells whether it is one.
 fn require(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
-    let Some(call) = call.filter(|it| walk.field(*it, "name").as_deref() == Some("require")) else {
+    let Some(call) = call.filter(|it| walk.field(*it, Field::Name).as_deref() == Some("require"))
+    else {
         return false;
     };
-    let Some(argument) = walk.field(call, "arguments") else { return false };
+    let Some(argument) = walk.field(call, Field::Arguments) else { return false };
     let module = argument.trim_matches(['(', ')', '"', '\'', ' ']).to_owned();
     let aliases = vec![("self".to_owned(), name.to_owned())];
     walk.import(node, vec![Imported { module, names: Vec::new(), aliases }]);

@@ -1,8 +1,8 @@
 //! Python.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -13,7 +13,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     match node.kind() {
         "function_definition" => function(walk, scope, node, node),
         "class_definition" => class(walk, scope, node, node),
-        "decorated_definition" => match node.child_by_field_name("definition") {
+        "decorated_definition" => match node.field(Field::Definition) {
             Some(it) if it.kind() == "class_definition" => class(walk, scope, it, node),
             Some(it) => function(walk, scope, it, node),
             None => {}
@@ -41,20 +41,19 @@ fn visibility(scope: &Scope, name: &str) -> Visibility {
 
 fn signature(walk: &Walk<'_>, node: Node<'_>, outer: Node<'_>) -> String {
     let mut line = String::new();
-    let mut cursor = outer.walk();
-    for it in outer.named_children(&mut cursor) {
+    for it in outer.named_children() {
         if it.kind() == "decorator" && it.byte_range().len() <= DECORATOR_BYTES_MAX {
             line.push_str(&walk.header_of(it, None));
             line.push(' ');
         }
     }
-    let header = walk.header_of(node, node.child_by_field_name("body"));
+    let header = walk.header_of(node, node.field(Field::Body));
     line.push_str(header.trim_end_matches([' ', ':']));
     line
 }
 
 fn parameters(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Vec<Member> {
-    let mut members = walk.members(Kind::Parameter, node.child_by_field_name("parameters"));
+    let mut members = walk.members(Kind::Parameter, node.field(Field::Parameters));
     members.retain(|it| !matches!(&*it.text, "*" | "/"));
     if scope.is_type() && members.first().is_some_and(|it| matches!(&*it.text, "self" | "cls")) {
         members.remove(0);
@@ -80,7 +79,7 @@ fn docstring(walk: &Walk<'_>, body: Option<Node<'_>>) -> Option<String> {
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let definition = Definition {
         kind: scope.callable(),
         visibility: visibility(scope, &name),
@@ -88,15 +87,15 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
         signature: signature(walk, node, outer),
         members: parameters(walk, scope, node),
         node: outer,
-        doc: docstring(walk, node.child_by_field_name("body")),
+        doc: docstring(walk, node.field(Field::Body)),
     };
     walk.define(scope, definition);
 }
 
 fn class(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let body = node.child_by_field_name("body");
-    let bases = walk.field(node, "superclasses").unwrap_or_default();
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let body = node.field(Field::Body);
+    let bases = walk.field(node, Field::Superclasses).unwrap_or_default();
     let of_values = bases.contains("Enum") || bases.contains("Flag");
     let field = if of_values { Kind::Variant } else { Kind::Field };
     let kind = if of_values { Kind::Enum } else { Kind::Class };
@@ -123,19 +122,19 @@ fn fields(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     each(body, |it| match it.kind() {
         "expression_statement" => {
             let assignment = it.named_child(0).filter(|it| it.kind() == "assignment");
-            let name = assignment.and_then(|it| walk.field(it, "left")).unwrap_or_default();
+            let name = assignment.and_then(|it| walk.field(it, Field::Left)).unwrap_or_default();
             if let Some(it) = assignment.filter(|_| kind == Kind::Variant || !is_constant(&name)) {
                 members.push(walk.member(kind, it.start_byte(), end_of(it)));
             }
         }
-        "function_definition" if walk.field(it, "name").as_deref() == Some("__init__") => {
-            init = it.child_by_field_name("body");
+        "function_definition" if walk.field(it, Field::Name).as_deref() == Some("__init__") => {
+            init = it.field(Field::Body);
         }
         _ => {}
     });
     each(init, |it| {
         let assignment = it.named_child(0).filter(|it| it.kind() == "assignment");
-        let left = assignment.and_then(|it| it.child_by_field_name("left"));
+        let left = assignment.and_then(|it| it.field(Field::Left));
         if let (Some(it), Some(left)) = (assignment, left)
             && walk.bytes(left).starts_with(b"self.")
         {
@@ -151,7 +150,7 @@ fn is_constant(name: &str) -> bool {
 
 /// Where an assignment ends that is shown: before a value that is long.
 fn end_of(assignment: Node<'_>) -> usize {
-    match assignment.child_by_field_name("right") {
+    match assignment.field(Field::Right) {
         Some(it) if it.byte_range().len() > VALUE_BYTES_MAX => it.start_byte(),
         Some(_) | None => assignment.end_byte(),
     }
@@ -159,7 +158,7 @@ fn end_of(assignment: Node<'_>) -> usize {
 
 /// A variable of a module; those of a class are its members.
 fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left").filter(|it| it.kind() == "identifier") else {
+    let Some(left) = node.field(Field::Left).filter(|it| it.kind() == "identifier") else {
         return;
     };
     let name = walk.text(left);
@@ -182,7 +181,7 @@ fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left") else { return };
+    let Some(left) = node.field(Field::Left) else { return };
     let text = walk.text(left);
     let name = text.split(['[', ' ']).next().unwrap_or_default().to_owned();
     let definition = Definition {
@@ -209,15 +208,15 @@ fn import(walk: &mut Walk<'_>, node: Node<'_>) {
 }
 
 fn aliased(walk: &Walk<'_>, node: Node<'_>) -> (String, Option<String>) {
-    match walk.field(node, "name") {
-        Some(name) => (name.into_owned(), walk.field(node, "alias").map(Into::into)),
+    match walk.field(node, Field::Name) {
+        Some(name) => (name.into_owned(), walk.field(node, Field::Alias).map(Into::into)),
         None => (walk.text(node).into_owned(), None),
     }
 }
 
 /// `from a.b import c as d, e`
 fn import_from(walk: &mut Walk<'_>, node: Node<'_>) {
-    let from = node.child_by_field_name("module_name");
+    let from = node.field(Field::ModuleName);
     let name = from.map_or_else(|| "__future__".into(), |it| walk.text(it));
     let mut module = Imported { module: name.into_owned(), ..Imported::default() };
     each(Some(node), |it| {

@@ -1,8 +1,8 @@
 //! Ruby.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -31,11 +31,11 @@ fn access(word: &str) -> Option<Visibility> {
 }
 
 fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let body = node.child_by_field_name("body");
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let body = node.field(Field::Body);
     let inside = walk.inside(scope, kind, &name, Visibility::Public);
-    let superclass = node.child_by_field_name("superclass");
-    let named = superclass.or_else(|| node.child_by_field_name("name"));
+    let superclass = node.field(Field::Superclass);
+    let named = superclass.or_else(|| node.field(Field::Name));
     let definition = Definition {
         kind,
         name,
@@ -58,7 +58,8 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 fn attributes(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
     let mut members = Vec::new();
     each(body, |it| {
-        let method = walk.field(it, "method").filter(|_| it.kind() == "call").unwrap_or_default();
+        let method =
+            walk.field(it, Field::Method).filter(|_| it.kind() == "call").unwrap_or_default();
         if method.starts_with("attr_") {
             members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
         }
@@ -67,9 +68,9 @@ fn attributes(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
 }
 
 fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
-    let list = node.child_by_field_name("parameters");
-    let named = list.or_else(|| node.child_by_field_name("name"));
+    let Some(name) = walk.field(node, Field::Name) else { return };
+    let list = node.field(Field::Parameters);
+    let named = list.or_else(|| node.field(Field::Name));
     let own = node.kind() == "method" && scope.container.is_some();
     let definition = Definition {
         kind: if scope.container.is_some() { Kind::Method } else { Kind::Function },
@@ -85,10 +86,10 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 }
 
 fn constant(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left").filter(|it| it.kind() == "constant") else {
+    let Some(left) = node.field(Field::Left).filter(|it| it.kind() == "constant") else {
         return;
     };
-    let value = node.child_by_field_name("right");
+    let value = node.field(Field::Right);
     let definition = Definition {
         kind: Kind::Constant,
         name: walk.text(left),
@@ -103,8 +104,8 @@ fn constant(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// `require "a"`, `require_relative "b"`, and `private :a, :b` or `private def a`.
 fn call(walk: &mut Walk<'_>, node: Node<'_>) {
-    let method = walk.field(node, "method").unwrap_or_default();
-    let argument = node.child_by_field_name("arguments").and_then(|it| it.named_child(0));
+    let method = walk.field(node, Field::Method).unwrap_or_default();
+    let argument = node.field(Field::Arguments).and_then(|it| it.named_child(0));
     let Some(argument) = argument else { return };
     if matches!(&*method, "require" | "require_relative" | "load") && argument.kind() == "string" {
         let module = walk.text(argument).trim_matches(['"', '\'']).to_owned();

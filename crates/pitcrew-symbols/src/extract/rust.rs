@@ -1,9 +1,9 @@
 //! Rust.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 use std::borrow::Cow;
-use tree_sitter::Node;
 
 /// Constants are shown with their value up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -24,7 +24,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         "use_declaration" => import(walk, node),
         "extern_crate_declaration" => extern_crate(walk, node),
         "foreign_mod_item" => {
-            if let Some(body) = node.child_by_field_name("body") {
+            if let Some(body) = node.field(Field::Body) {
                 walk.children(scope, body, visit);
             }
         }
@@ -42,13 +42,13 @@ fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
 }
 
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
-    walk.field(node, "name").filter(|it| !it.is_empty())
+    walk.field(node, Field::Name).filter(|it| !it.is_empty())
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let Some(name) = name(walk, node) else { return };
     let mut members = Vec::new();
-    each(node.child_by_field_name("parameters"), |it| {
+    each(node.field(Field::Parameters), |it| {
         if it.kind() != "self_parameter" {
             members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
         }
@@ -57,7 +57,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         kind: scope.callable(),
         name,
         visibility: visibility(walk, scope, node),
-        signature: walk.header_of(node, node.child_by_field_name("body")),
+        signature: walk.header_of(node, node.field(Field::Body)),
         members,
         node,
         doc: None,
@@ -67,7 +67,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn structure(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let tuple = body.is_some_and(|it| it.kind() == "ordered_field_declaration_list");
     // The fields of a tuple are its signature already.
     let members = if tuple { Vec::new() } else { walk.members(Kind::Field, body) };
@@ -85,7 +85,7 @@ fn structure(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 
 fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let Some(name) = name(walk, node) else { return };
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let definition = Definition {
         kind: Kind::Enum,
         name,
@@ -101,7 +101,7 @@ fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 /// A trait or a module, with what is in it.
 fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    let body = node.child_by_field_name("body");
+    let body = node.field(Field::Body);
     let visibility = visibility(walk, scope, node);
     let inner = if kind == Kind::Trait { visibility } else { Visibility::Private };
     let inside = walk.inside(scope, kind, &name, inner);
@@ -115,24 +115,24 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 }
 
 fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let of_trait = node.child_by_field_name("trait").is_some();
-    let Some(mut of) = node.child_by_field_name("type") else { return };
+    let of_trait = node.field(Field::Trait).is_some();
+    let Some(mut of) = node.field(Field::Type) else { return };
     // `Box<T>` and `&mut T` are asked for by their names.
-    for field in ["type", "name"] {
-        while let Some(inner) = of.child_by_field_name(field) {
+    for field in [Field::Type, Field::Name] {
+        while let Some(inner) = of.field(field) {
             of = inner;
         }
     }
     let visibility = if of_trait { Visibility::Public } else { Visibility::Private };
     let inside = walk.inside(scope, Kind::Struct, &walk.text(of), visibility);
-    if let Some(body) = node.child_by_field_name("body") {
+    if let Some(body) = node.field(Field::Body) {
         walk.children(&inside, body, visit);
     }
 }
 
 fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    let value = node.child_by_field_name("value");
+    let value = node.field(Field::Value);
     let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
     let signature = walk.header_of(node, long);
     let visibility = visibility(walk, scope, node);
@@ -160,7 +160,7 @@ fn macro_rules(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 fn macro_patterns(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(node), |rule| {
-        if let Some(it) = rule.child_by_field_name("left") {
+        if let Some(it) = rule.field(Field::Left) {
             members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
         }
     });
@@ -169,7 +169,7 @@ fn macro_patterns(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
 
 fn import(walk: &mut Walk<'_>, node: Node<'_>) {
     let mut modules = Vec::new();
-    if let Some(argument) = node.child_by_field_name("argument") {
+    if let Some(argument) = node.field(Field::Argument) {
         use_tree(walk, "", argument, 0, &mut modules);
     }
     walk.import(node, modules);
@@ -177,7 +177,7 @@ fn import(walk: &mut Walk<'_>, node: Node<'_>) {
 
 fn extern_crate(walk: &mut Walk<'_>, node: Node<'_>) {
     let Some(name) = name(walk, node) else { return };
-    let alias = walk.field(node, "alias").map(|it| ("self".to_owned(), it.into_owned()));
+    let alias = walk.field(node, Field::Alias).map(|it| ("self".to_owned(), it.into_owned()));
     let aliases = alias.into_iter().collect();
     walk.import(node, vec![Imported { module: name.into_owned(), names: Vec::new(), aliases }]);
 }
@@ -200,9 +200,9 @@ fn use_tree(
     match node.kind() {
         "use_list" => each(Some(node), |it| use_tree(walk, prefix, it, depth + 1, modules)),
         "scoped_use_list" => {
-            let path = walk.field(node, "path");
+            let path = walk.field(node, Field::Path);
             let prefix = path.map_or_else(|| prefix.to_owned(), |it| join(prefix, &it));
-            if let Some(list) = node.child_by_field_name("list") {
+            if let Some(list) = node.field(Field::List) {
                 use_tree(walk, &prefix, list, depth + 1, modules);
             }
         }
@@ -211,9 +211,9 @@ fn use_tree(
             take(modules, join(prefix, &path), "*", None);
         }
         "use_as_clause" => {
-            let path = join(prefix, &walk.field(node, "path").unwrap_or_default());
+            let path = join(prefix, &walk.field(node, Field::Path).unwrap_or_default());
             let (module, name) = split(&path);
-            take(modules, module.to_owned(), name, walk.field(node, "alias"));
+            take(modules, module.to_owned(), name, walk.field(node, Field::Alias));
         }
         _ => {
             let path = join(prefix, &walk.text(node));

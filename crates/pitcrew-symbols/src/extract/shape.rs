@@ -3,10 +3,10 @@
 
 mod import;
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Scope, Walk, each};
 use crate::{Kind, Language, Member, Visibility};
 use std::borrow::Cow;
-use tree_sitter::Node;
 
 /// What a node declares.
 #[derive(Clone, Copy)]
@@ -92,8 +92,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// The child of one of these kinds.
 fn child<'t>(node: Node<'t>, kinds: &[&str]) -> Option<Node<'t>> {
-    let mut cursor = node.walk();
-    node.children(&mut cursor).find(|it| kinds.contains(&it.kind()))
+    node.children().find(|it| kinds.contains(&it.kind()))
 }
 
 fn body(node: Node<'_>) -> Option<Node<'_>> {
@@ -101,19 +100,17 @@ fn body(node: Node<'_>) -> Option<Node<'_>> {
         ["class_body", "enum_class_body", "function_body", "block", "constructor_initializer"];
     // A constructor calls another one before its body begins.
     let early = child(node, &["constructor_initializer"]);
-    early.or_else(|| node.child_by_field_name("body")).or_else(|| child(node, &kinds))
+    early.or_else(|| node.field(Field::Body)).or_else(|| child(node, &kinds))
 }
 
 /// Where the declaration begins without its attributes.
 fn start(node: Node<'_>) -> usize {
-    let mut cursor = node.walk();
-    let mut parts = node.children(&mut cursor);
+    let mut parts = node.children();
     let first =
         parts.find(|it| !matches!(it.kind(), "attribute_list" | "annotation" | "attribute"));
     match first.filter(|it| it.kind() == "modifiers") {
         Some(modifiers) => {
-            let mut cursor = modifiers.walk();
-            let mut words = modifiers.children(&mut cursor);
+            let mut words = modifiers.children();
             let word = words.find(|it| !matches!(it.kind(), "annotation" | "attribute"));
             word.map_or(modifiers.end_byte(), |it| it.start_byte())
         }
@@ -139,13 +136,13 @@ fn visibility(header: &str, scope: &Scope) -> Visibility {
 
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
     let inner = child(node, &["variable_declaration", "const_element", "property_element"]);
-    let own = walk.field(node, "name").or_else(|| match inner {
+    let own = walk.field(node, Field::Name).or_else(|| match inner {
         Some(inner) => name(walk, inner),
         None => child(node, &["identifier", "name", "variable_declarator"])
-            .and_then(|it| walk.field(it, "name").or_else(|| Some(walk.text(it)))),
+            .and_then(|it| walk.field(it, Field::Name).or_else(|| Some(walk.text(it)))),
     });
-    own.or_else(|| walk.field(node, "pattern"))
-        .or_else(|| walk.field(node, "type"))
+    own.or_else(|| walk.field(node, Field::Pattern))
+        .or_else(|| walk.field(node, Field::Type))
         .filter(|it| !it.is_empty())
 }
 
@@ -153,7 +150,7 @@ fn parameters(node: Node<'_>) -> Option<Node<'_>> {
     let kinds = ["parameter_list", "function_value_parameters", "class_parameters"];
     let constructor = child(node, &["primary_constructor"]);
     // In Scala those of types stand in a list of the same name.
-    let plain = child(node, &["parameters"]).or_else(|| node.child_by_field_name("parameters"));
+    let plain = child(node, &["parameters"]).or_else(|| node.field(Field::Parameters));
     let own = plain.or_else(|| child(node, &kinds));
     own.or_else(|| constructor.and_then(|it| child(it, &kinds)))
 }
@@ -170,7 +167,7 @@ fn inner_visibility(walk: &Walk<'_>, kind: Kind, visibility: Visibility) -> Visi
 }
 
 fn type_declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let body = body(node);
     // In Kotlin and Swift a word says what it is.
     let kind = match body {
@@ -216,7 +213,7 @@ fn body_or_end(node: Node<'_>) -> usize {
 
 /// Behind the type of a field: not its value, nor how it is got.
 fn end_of_field(node: Node<'_>) -> usize {
-    let accessors = node.child_by_field_name("accessors").or_else(|| {
+    let accessors = node.field(Field::Accessors).or_else(|| {
         child(
             node,
             &[
@@ -229,12 +226,12 @@ fn end_of_field(node: Node<'_>) -> usize {
             ],
         )
     });
-    let value = node.child_by_field_name("value").or_else(|| child(node, &["="]));
+    let value = node.field(Field::Value).or_else(|| child(node, &["="]));
     let declared = child(node, &["variable_declaration", "property_element"]);
     let declarator = declared.and_then(|it| child(it, &["variable_declarator"])).or(declared);
     let inner = declarator.and_then(|it| child(it, &["="]));
     let ends = [accessors, value, inner];
-    ends.iter().flatten().map(Node::start_byte).min().unwrap_or(node.end_byte())
+    ends.iter().flatten().map(|it| it.start_byte()).min().unwrap_or(node.end_byte())
 }
 
 fn is_constant(walk: &Walk<'_>, node: Node<'_>) -> bool {
@@ -244,13 +241,13 @@ fn is_constant(walk: &Walk<'_>, node: Node<'_>) -> bool {
 
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     // Without a body it counts for the whole file.
-    let (Some(name), Some(body)) = (walk.field(node, "name"), body(node)) else { return };
+    let (Some(name), Some(body)) = (walk.field(node, Field::Name), body(node)) else { return };
     let inside = walk.inside(scope, Kind::Module, &name, scope.visibility);
     walk.children(&inside, body, visit);
 }
 
 fn callable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let name = walk.field(node, "name").unwrap_or(Cow::Borrowed("constructor"));
+    let name = walk.field(node, Field::Name).unwrap_or(Cow::Borrowed("constructor"));
     let signature = walk.header(start(node), body_or_end(node));
     let definition = Definition {
         kind: scope.callable(),

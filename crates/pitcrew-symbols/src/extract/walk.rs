@@ -3,13 +3,16 @@
 //!
 //! It goes down recursively, at most `DEPTH_MAX` levels: deeper declarations are left out.
 
-use super::{Extracted, text};
+use super::{
+    Extracted,
+    node::{Field, Node},
+    text,
+};
 use crate::{
     Import, Kind, Language, Member, Visibility,
     pack::{Entry, Head, Packing},
 };
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
-use tree_sitter::Node;
 
 const DEPTH_MAX: u32 = 48;
 const SYMBOLS_MAX: usize = 50_000;
@@ -110,8 +113,8 @@ impl<'a> Walk<'a> {
     fn package(&self, root: Node<'_>) -> Option<String> {
         let mut found = None;
         each(Some(root), |it| {
-            if found.is_none() && is_package(it) && it.child_by_field_name("body").is_none() {
-                let name = it.child_by_field_name("name");
+            if found.is_none() && is_package(it) && it.field(Field::Body).is_none() {
+                let name = it.field(Field::Name);
                 let last = || (0..4).rev().find_map(|at| it.named_child(at));
                 found = name.or_else(last).map(|it| self.header_of(it, None));
             }
@@ -139,11 +142,7 @@ impl<'a> Walk<'a> {
         // A declaration that is wrapped in another node is documented above that one.
         let (mut comments, mut attributes) = (self.comments.take(), self.attributes.take());
         let mut before: Option<Node<'_>> = None;
-        let mut cursor = parent.walk();
-        let mut more = cursor.goto_first_child();
-        while more {
-            let node = cursor.node();
-            more = cursor.goto_next_sibling();
+        for node in parent.children() {
             if is_comment(node) {
                 // A remark behind a declaration is not about the next one.
                 let row = node.start_position().row;
@@ -196,8 +195,8 @@ impl<'a> Walk<'a> {
         str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 
-    pub fn field(&self, node: Node<'_>, field: &str) -> Option<Cow<'a, str>> {
-        node.child_by_field_name(field).map(|it| self.text(it))
+    pub fn field(&self, node: Node<'_>, field: Field) -> Option<Cow<'a, str>> {
+        node.field(field).map(|it| self.text(it))
     }
 
     /// What stands in attributes above the node that is looked at.
@@ -305,19 +304,10 @@ pub struct Imported {
 }
 
 /// The named children of a node that say something; not more than are kept as members.
-pub fn each<'t>(list: Option<Node<'t>>, mut take: impl FnMut(Node<'t>)) {
+pub fn each<'t>(list: Option<Node<'t>>, take: impl FnMut(Node<'t>)) {
     let Some(list) = list else { return };
-    let mut cursor = list.walk();
-    let mut more = cursor.goto_first_child();
-    let mut count = 0;
-    while more && count < MEMBERS_MAX {
-        let node = cursor.node();
-        if node.is_named() && !node.is_extra() && !node.is_error() {
-            take(node);
-            count += 1;
-        }
-        more = cursor.goto_next_sibling();
-    }
+    let says = |it: &Node<'_>| it.is_named() && !it.is_extra() && !it.is_error();
+    list.children().filter(says).take(MEMBERS_MAX).for_each(take);
 }
 
 /// A line without what only leads to a body or a value, or ends a statement.

@@ -1,8 +1,8 @@
 //! Zig: types are values, so a constant may be a struct.
 
+use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
@@ -21,14 +21,14 @@ fn visibility(walk: &Walk<'_>, node: Node<'_>) -> Visibility {
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let mut list = None;
     each(Some(node), |it| list = list.or(Some(it).filter(|it| it.kind() == "parameters")));
     let definition = Definition {
         kind: scope.callable(),
         name,
         visibility: visibility(walk, node),
-        signature: walk.header_of(node, node.child_by_field_name("body")),
+        signature: walk.header_of(node, node.field(Field::Body)),
         members: walk.members(Kind::Parameter, list),
         node,
         doc: None,

@@ -1,8 +1,8 @@
 //! The name in a declarator, which in C stands in the middle of its type.
 
+use super::super::node::{Field, Node};
 use super::super::walk::Walk;
 use crate::{Kind, Member};
-use tree_sitter::Node;
 
 /// Deeper declarators are left out.
 const DEPTH_MAX: u32 = 64;
@@ -23,22 +23,22 @@ pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
             "identifier" | "field_identifier" | "type_identifier" | "destructor_name"
             | "operator_name" | "operator_cast" | "primitive_type" | "template_function"
             | "template_method" => {
-                let cast = node.child_by_field_name("declarator");
-                let cast = cast.and_then(|it| it.child_by_field_name("parameters"));
+                let cast = node.field(Field::Declarator);
+                let cast = cast.and_then(|it| it.field(Field::Parameters));
                 let parameters = parameters.or(cast);
                 return Some(Declared { name: name(walk, node), owner: None, parameters });
             }
             "qualified_identifier" => return Some(qualified(walk, node, parameters)),
             "function_declarator" => {
                 // Of a pointer to a function the name is in parentheses, and no function.
-                let inner = node.child_by_field_name("declarator")?;
+                let inner = node.field(Field::Declarator)?;
                 if inner.kind() != "parenthesized_declarator" {
-                    parameters = node.child_by_field_name("parameters");
+                    parameters = node.field(Field::Parameters);
                 }
                 node = inner;
             }
             _ => {
-                let inner = node.child_by_field_name("declarator");
+                let inner = node.field(Field::Declarator);
                 node = inner.or_else(|| last_named(node))?;
             }
         }
@@ -67,7 +67,7 @@ fn name(walk: &Walk<'_>, node: Node<'_>) -> String {
             text.split('(').next().unwrap_or_default().trim().to_owned()
         }
         "template_function" | "template_method" => {
-            walk.field(node, "name").unwrap_or_default().into_owned()
+            walk.field(node, Field::Name).unwrap_or_default().into_owned()
         }
         _ => walk.text(node).into_owned(),
     }

@@ -1,9 +1,9 @@
 //! Structs, unions, classes, enums and typedefs.
 
+use super::super::node::{Field, Node};
 use super::super::walk::{Definition, Scope, Walk, each};
 use super::{declarator, visit};
 use crate::{Kind, Member, Visibility};
-use tree_sitter::Node;
 
 /// A type with a body. One without is only mentioned.
 pub fn specifier(
@@ -13,8 +13,8 @@ pub fn specifier(
     outer: Node<'_>,
     named: Option<&str>,
 ) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let own = node.child_by_field_name("name").map(|it| walk.header_of(it, None));
+    let Some(body) = node.field(Field::Body) else { return };
+    let own = node.field(Field::Name).map(|it| walk.header_of(it, None));
     let own = own.map(|it| it.split('<').next().unwrap_or_default().to_owned());
     let Some(name) = named.map(str::to_owned).or(own) else {
         // What an enum without a name lists is used by itself.
@@ -61,7 +61,7 @@ fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>)
     let mut variants = Vec::new();
     each(Some(body), |it| variants.push(it));
     for it in variants {
-        let Some(name) = walk.field(it, "name") else { continue };
+        let Some(name) = walk.field(it, Field::Name) else { continue };
         let definition = Definition {
             kind: Kind::Constant,
             name,
@@ -79,7 +79,7 @@ fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>)
 fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(body), |it| {
-        let declares = it.child_by_field_name("declarator").is_some();
+        let declares = it.field(Field::Declarator).is_some();
         if it.kind() == "field_declaration" && declares && !declares_function(walk, it) {
             members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
         }
@@ -88,22 +88,21 @@ fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
 }
 
 fn declares_function(walk: &Walk<'_>, node: Node<'_>) -> bool {
-    let declarator = node.child_by_field_name("declarator");
+    let declarator = node.field(Field::Declarator);
     declarator.and_then(|it| declarator::read(walk, it)).is_some_and(|it| it.parameters.is_some())
 }
 
 /// `typedef struct { ... } A;` defines `A`; any other typedef is another name.
 pub fn type_definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(of) = node.child_by_field_name("type") else { return };
+    let Some(of) = node.field(Field::Type) else { return };
     let mut names = Vec::new();
-    let mut cursor = node.walk();
-    for it in node.children_by_field_name("declarator", &mut cursor) {
+    for it in node.fields(Field::Declarator) {
         let plain = it.kind() == "type_identifier";
         names.extend(declarator::read(walk, it).map(|found| (found.name, plain)));
     }
-    let body = of.child_by_field_name("body");
+    let body = of.field(Field::Body);
     let doc = walk.doc();
-    match walk.field(of, "name") {
+    match walk.field(of, Field::Name) {
         _ if body.is_none() => {}
         Some(tag) => {
             names.retain(|it| *it.0 != *tag);
@@ -136,7 +135,7 @@ pub fn type_definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 /// `using A = B;` and `concept A = ...;`
 pub fn alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
-    let Some(name) = walk.field(node, "name") else { return };
+    let Some(name) = walk.field(node, Field::Name) else { return };
     let definition = Definition {
         kind: Kind::TypeAlias,
         name,

@@ -1,10 +1,10 @@
 //! What is defined by giving a name a value: functions, classes, objects, exports of `CommonJS`.
 
+use super::super::node::{Field, Node};
 use super::super::walk::{Definition, Scope, Walk, each};
 use super::{VALUE_BYTES_MAX, class_named, is_function, parameters};
 use crate::{Kind, Member, Visibility};
 use std::borrow::Cow;
-use tree_sitter::Node;
 
 pub struct Variable<'a, 't> {
     pub name: Cow<'a, str>,
@@ -35,7 +35,7 @@ pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
         return class_named(walk, scope, name, value, outer);
     }
     let function = is_function(value);
-    let body = value.child_by_field_name("body").filter(|_| function);
+    let body = value.field(Field::Body).filter(|_| function);
     let object = value.kind() == "object" || value.byte_range().len() > VALUE_BYTES_MAX;
     let end = match body {
         Some(body) => body.start_byte(),
@@ -59,12 +59,12 @@ fn entries(walk: &Walk<'_>, value: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     let value = Some(value).filter(|it| it.kind() == "object");
     each(value, |it| {
-        let value = it.child_by_field_name("value");
+        let value = it.field(Field::Value);
         let body = value.filter(|it| is_function(*it)).map_or(it, |it| it);
-        let end = match (body.child_by_field_name("body"), value) {
+        let end = match (body.field(Field::Body), value) {
             (Some(body), _) => body.start_byte(),
             (None, Some(value)) if value.byte_range().len() > VALUE_BYTES_MAX => {
-                it.child_by_field_name("key").map_or(value.start_byte(), |it| it.end_byte())
+                it.field(Field::Key).map_or(value.start_byte(), |it| it.end_byte())
             }
             (None, _) => it.end_byte(),
         };
@@ -78,9 +78,7 @@ pub fn statement(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node
     if node.kind() != "assignment_expression" {
         return;
     }
-    let (Some(left), Some(right)) =
-        (node.child_by_field_name("left"), node.child_by_field_name("right"))
-    else {
+    let (Some(left), Some(right)) = (node.field(Field::Left), node.field(Field::Right)) else {
         return;
     };
     if left.kind() != "member_expression" {
@@ -122,7 +120,7 @@ pub fn value(
         return class_named(walk, scope, name, value, outer);
     }
     let function = is_function(value) || value.kind() == "method_definition";
-    let body = value.child_by_field_name("body").filter(|_| function);
+    let body = value.field(Field::Body).filter(|_| function);
     let long = value.byte_range().len() > VALUE_BYTES_MAX;
     let signature = walk.header_of(outer, body.or((!function && long).then_some(value)));
     let members = if function { parameters(walk, value) } else { entries(walk, value) };
@@ -141,13 +139,12 @@ pub fn exported_object(walk: &mut Walk<'_>, scope: &Scope, object: Node<'_>) {
         match it.kind() {
             "shorthand_property_identifier" => walk.publish(&walk.text(it)),
             "method_definition" => {
-                if let Some(name) = walk.field(it, "name") {
+                if let Some(name) = walk.field(it, Field::Name) {
                     value(walk, scope, name, it, it);
                 }
             }
             "pair" => {
-                let (Some(key), Some(right)) =
-                    (walk.field(it, "key"), it.child_by_field_name("value"))
+                let (Some(key), Some(right)) = (walk.field(it, Field::Key), it.field(Field::Value))
                 else {
                     continue;
                 };

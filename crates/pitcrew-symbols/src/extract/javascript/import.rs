@@ -1,11 +1,11 @@
 //! Imports and exports of JavaScript's modules, and `require`.
 
+use super::super::node::{Field, Node};
 use super::super::walk::{Imported, Walk, each};
 use super::unquoted;
-use tree_sitter::Node;
 
 fn source(walk: &Walk<'_>, node: Node<'_>) -> Option<String> {
-    walk.field(node, "source").map(|it| unquoted(it).into_owned())
+    walk.field(node, Field::Source).map(|it| unquoted(it).into_owned())
 }
 
 /// `import a, { b as c } from "d"`
@@ -47,8 +47,10 @@ fn clause(walk: &Walk<'_>, clause: Node<'_>, module: &mut Imported) {
 
 fn specifiers(walk: &Walk<'_>, list: Node<'_>, module: &mut Imported) {
     each(Some(list), |it| {
-        let Some(name) = walk.field(it, "name").map(|it| unquoted(it).into_owned()) else { return };
-        let alias = walk.field(it, "alias").map(|it| (name.clone(), it.into_owned()));
+        let Some(name) = walk.field(it, Field::Name).map(|it| unquoted(it).into_owned()) else {
+            return;
+        };
+        let alias = walk.field(it, Field::Alias).map(|it| (name.clone(), it.into_owned()));
         module.aliases.extend(alias);
         module.names.push(name);
     });
@@ -84,22 +86,23 @@ pub fn export(walk: &mut Walk<'_>, node: Node<'_>) {
 
 /// `const { a, b: c } = require("d")`; tells whether it is one.
 pub fn require(walk: &mut Walk<'_>, declarator: Node<'_>, outer: Node<'_>) -> bool {
-    let value = declarator.child_by_field_name("value");
+    let value = declarator.field(Field::Value);
     let Some(call) = value.filter(|it| it.kind() == "call_expression") else { return false };
-    if walk.field(call, "function").as_deref() != Some("require") {
+    if walk.field(call, Field::Function).as_deref() != Some("require") {
         return false;
     }
-    let argument = call.child_by_field_name("arguments").and_then(|it| it.named_child(0));
+    let argument = call.field(Field::Arguments).and_then(|it| it.named_child(0));
     let Some(argument) = argument.filter(|it| it.kind() == "string") else { return false };
     let mut module =
         Imported { module: unquoted(walk.text(argument)).into_owned(), ..Imported::default() };
-    match declarator.child_by_field_name("name") {
+    match declarator.field(Field::Name) {
         Some(name) if name.kind() == "identifier" => {
             module.names.push(walk.text(name).into_owned());
         }
         name => each(name, |it| match it.kind() {
             "pair_pattern" => {
-                let (Some(key), Some(local)) = (walk.field(it, "key"), walk.field(it, "value"))
+                let (Some(key), Some(local)) =
+                    (walk.field(it, Field::Key), walk.field(it, Field::Value))
                 else {
                     return;
                 };

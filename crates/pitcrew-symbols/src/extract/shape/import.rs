@@ -1,8 +1,8 @@
 //! Imports of C#, Kotlin, PHP, Scala and Swift, whose last part is what is imported.
 
+use super::super::node::Node;
 use super::super::walk::{Imported, Walk};
 use crate::Language;
-use tree_sitter::Node;
 
 pub fn import(walk: &mut Walk<'_>, node: Node<'_>) {
     let text = walk.header_of(node, None);
