@@ -20,8 +20,9 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         ["install", "--all"] => install::install(&agents.iter().collect::<Vec<_>>()),
         ["install", ..] => install::install(&named(&agents, &arguments[1..])?),
         ["--all"] => tried::all(&agents),
+        ["--table"] => tried::table(),
         [_, ..] => tried::some(&named(&agents, &arguments)?),
-        [] => Err(Failure("say `agents install`, with names or `--all`, or `agents` with names or `--all`, to try them".into())),
+        [] => Err(Failure("say `agents install`, with names or `--all`, or `agents` with names or `--all`, to try them, or `agents --table`".into())),
     }
 }
 

@@ -35,7 +35,8 @@ usage: cargo xtask COMMAND
   agents  install [NAME]... [--all]
           install the real agents that tests run; those of the tests when none is named
           NAME... | --all
-          try what they can do; --all writes docs/agents-tested.md
+          try what they can do; --all writes docs/agents-tested.md, --table
+          writes it from what was found last
   model   [--port PORT]
           start the scripted model, to try real agents by hand";
 

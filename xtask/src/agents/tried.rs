@@ -15,7 +15,15 @@ pub fn some(agents: &[&Agent]) -> Result<(), Failure> {
 
 /// Tries all, the built-in one too, and writes the document.
 pub fn all(agents: &[Agent]) -> Result<(), Failure> {
-    let document = measured(&agents.iter().collect::<Vec<_>>(), &[])?;
+    write(&measured(&agents.iter().collect::<Vec<_>>(), &[])?)
+}
+
+/// Writes the document from what was found when each was tried last.
+pub fn table() -> Result<(), Failure> {
+    write(&example(&["--table"])?)
+}
+
+fn write(document: &str) -> Result<(), Failure> {
     fs::write(root().join(DOCUMENT), document)
         .map_err(|error| Failure(format!("`{DOCUMENT}` cannot be written: {error}")))?;
     println!("{DOCUMENT} is written");
@@ -28,6 +36,10 @@ fn measured(agents: &[&Agent], names: &[&str]) -> Result<String, Failure> {
         println!("WARNING {failure}");
     }
     run_cargo(&["build", "--quiet", "--package", "pitcrew", "--bin", "pitcrew"], &[])?;
+    example(names)
+}
+
+fn example(words: &[&str]) -> Result<String, Failure> {
     let run = ["run", "--quiet", "--package", "pitcrew", "--example", "try_agents", "--"];
-    program::read(program::cargo(), &[&run[..], names].concat())
+    program::read(program::cargo(), &[&run[..], words].concat())
 }

@@ -56,7 +56,7 @@ region = "docs"
 depends_on = ["built-in"]
 max_attempts = 1
 prompt = '''
-@bash mkdir -p docs && cat ui/three.txt > docs/seen.txt
+@escalate mkdir -p docs && cat ui/three.txt > docs/seen.txt
 @hold asks
 @complete looked at what the other did
 '''
@@ -103,7 +103,7 @@ pub fn four_tasks(crew: &Crew, cast: Cast<'_>) -> Findings {
     found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&mends, &requests)));
     found.note(Aspect::Complete, completes(crew, &mends));
     found.note(Aspect::Retry, retries(&mends));
-    found.note(Aspect::Permission, asks_first(&asks, &requests));
+    found.note(Aspect::Permission, asks_first(crew, &asks, &requests));
     found.note(Aspect::Reattach, killed.and_then(|()| reattaches(crew, &asks)));
     found.note(Aspect::Gate, is_refused(&strays));
     found.note(Aspect::ModelError, fails_with_its_model(crew, &strays));
@@ -180,10 +180,19 @@ fn retries(task: &TaskView) -> Result<String, String> {
     }
 }
 
-fn asks_first(task: &TaskView, requests: &Requests) -> Result<String, String> {
+fn asks_first(crew: &Crew, task: &TaskView, requests: &Requests) -> Result<String, String> {
+    // Such an agent asks when its model wants to leave the sandbox, and runs all else within it.
+    let has_sandbox = |it: &(String, serde_json::Value)| {
+        it.1.to_string().contains("# Task asks (")
+            && it.1["tools"].to_string().contains("sandbox_permissions")
+    };
+    let remark = match crew.model.calls().iter().any(has_sandbox) {
+        true => "outside its sandbox",
+        false => "",
+    };
     let asked: Vec<&str> = requests.of("asks").map(|it| it.title.as_str()).collect();
     match (asked[..].iter().find(|it| it.contains("seen.txt")), task.status) {
-        (Some(_), TaskStatus::Completed) if asked.len() == 1 => Ok(String::new()),
+        (Some(_), TaskStatus::Completed) if asked.len() == 1 => Ok(remark.to_owned()),
         (Some(_), TaskStatus::Completed) => {
             Err(format!("asked {} times: {}", asked.len(), asked.join("; ")))
         }

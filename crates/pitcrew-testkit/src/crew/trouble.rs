@@ -70,7 +70,7 @@ fn is_auth(task: &TaskView) -> Result<String, String> {
 
 /// The worker waits, and its task has not failed.
 fn waits(crew: &Crew, requests: &mut Requests) -> Result<String, String> {
-    crew.attend(requests, || {
+    let waited = crew.attend(requests, || {
         let board = crew.board();
         let waits = board.workers.iter().any(|it| it.status.to_string() == "waiting_quota");
         let task = board.tasks.iter().find(|it| it.key == "task")?;
@@ -82,5 +82,10 @@ fn waits(crew: &Crew, requests: &mut Requests) -> Result<String, String> {
             }
             (false, false) => None,
         }
+    });
+    waited.map_err(|reason| {
+        let calls = crew.model.calls();
+        let asked = calls.iter().filter(|it| it.1.to_string().contains("# Task task ("));
+        format!("{reason}; its model was asked {} times", asked.count())
     })?
 }

@@ -40,12 +40,32 @@ pub(super) enum Aside {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
-    Read { path: String },
-    Write { path: String, text: String },
-    Edit { path: String, old: String, new: String },
-    Bash { command: String },
-    Tool { name: String, input: Value },
-    Complete { summary: String },
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        text: String,
+    },
+    Edit {
+        path: String,
+        old: String,
+        new: String,
+    },
+    Bash {
+        command: String,
+    },
+    /// A command that the model asks to be allowed, where it is a part of its tool to ask.
+    Escalate {
+        command: String,
+    },
+    Tool {
+        name: String,
+        input: Value,
+    },
+    Complete {
+        summary: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +94,8 @@ pub(super) fn parse(prompt: &str) -> Option<Result<Script, String>> {
 }
 
 const KEYWORDS: &[&str] = &[
-    "say", "think", "sleep", "hold", "usage", "read", "write", "edit", "bash", "tool", "complete",
-    "fail", "when", "end",
+    "say", "think", "sleep", "hold", "usage", "read", "write", "edit", "bash", "escalate", "tool",
+    "complete", "fail", "when", "end",
 ];
 
 /// The word behind the `@`, and what follows it.
@@ -130,6 +150,7 @@ impl Reader<'_> {
             }
             "edit" => self.edit(rest)?,
             "bash" => Step::Act(Act::Bash { command: self.text(rest)? }),
+            "escalate" => Step::Act(Act::Escalate { command: self.text(rest)? }),
             "tool" => self.tool(rest)?,
             "complete" => Step::Act(Act::Complete { summary: self.text(rest)? }),
             "fail" => Step::Fail(failure(rest)?),

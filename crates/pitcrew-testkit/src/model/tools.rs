@@ -35,6 +35,9 @@ const OLD: &[&str] = &["oldstring", "oldstr", "oldtext", "before", "search"];
 const NEW: &[&str] = &["newstring", "newstr", "newtext", "after", "replacement"];
 const COMMAND: &[&str] = &["command", "cmd", "script"];
 
+/// By which the model of codex asks for a command outside of the sandbox.
+const ESCAPE: &str = "sandbox_permissions";
+
 /// The call that does the step; the reason why there is none.
 ///
 /// `root` is the session's folder, where it is known: some agents take absolute paths only.
@@ -49,6 +52,7 @@ pub(super) fn call(act: &Act, tools: &[Tool], root: Option<&str>) -> Result<Call
             .find(EDIT, &[(PATH, chooser.at(path)), (OLD, json!(old)), (NEW, json!(new))])
             .or_else(|| chooser.shell(&edited(path, old, new))),
         Act::Bash { command } => chooser.shell(command),
+        Act::Escalate { command } => chooser.shell(command).map(|it| chooser.asking(it)),
         Act::Tool { name, input } => chooser.named(name, input),
         Act::Complete { summary } => {
             let input = json!({ "summary": summary });
@@ -109,6 +113,16 @@ impl Chooser<'_> {
             }
         }
         Some(call)
+    }
+
+    /// The same call, and the wish to leave the sandbox of the agent where its tool has a word for that.
+    fn asking(&self, mut call: Call) -> Call {
+        let tool = self.tools.iter().find(|it| it.name == call.name);
+        if tool.is_some_and(|it| it.properties.contains_key(ESCAPE)) {
+            call.input[ESCAPE] = json!("require_escalated");
+            call.input["justification"] = json!("as the script says");
+        }
+        call
     }
 
     /// A tool by its name, or by the end of it: each vendor puts something else before it.

@@ -6,14 +6,7 @@ use std::{fmt::Write, fs};
 
 pub fn write(tried: &[Tried]) -> String {
     let mut out = String::from("# Agents that were tested\n\n");
-    let names: Vec<&str> = tried.iter().map(|it| it.name.as_str()).collect();
-    let _ = writeln!(
-        out,
-        "Written on {} by `cargo xtask agents --all`, on {}. Tried were: {}.\n",
-        today(),
-        machine(),
-        names.join(", ")
-    );
+    let _ = writeln!(out, "Written on {} by `cargo xtask agents`, on {}.\n", today(), machine(),);
     out.push_str(PREFACE);
     out.push_str("\n## What works\n\n");
     out.push_str(&aspects(tried));
@@ -29,7 +22,8 @@ Each agent is the real program in its pinned version, with a scripted model on t
 every part of one plan of four tasks: it edits and completes; a check fails and its next attempt mends that; it runs a \
 command that a person has to allow; it writes outside its region. The orchestrator is killed with `kill -9` in the middle \
 of a turn. Then its model fails, refuses its key, has no quota, and hangs until the task is cancelled. \
-`cargo xtask agents NAME` tries one and prints its part of this.
+`cargo xtask agents NAME` tries one, prints its part of this and keeps it; `cargo xtask agents --all` tries all and writes \
+this, and `cargo xtask agents --table` writes it from what is kept.
 ";
 
 fn aspects(tried: &[Tried]) -> String {
@@ -38,6 +32,14 @@ fn aspects(tried: &[Tried]) -> String {
     let mut versions = vec!["version".to_owned()];
     versions.extend(tried.iter().map(|it| it.version.clone()));
     rows.push(versions);
+    let mut dates = vec!["tried on".to_owned()];
+    dates.extend(tried.iter().map(|it| it.date.clone()));
+    rows.push(dates);
+    let mut tiers = vec!["in tier".to_owned()];
+    let shown =
+        |it: &Tried| it.tiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    tiers.extend(tried.iter().map(shown));
+    rows.push(tiers);
     for aspect in Aspect::ALL {
         let mut row = vec![aspect.title().to_owned()];
         row.extend(tried.iter().map(|it| match it.findings.0.get(aspect) {
@@ -70,7 +72,7 @@ fn reasons(tried: &[Tried]) -> String {
 }
 
 fn costs(tried: &[Tried]) -> String {
-    let head = ["", "initialize, s", "session/new, s", "memory at most, MiB"];
+    let head = ["", "initialize, s", "session/new, s", "memory at most, MiB", "load"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for agent in tried.iter().filter(|it| it.missing.is_none()) {
         rows.push(vec![
@@ -78,9 +80,10 @@ fn costs(tried: &[Tried]) -> String {
             seconds(agent.initialize),
             seconds(agent.new_session),
             agent.peak_mib.to_string(),
+            agent.load.clone(),
         ]);
     }
-    let note = "\nThe least and the most of all starts of the plan; the memory is that of one agent with all that it started.\n";
+    let note = "\nThe least and the most of all starts of the plan; the memory is that of one agent with all that it started; the load is that of the machine when it began.\n";
     table(&rows) + note
 }
 
@@ -120,15 +123,17 @@ fn machine() -> String {
         Err(_) => "its own network, as an empty one cannot be made there",
     };
     let (memory, kernel) = (memory / 1_048_576, kernel.trim());
+    format!("a machine with {cores} cores, {memory} GiB of memory and Linux {kernel}, in {network}")
+}
+
+/// That of the last minute.
+pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').nth(2).unwrap_or_default().to_owned();
-    format!(
-        "a machine with {cores} cores, {memory} GiB of memory, Linux {kernel} and a load of {load}, in {network}"
-    )
+    load.split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// The date in UTC, by the days since 1970.
-fn today() -> String {
+pub fn today() -> String {
     let seconds = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
     let days = i64::try_from(seconds / 86_400).unwrap_or(0);
     // Counted from 1 March of a year that begins a cycle of 400 years.

@@ -1,9 +1,11 @@
 //! Tries agents one after the other and prints what they can do, as a document.
 //!
+//! What was found about each is kept, and `--table` prints the document of all that is kept.
 //! `cargo xtask agents` builds the binary and runs this. Each trial is a process of its own, in a
 //! network that ends at this machine where that is possible, and has a time by which it is over.
 
 mod trial;
+mod kept;
 mod document;
 
 use pitcrew_testkit::RealAgent;
@@ -19,8 +21,18 @@ fn main() -> Outcome<()> {
         return trial::run_here(agent, Trial::named(trial).ok_or("there is no such trial")?);
     }
     let all = || [vec![trial::BUILTIN], RealAgent::names()].concat();
-    let names = if words.is_empty() { all() } else { words };
-    let tried: Vec<Tried> = names.into_iter().map(trial::try_agent).collect();
+    let tried: Outcome<Vec<Tried>> = match words[..] {
+        ["--table"] => all().into_iter().map(kept::read).collect(),
+        [] => all().into_iter().map(try_and_keep).collect(),
+        [..] => words.into_iter().map(try_and_keep).collect(),
+    };
+    let tried = tried?;
     print!("{}", document::write(&tried));
     Ok(())
+}
+
+fn try_and_keep(name: &str) -> Outcome<Tried> {
+    let tried = trial::try_agent(name);
+    kept::write(&tried)?;
+    Ok(tried)
 }

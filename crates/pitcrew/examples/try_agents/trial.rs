@@ -1,6 +1,7 @@
 //! One agent: its trials, each in a process with a bound.
 
-use crate::Outcome;
+use crate::{Outcome, document};
+use pitcrew_model::Tier;
 use pitcrew_testkit::{
     Process, RealAgent,
     crew::{Cast, Crew, Findings, Kind, PeakMemory, Trouble, four_tasks, starts, trouble},
@@ -8,13 +9,15 @@ use pitcrew_testkit::{
 };
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use std::{panic, process::Stdio, time::Duration};
+use std::{collections::BTreeSet, panic, process::Stdio, time::Duration};
 
 /// What a trial may take; whatever is left of it then is ended.
 const TRIAL_TIME_MAX: Duration = Duration::from_mins(10);
 /// What a step of it may take.
 const STEP_TIME_MAX: Duration = Duration::from_secs(150);
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(90);
+/// Where trials keep their files. The sandbox of codex hides `/tmp` from it, its home with it.
+const KEPT: &str = "/var/tmp";
 
 #[derive(Clone, Copy)]
 pub enum Trial {
@@ -43,6 +46,11 @@ impl Trial {
 pub struct Tried {
     pub name: String,
     pub version: String,
+    /// The day, and what the machine had to do besides.
+    pub date: String,
+    pub load: String,
+    /// How its workers were confined.
+    pub tiers: BTreeSet<Tier>,
     /// Why there is nothing to tell.
     pub missing: Option<String>,
     pub findings: Findings,
@@ -68,12 +76,14 @@ pub fn try_agent(name: &str) -> Tried {
             return Tried { name: name.to_owned(), missing, ..Tried::default() };
         }
     };
-    let mut tried = Tried { name: name.to_owned(), version, ..Tried::default() };
+    let (date, load) = (document::today(), document::load());
+    let mut tried = Tried { name: name.to_owned(), version, date, load, ..Tried::default() };
     for trial in Trial::ALL {
         eprintln!("== {name}: {}", trial.name());
         match run_apart(name, *trial) {
             Ok(part) => {
                 tried.findings.0.extend(part.findings.0);
+                tried.tiers.extend(part.tiers);
                 tried.initialize = tried.initialize.or(part.initialize);
                 tried.new_session = tried.new_session.or(part.new_session);
                 tried.peak_mib = tried.peak_mib.max(part.peak_mib);
@@ -89,9 +99,7 @@ pub fn try_agent(name: &str) -> Tried {
 /// Runs a trial in a process of its own; what it printed.
 fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     let this = std::env::current_exe()?;
-    // Not below the folder for temporary files, which the sandbox of codex may hide from it.
-    let beside = this.ancestors().nth(3).ok_or("examples are in the folder of the build")?;
-    let folder = tempfile::Builder::new().prefix("t").tempdir_in(beside)?;
+    let folder = tempfile::Builder::new().prefix("t").tempdir_in(KEPT)?;
     let words = [this.to_str().ok_or("a path that is not UTF-8")?, "--trial", agent, trial.name()];
     let mut child =
         offline_command(&words).env("TMPDIR", folder.path()).stdout(Stdio::piped()).spawn()?;
@@ -146,9 +154,12 @@ fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
         Trial::Trouble(which) => trouble(&crew, name, which),
     };
     let starts = starts(&crew.sandbox, kind);
+    let tiers =
+        crew.board().workers.iter().filter_map(|it| Some(it.confined.as_ref()?.tier)).collect();
     let range = |of: &[u64]| Some((*of.iter().min()?, *of.iter().max()?));
     Ok(Tried {
         findings,
+        tiers,
         initialize: range(&starts.initialize),
         new_session: range(&starts.new_session),
         peak_mib: memory.stop(),

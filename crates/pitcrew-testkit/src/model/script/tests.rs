@@ -31,6 +31,7 @@ OLD
 b
 NEW
 @bash echo 'x' > y
+@escalate ls
 @tool look {\"at\": 1}
 @tool rest
 @complete all of it
@@ -56,6 +57,7 @@ NEW
             act(edit("old words", "new words")),
             act(edit("a", "b")),
             act(Act::Bash { command: "echo 'x' > y".into() }),
+            act(Act::Escalate { command: "ls".into() }),
             act(Act::Tool { name: "look".into(), input: json!({"at": 1}) }),
             act(Act::Tool { name: "rest".into(), input: json!({}) }),
             act(Act::Complete { summary: "all of it".into() }),

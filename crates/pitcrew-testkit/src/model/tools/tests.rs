@@ -53,6 +53,20 @@ fn each_vendor_is_given_what_its_tools_take() {
             json!({ "command": ["sh", "-c", "ls"] }),
         ),
         (
+            tool("exec_command", &json!({ "cmd": {}, "sandbox_permissions": {} }), &["cmd"]),
+            Act::Escalate { command: "ls".into() },
+            json!({
+                "cmd": "ls",
+                "sandbox_permissions": "require_escalated",
+                "justification": "as the script says",
+            }),
+        ),
+        (
+            tool("Bash", &text("command"), &["command"]),
+            Act::Escalate { command: "ls".into() },
+            json!({ "command": "ls" }),
+        ),
+        (
             tool("exec_command", &text("cmd"), &["cmd"]),
             write(),
             json!({ "cmd": "mkdir -p 'a' && printf %s 'it'\\''s\n' > 'a/b.txt'" }),

@@ -1,0 +1,26 @@
+//! What was found about each agent, kept beside the build until the next trial of it.
+
+use crate::{Outcome, trial::Tried};
+use std::{fs, path::PathBuf};
+
+pub fn write(tried: &Tried) -> Outcome<()> {
+    let path = path(&tried.name)?;
+    fs::create_dir_all(path.parent().ok_or("it has a folder")?)?;
+    Ok(fs::write(path, serde_json::to_string(tried)?)?)
+}
+
+/// One that was not tried is in the document as well.
+pub fn read(name: &str) -> Outcome<Tried> {
+    let path = path(name)?;
+    if path.exists() {
+        return Ok(serde_json::from_str(&fs::read_to_string(path)?)?);
+    }
+    let missing = Some(format!("say `cargo xtask agents {name}`"));
+    Ok(Tried { name: name.to_owned(), missing, ..Tried::default() })
+}
+
+fn path(name: &str) -> Outcome<PathBuf> {
+    let this = std::env::current_exe()?;
+    let beside = this.ancestors().nth(3).ok_or("examples are in the folder of the build")?;
+    Ok(beside.join("agents-tried").join(format!("{name}.json")))
+}
