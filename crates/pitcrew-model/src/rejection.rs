@@ -5,7 +5,7 @@ use crate::{
     PlanStatus, RepoPath, RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus,
     Tier, WorkerId, Workspace, limits,
 };
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum Rejection {
         "{plan} is {status}; it can be landed when all its tasks have ended and some are completed"
     )]
     NotLandable { plan: PlanId, status: PlanStatus },
-    #[error("the landing of {plan} is {status} already")]
+    #[error("{plan} {}", landing(*plan, *status))]
     LandingUnderWay { plan: PlanId, status: LandingStatus },
     #[error("{request} is {status} already")]
     RequestClosed { request: RequestId, status: RequestStatus },
@@ -254,6 +254,17 @@ pub enum Rejection {
 
 fn because(obstacle: Option<&str>) -> String {
     obstacle.map(|it| alloc::format!(": {it}")).unwrap_or_default()
+}
+
+fn landing(plan: PlanId, status: LandingStatus) -> String {
+    match status {
+        LandingStatus::Review => format!("waits for you to be landed: `pitcrew approve {plan}`"),
+        LandingStatus::Merging => "is being landed; try again in a moment".into(),
+        LandingStatus::Merged | LandingStatus::Cleaned => "has landed already".into(),
+        LandingStatus::None | LandingStatus::Conflict | LandingStatus::Abandoned => {
+            "has not landed".into()
+        }
+    }
 }
 
 fn seconds(wait_ms: u64) -> String {

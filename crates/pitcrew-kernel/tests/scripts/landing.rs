@@ -26,20 +26,20 @@ fn landing_is_asked_approved_and_cleaned_up() {
               plan-1 landing none -> review
               request-1: may it be merged?
             > land plan-1 ask
-              rejected: the landing of plan-1 is review already
+              rejected: plan-1 waits for you to be landed: `pitcrew approve plan-1`
             > approve request-1
               request-1 at_user -> approved
               plan-1 landing review -> merging
               => land plan-1: merged-1
             > land plan-1
-              rejected: the landing of plan-1 is merging already
+              rejected: plan-1 is being landed; try again in a moment
             > landed plan-1
               plan-1 landing merging -> merged
               => remove checkout attempt-1
             > removed attempt-1
               plan-1 landing merged -> cleaned (the checkouts are removed)
             > land plan-1
-              rejected: the landing of plan-1 is cleaned already
+              rejected: plan-1 has landed already
         "#]],
     );
 }
@@ -179,7 +179,7 @@ fn nothing_is_retried_in_the_middle_of_a_landing() {
         ",
         &expect![[r#"
             > retry task-2
-              rejected: the landing of plan-1 is merging already
+              rejected: plan-1 is being landed; try again in a moment
         "#]],
     );
 }
@@ -292,7 +292,7 @@ fn a_plan_that_is_given_up_can_still_be_landed() {
               plan-1 landing abandoned -> merging
               => land plan-1: merged-1
             > abandon plan-1
-              rejected: the landing of plan-1 is merging already
+              rejected: plan-1 is being landed; try again in a moment
         "#]],
     );
 }

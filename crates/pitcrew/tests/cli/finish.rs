@@ -23,7 +23,7 @@ fn a_plan_is_landed_as_one_merge() {
         (!Path::new(checkout.trim()).exists()).then_some(())
     });
     let again = sandbox.pitcrew(&["land", "plan-1"]).expect(6);
-    assert!(again.stderr.starts_with("error: the landing of plan-1 is "), "{again}");
+    assert!(again.stderr.starts_with("error: plan-1 has landed already"), "{again}");
     assert_eq!(again.stderr.lines().count(), 1, "nothing is shown for review: {again}");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
 }
