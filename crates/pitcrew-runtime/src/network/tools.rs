@@ -5,6 +5,7 @@ use super::registries::{Registry, cargo_home};
 use std::{
     collections::BTreeMap,
     fs,
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -93,8 +94,12 @@ fn copy_settings(from: Option<&Path>, to: &Path) {
     };
     let kept: Vec<&str> =
         text.as_deref().unwrap_or_default().lines().filter(|it| !is_secret(it)).collect();
-    // Without them cargo has its defaults; with what is there from before, the user's of before.
-    fs::write(to.join("config.toml"), kept.join("\n") + "\n").ok();
+    // Workers write there: what is in its place, also a link, is not written through.
+    let path = to.join("config.toml");
+    fs::remove_file(&path).ok();
+    let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
+    // Without them cargo has its defaults.
+    made.and_then(|mut it| it.write_all((kept.join("\n") + "\n").as_bytes())).ok();
 }
 
 #[cfg(test)]
@@ -116,6 +121,11 @@ mod tests {
         ]);
         let caches = folder.path().join("caches");
         let registry = Registry::of("npm", &["https://me:hidden@npm.example/all"]);
+        // A worker has put a link in the place of the settings.
+        fs::create_dir_all(caches.join("cargo")).expect("a folder");
+        let other = folder.path().join("other");
+        fs::write(&other, "of the user's\n").expect("a file");
+        std::os::unix::fs::symlink(&other, caches.join("cargo/config.toml")).expect("a link");
         let tools = Tools::find(&user, &caches, &[registry]);
         let get = |name: &str| tools.env.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
         assert_eq!(get("CARGO_HOME"), caches.join("cargo").to_str());
@@ -125,5 +135,6 @@ mod tests {
         assert_eq!(tools.read, [PathBuf::from("/etc/certs.pem"), home.join(".rustup")]);
         let copied = fs::read_to_string(caches.join("cargo/config.toml")).expect("a file");
         assert!(copied.contains("mine.example") && !copied.contains("hidden"), "{copied}");
+        assert_eq!(fs::read_to_string(other).expect("a file"), "of the user's\n");
     }
 }
