@@ -52,12 +52,15 @@ impl Vault {
         }
         let imported = import_sound(&mut snapshot, &mut verdict)?;
         let commit = snapshot.commit.clone();
-        drop(snapshot);
         if !imported {
             verdict.into_result()?;
             unreachable!("what was not imported was refused");
         }
-        let end = self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel);
+        let end = std::thread::scope(|scope| {
+            // Many small files, and nobody has to wait until they are gone.
+            scope.spawn(|| drop(snapshot));
+            self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel)
+        });
         let end = end.or_else(|error| too_many(error, &mut verdict))?;
         verdict.into_result()?;
         fail::fail_point!("collect-judged", |_| std::process::abort());

@@ -30,6 +30,21 @@ impl Vault {
         }
         require_free_space(&self.layout.scratch)?;
         let folder = TemporaryFolder::new(&self.layout.scratch, &trial.name)?;
+        let tried = self.try_in(&folder, trial, find, policy, cancel);
+        // A tree has many files, and nobody has to wait until they are gone. Where that is not done
+        // behind everything else it is done at once.
+        std::thread::Builder::new().name("scratch".into()).spawn(|| drop(folder)).ok();
+        tried
+    }
+
+    fn try_in(
+        &self,
+        folder: &TemporaryFolder,
+        trial: &Trial<'_>,
+        find: impl FnOnce() -> Result<CommitId, Failure> + Send,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<(CommitId, Vec<CheckResult>), Failure> {
         // Checks print paths; the folder of the checkout itself should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());
         let path = folder.path().join(name);

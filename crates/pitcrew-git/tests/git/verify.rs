@@ -45,7 +45,8 @@ fn checks_run_on_the_merge_of_both_sides() {
     assert_eq!(verified.checks[0].output, "1\n2\n");
     let parents = lab.vault_git(&vault, &["log", "-1", "--format=%P|%s", &verified.merged.0]);
     assert_eq!(parents, format!("{head} {two}|task-1: do it"));
-    assert_eq!(std::fs::read_dir(&vault.layout().scratch).unwrap().count(), 0);
+    let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().count();
+    pitcrew_testkit::eventually("its checkout is gone", || (left() == 0).then_some(()));
 }
 
 #[test]
