@@ -41,6 +41,11 @@ read_head() {
     fi
 }
 
+# Almost always wanted, and found out while something else is done.
+case " $steps " in
+*" commit "*) "$@" rev-parse --verify --quiet "$start^{tree}" >"$folder/before" & ;;
+esac
+
 for step in $steps; do
     echo "step $step"
     case $step in
@@ -87,7 +92,12 @@ for step in $steps; do
             "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null; then
             parent=$head
         fi
-        before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
+        if [ "$parent" = "$start" ]; then
+            wait
+            read -r before <"$folder/before" || exit
+        else
+            before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
+        fi
         commit=$parent
         if [ "$before" != "$tree" ]; then
             commit=$("$@" commit-tree "$tree" -p "$parent" <"$folder/message") || exit

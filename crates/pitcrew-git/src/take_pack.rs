@@ -59,7 +59,8 @@ impl Vault {
     }
 
     fn index_pack(&self, checking: Checking) -> Call<'static> {
-        let call = self.call("index-pack").args(["--stdin", "--fix-thin"]);
+        // It is small, and read forwards.
+        let call = self.call("index-pack").args(["--stdin", "--fix-thin", "--no-rev-index"]);
         match checking {
             Checking::Strict => {
                 let strict = STRICT.map(|it| format!("{it}=error")).join(",");
