@@ -7,7 +7,7 @@ mod zone;
 
 pub use zone::foreign;
 
-use crate::drivers::tool_folders;
+use crate::{drivers::tool_folders, secrets::has_secrets};
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
 use pitcrew_model::{Confined, Sandbox, Tier, Zone};
 use pitcrew_process::{
@@ -104,11 +104,13 @@ pub fn base(
     policy.read = system.read;
     policy.read.extend(tool_folders(user));
     let home = user.get("HOME").map(PathBuf::from);
-    policy.read.extend(home.iter().flat_map(|home| GIT_SETTINGS.iter().map(|it| home.join(it))));
+    let git = home.iter().flat_map(|home| GIT_SETTINGS.iter().map(|it| home.join(it)));
+    policy.read.extend(git.filter(|it| !keeps_secrets(it)));
     policy.read.push(program.to_owned());
     policy.read.extend(settings.read.iter().cloned());
     policy.write.clone_from(&settings.write);
     policy.deny = system.deny;
+    policy.deny.extend(tool_secrets(user));
     // The journals, the vaults and the tokens of all workspaces.
     let states = dirs.state.ancestors().nth(2).unwrap_or(&dirs.state);
     policy.deny.extend([states.to_owned(), dirs.runtime.clone()]);
@@ -124,6 +126,21 @@ pub fn base(
         open_files: settings.open_files.map(u64::from),
     };
     policy
+}
+
+/// The files in the folders of the user's tools that log in somewhere.
+fn tool_secrets(user: &BTreeMap<String, String>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in tool_folders(user) {
+        found.extend(["credentials", "credentials.toml"].map(|it| folder.join(it)));
+        let settings = ["config", "config.toml", "gradle.properties"].map(|it| folder.join(it));
+        found.extend(settings.into_iter().filter(|it| keeps_secrets(it)));
+    }
+    found
+}
+
+fn keeps_secrets(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|it| has_secrets(&it))
 }
 
 /// Writes a policy down beside what the agent will say, and tells what to remember of it.

@@ -12,6 +12,7 @@ mod handle;
 mod turnstile;
 mod clock;
 mod redact;
+mod secrets;
 mod log;
 mod tokens;
 mod drivers;

@@ -2,6 +2,7 @@
 //! certificates of the machine, and tool chains, which are read only.
 
 use super::registries::{Registry, cargo_home};
+use crate::secrets::without_secrets;
 use std::{
     collections::BTreeMap,
     fs,
@@ -87,19 +88,13 @@ impl Tools {
 /// The user's settings of cargo, without what is secret in them.
 fn copy_settings(from: Option<&Path>, to: &Path) {
     let text = from.and_then(|it| fs::read_to_string(it.join("config.toml")).ok());
-    let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_owned();
-    let is_secret = |line: &&str| {
-        let key = key(line);
-        key.ends_with("token") || key.ends_with("secret-key") || line.contains("token =")
-    };
-    let kept: Vec<&str> =
-        text.as_deref().unwrap_or_default().lines().filter(|it| !is_secret(it)).collect();
+    let kept = without_secrets(text.as_deref().unwrap_or_default());
     // Workers write there: what is in its place, also a link, is not written through.
     let path = to.join("config.toml");
     fs::remove_file(&path).ok();
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
     // Without them cargo has its defaults.
-    made.and_then(|mut it| it.write_all((kept.join("\n") + "\n").as_bytes())).ok();
+    made.and_then(|mut it| it.write_all(kept.as_bytes())).ok();
 }
 
 #[cfg(test)]

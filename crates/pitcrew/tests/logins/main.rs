@@ -177,6 +177,24 @@ fn a_folder_that_the_user_has_moved_is_found() {
     assert!(!user.folder().exists());
 }
 
+/// Where packages are is for a worker to know; who may fetch them there is not.
+#[test]
+fn an_agent_has_the_settings_of_tools_without_their_passwords() {
+    let user = User::logged_in(now_ms() + HOUR_MS);
+    let pip = ".config/pip/pip.conf";
+    user.write(pip, "[global]\nindex-url = https://me:a-secret-word@pip.example/simple\n");
+    let git = ".config/git/config";
+    user.write(git, "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n");
+    user.begin(&[format!("@wait {}", user.gate("a").display())]);
+    user.await_reached("a");
+    let copied = |path: &str| fs::read_to_string(user.home(1).join(path)).expect("a copy");
+    assert_eq!(copied(pip), "[global]\nindex-url = https://pip.example/simple\n");
+    assert_eq!(copied(git), "[user]\n\tname = Ada\n[http]\n");
+    user.open_gate("a");
+    user.completes(1);
+    no_secret_is_in(&user.sandbox);
+}
+
 /// Nothing that Pitcrew keeps says a token.
 #[track_caller]
 fn no_secret_is_in(sandbox: &Sandbox) {

@@ -31,7 +31,7 @@ login_env = ["FAKE_KEY"]
 login_files = [".fake/login.json"]
 login_expires = ["oauth.expiresAt"]
 login_first = "variable"
-state_env = {{ FAKE_HOME = ".fake" }}
+state_env = {{ FAKE_HOME = ".fake", XDG_CONFIG_HOME = ".config" }}
 state_files = [".fake/settings.json", ".fake/hooks"]
 "#
         );
@@ -43,7 +43,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         user
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.sandbox.home().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");

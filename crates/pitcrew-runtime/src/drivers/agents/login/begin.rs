@@ -7,7 +7,7 @@ use super::{
     turn::{Lock, Shared},
 };
 use crate::clock;
-use pitcrew_config::BackendSettings;
+use pitcrew_config::{BackendSettings, LoginFile};
 use pitcrew_model::AttemptId;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
@@ -46,13 +46,13 @@ impl Logins {
             copies: copied.collect(),
             home: home.clone(),
         };
-        let tools = backend.moved_places(TOOL_SETTINGS, &self.user);
-        let settings = tools.into_iter().chain(backend.state_places(&self.user));
-        let settings = settings.map(|it| (it.source, home.join(it.below))).collect();
+        let placed = |it: Vec<LoginFile>| it.into_iter().map(|it| (it.source, home.join(it.below)));
+        let tools = placed(backend.moved_places(TOOL_SETTINGS, &self.user)).collect();
+        let settings = placed(backend.state_places(&self.user)).collect();
         let folders = backend.private_state(&home).into_values().collect();
         let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
         let first = first.map(|(path, text)| (home.join(path), text.clone())).collect();
-        Ok(Some(Turn { plan: Plan { record, settings, folders, first }, lock }))
+        Ok(Some(Turn { plan: Plan { record, tools, settings, folders, first }, lock }))
     }
 
     /// Makes the home. To be waited for: nobody would look after one that is made later.

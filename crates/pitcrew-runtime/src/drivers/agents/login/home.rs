@@ -7,6 +7,7 @@ use super::{
     record::{Copied, Record},
     sync,
 };
+use crate::secrets::without_secrets;
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -45,7 +46,8 @@ const TOOLS: &[(&str, &str)] = &[
     ("DENO_DIR", ".cache/deno"),
 ];
 
-/// Settings of tools that every agent uses. Copied, because agents like to change them.
+/// Settings of tools that every agent uses. Copied, because agents like to change them, without
+/// what is secret in them: who needs a login of the user's has it named by its backend.
 pub const TOOL_SETTINGS: &[&str] = &[
     ".gitconfig",
     ".config/git/config",
@@ -58,7 +60,9 @@ pub const TOOL_SETTINGS: &[&str] = &[
 /// What a private home is made of.
 pub struct Plan {
     pub record: Record,
-    /// Settings: where the user has them, and where they go.
+    /// Settings of tools: where the user has them, and where they go.
+    pub tools: Vec<(PathBuf, PathBuf)>,
+    /// Settings of the agent: where the user has them, and where they go.
     pub settings: Vec<(PathBuf, PathBuf)>,
     /// Folders that must be there.
     pub folders: Vec<PathBuf>,
@@ -68,11 +72,14 @@ pub struct Plan {
 
 /// Makes the home. One that was begun and not finished is made again.
 pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
-    let Plan { mut record, settings, folders, first } = plan;
+    let Plan { mut record, tools, settings, folders, first } = plan;
     files::remove_folder(&record.home)?;
     files::private_folder(&record.home)?;
     for folder in &folders {
         files::private_folder(folder)?;
+    }
+    for (user, own) in &tools {
+        copy_tool_settings(user, own)?;
     }
     let mut left = Left::default();
     for (user, own) in &settings {
@@ -99,6 +106,16 @@ struct Left {
 impl Default for Left {
     fn default() -> Self {
         Self { count: SETTINGS_COUNT_MAX, bytes: SETTINGS_BYTES_MAX }
+    }
+}
+
+/// Copies a file, if it is there.
+fn copy_tool_settings(user: &Path, own: &Path) -> io::Result<()> {
+    match files::read(user) {
+        Some((text, _)) => {
+            files::write_private(own, without_secrets(&String::from_utf8_lossy(&text)).as_bytes())
+        }
+        None => Ok(()),
     }
 }
 
@@ -192,11 +209,24 @@ mod tests {
         let settings = vec![(user.join("own.json"), home.join(".mine/own.json"))];
         let first = ["own.json", "deep/state.json"];
         let first = first.map(|it| (home.join(".mine").join(it), "first".to_owned())).to_vec();
-        make(Plan { record, settings, folders: Vec::new(), first }, 0).unwrap();
+        make(Plan { record, tools: Vec::new(), settings, folders: Vec::new(), first }, 0).unwrap();
         assert_eq!(fs::read(home.join(".mine/own.json")).unwrap(), b"the user's");
         let made = home.join(".mine/deep/state.json");
         assert_eq!(fs::read(&made).unwrap(), b"first");
         assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn an_agent_has_the_registries_of_its_user_and_not_the_tokens() {
+        let dir = tempfile::tempdir().unwrap();
+        let [user, own] = ["user", "own/.npmrc"].map(|it| dir.path().join(it));
+        fs::write(&user, "registry=https://npm.example/\n//npm.example/:_authToken=hidden\n")
+            .unwrap();
+        copy_tool_settings(&user, &own).unwrap();
+        copy_tool_settings(&dir.path().join("none"), &dir.path().join("own/none")).unwrap();
+        assert_eq!(fs::read_to_string(&own).unwrap(), "registry=https://npm.example/\n");
+        assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!dir.path().join("own/none").exists());
     }
 
     #[test]
