@@ -111,8 +111,11 @@ impl Network {
                 forward.insert(place.port);
             }
         }
+        let mut allow = needs.backend.map(|it| it.egress_hosts.clone()).unwrap_or_default();
+        let beside = self.registries.iter().flat_map(|it| &it.beside);
+        allow.extend(beside.map(ToString::to_string));
         Egress {
-            allow: needs.backend.map(|it| it.egress_hosts.clone()).unwrap_or_default(),
+            allow,
             private: own.into_iter().collect(),
             forward: forward.into_iter().collect(),
             dir: dir.to_owned(),
@@ -128,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_worker_reaches_what_its_backend_needs_what_the_user_wrote_and_the_registries() {
-        let registry = Registry::of("tool", &["https://pkg.example/simple"]);
+        let mut registry = Registry::of("tool", &["https://pkg.example/simple"]);
+        registry.beside.push("*.sister.example:443".parse().expect("a pattern"));
         let network = Network {
             registries: vec![registry],
             tools: Tools::default(),
@@ -140,7 +144,7 @@ mod tests {
             BackendSettings { egress_hosts: vec!["api.example".into()], ..Default::default() };
         let needs = Needs { backend: Some(&backend), model: None };
         let egress = network.egress(needs, Path::new("/attempt"));
-        assert_eq!(egress.allow, ["api.example"]);
+        assert_eq!(egress.allow, ["api.example", "*.sister.example:443"]);
         assert_eq!(egress.private, ["*.example.org", "pkg.example:443"]);
         assert_eq!(egress.forward, [5432]);
     }

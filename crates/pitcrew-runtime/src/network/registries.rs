@@ -2,7 +2,7 @@
 
 mod defaults;
 
-use pitcrew_model::{Place, place_of_url};
+use pitcrew_model::{HostPattern, Place, place_of_url};
 use pitcrew_process::{Cancel, Run, find_program, run_trusted};
 use std::{
     collections::BTreeMap,
@@ -25,11 +25,13 @@ pub struct Registry {
     /// The addresses as they were found, without credentials.
     pub urls: Vec<String>,
     pub places: Vec<Place>,
+    /// What is reached besides, where the tool has not said yet where exactly.
+    pub beside: Vec<HostPattern>,
 }
 
 impl Registry {
     pub(super) fn of(tool: &'static str, urls: &[impl AsRef<str>]) -> Self {
-        let mut it = Self { tool, urls: Vec::new(), places: Vec::new() };
+        let mut it = Self { tool, urls: Vec::new(), places: Vec::new(), beside: Vec::new() };
         for url in urls.iter().map(AsRef::as_ref) {
             let Some(place) = place_of_url(url) else { continue };
             let url = without_credentials(url);
@@ -47,12 +49,29 @@ impl Registry {
 /// The registries of the tools that this user has.
 pub fn registries(user: &Variables) -> Vec<Registry> {
     let found = [
-        Registry::of("cargo", &cargo(user)),
+        cargo_registry(user),
         Registry::of("npm", &npm(user)),
         Registry::of("pip", &pip(user)),
         Registry::of("go", &go(user)),
     ];
     found.into_iter().filter(|it| !it.places.is_empty()).collect()
+}
+
+/// One that has never fetched anything has only its own index to tell. Where the packages of that are
+/// stands there: their host is taken to be a sister of it.
+fn cargo_registry(user: &Variables) -> Registry {
+    let index = cargo_home(user).map(|it| it.join("registry/index"));
+    let has_fetched =
+        index.is_some_and(|it| fs::read_dir(it).is_ok_and(|mut it| it.next().is_some()));
+    let built_in = if has_fetched { None } else { defaults::cargo(user) };
+    let mut urls = cargo(user);
+    urls.extend(built_in.clone());
+    let mut registry = Registry::of("cargo", &urls);
+    let host = built_in.as_deref().and_then(place_of_url).map(|it| it.host.to_string());
+    let domain = host.as_deref().and_then(|it| it.split_once('.')).map(|it| it.1);
+    let domain = domain.filter(|it| it.contains('.'));
+    registry.beside.extend(domain.and_then(|it| format!("*.{it}:443").parse().ok()));
+    registry
 }
 
 /// A cargo that has ever fetched something has a folder for each index, which is named after it and
@@ -217,6 +236,32 @@ mod tests {
         let expected = ["index.example:443", "files.example:443", "mine.example:8443"];
         assert_eq!(places(&registry), expected);
         assert!(!format!("{registry:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_cargo_that_has_never_fetched_tells_its_own_index() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("toolchains/stable-x/bin");
+        fs::create_dir_all(&folder).expect("a folder");
+        let program = b"\x7fELF sparse+https://iints_of\0sparse+https://index.pkg.example/\0more";
+        fs::write(folder.join("cargo"), program).expect("a file");
+        let place = home.path().display().to_string();
+        let user = Variables::from([
+            ("CARGO_HOME".into(), place.clone()),
+            ("RUSTUP_HOME".into(), place),
+            ("PATH".into(), "/nonexistent".into()),
+        ]);
+        let registry = cargo_registry(&user);
+        assert_eq!(places(&registry), ["index.pkg.example:443"]);
+        let beside: Vec<String> = registry.beside.iter().map(ToString::to_string).collect();
+        assert_eq!(beside, ["*.pkg.example:443"]);
+        // One that has fetched is not looked into.
+        fs::create_dir_all(home.path().join("registry/index/other.example-0")).expect("a folder");
+        let registry = cargo_registry(&user);
+        assert_eq!(
+            (places(&registry), registry.beside),
+            (vec!["other.example:443".into()], vec![])
+        );
     }
 
     #[test]

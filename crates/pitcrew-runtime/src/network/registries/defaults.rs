@@ -1,14 +1,19 @@
 //! What tools use where nothing is set, read from where they are installed: to start one only for
 //! this takes a second each time.
 
-use super::read;
+use super::{Variables, read};
+use pitcrew_process::find_program;
 use std::{
-    fs,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
 };
 
 /// The list of npm's settings, below the folder of its libraries.
 const NPM_SETTINGS: &str = "@npmcli/config/lib/definitions/definitions.js";
+/// How cargo marks an index of which it fetches only what it needs.
+const INDEX: &str = "sparse+https://";
+const PROGRAM_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
 /// The indexes of pip, below the folder of Python's packages.
 const PIP_INDEXES: &str = "pip/_internal/models/index.py";
 
@@ -22,6 +27,34 @@ pub(super) fn npm(program: &Path) -> Option<String> {
         text.split_once("Definition('registry'").or(text.split_once("define('registry'"))?;
     let (_, value) = after.split_once("default:")?;
     quoted(value).next().map(str::to_owned)
+}
+
+/// The index that is built into a cargo of this user: its own, or one of rustup's.
+pub(super) fn cargo(user: &Variables) -> Option<String> {
+    let own = user.get("RUSTUP_HOME").map(PathBuf::from);
+    let rustup = own.or_else(|| Some(Path::new(user.get("HOME")?).join(".rustup")));
+    let chains = rustup.map(|it| entries(&it.join("toolchains"))).unwrap_or_default();
+    let chains = chains.into_iter().map(|it| it.join("bin/cargo"));
+    // What is on the path may only choose among these.
+    let programs = chains.chain(find_program("cargo", user).map(|it| it.path));
+    programs.filter_map(|it| index_in(&it)).next()
+}
+
+/// The first address behind the mark of an index in a program.
+fn index_in(program: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(program).ok()?.take(PROGRAM_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let mut rest = bytes.as_slice();
+    while let Some(at) = rest.windows(INDEX.len()).position(|it| it == INDEX.as_bytes()) {
+        rest = &rest[at + INDEX.len()..];
+        let is_host = |it: &u8| it.is_ascii_alphanumeric() || b".-".contains(it);
+        let end = rest.iter().position(|it| !is_host(it))?;
+        let host = std::str::from_utf8(&rest[..end]).ok()?;
+        if rest[end] == b'/' && host.contains('.') {
+            return Some(format!("https://{host}/"));
+        }
+    }
+    None
 }
 
 /// The index that is built into the pip beside this Python, and where its files are.
