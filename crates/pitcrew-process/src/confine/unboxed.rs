@@ -32,8 +32,10 @@ pub(super) fn wrap(
     let mut spec = ConfineSpec::unboxed(policy, program, cwd, &ports, &sockets);
     let temporary = policy.home.as_ref().map(|it| it.join(TEMPORARY));
     let is_shared = |path: &OsStr| {
-        let above = |it: &&PathBuf| Path::new(path).starts_with(it);
-        policy.write.iter().chain(&policy.home).any(|it| above(&it))
+        // Who is held to a zone has nothing of what is above the checkout.
+        let is_held = |it: &Path| policy.inner.is_some() && policy.checkout(cwd).starts_with(it);
+        let written = policy.write.iter().filter(|it| !is_held(it));
+        written.chain(&policy.home).any(|it| Path::new(path).starts_with(it))
     };
     let user = env.iter().rev().find(|it| it.0 == "HOME").map(|it| PathBuf::from(&it.1));
     env.retain(|(name, value)| !(name == "TMPDIR" || name == "HOME") || is_shared(value));

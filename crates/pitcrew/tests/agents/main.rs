@@ -6,6 +6,7 @@ mod together;
 mod trouble;
 mod quirks;
 mod nested;
+mod landlock;
 mod network;
 mod homes;
 mod models;

@@ -119,8 +119,10 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        // Nobody else lives in the checkout, see where it is made narrow.
-        let is_held = wanted.sees.is_empty() && !self.has_own_sandbox(&wanted.backend);
+        // Nobody else lives in the checkout, see where it is made narrow. Who holds its commands itself
+        // cannot do so in a closer box, nor without one: there we hold it.
+        let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
+        let is_held = wanted.sees.is_empty() && !holds_itself;
         let own = Own {
             checkout,
             argv,
@@ -141,7 +143,7 @@ impl AgentSetup {
         self.network.get().applied(&policy, needs, &self.dirs.attempt(attempt))
     }
 
-    /// Whether an agent holds its commands itself, which it cannot do in a closer box.
+    /// Whether an agent holds its commands itself.
     fn has_own_sandbox(&self, backend: &Backend) -> bool {
         self.of(backend).is_some_and(|it| it.1.own_sandbox.is_some())
     }
