@@ -175,10 +175,11 @@ fn show_one(
         output.line(&line)?;
     }
     output.line("")?;
-    let mut table = Table::new(&[Align::Left, Align::Left, Align::Left]);
+    // Some values are long: what is behind them has no column of its own.
+    let mut table = Table::new(&[Align::Left, Align::Left]);
     for (key, value) in it.backend.shown() {
         let origin = output.out.dim(&format!("# {}", printable(&origin(key))));
-        table.row([key.into(), format!("= {}", printable(&value)), origin]);
+        table.row([key.into(), format!("= {}  {origin}", printable(&value))]);
     }
     for line in table.lines("") {
         output.line(&line)?;
