@@ -1,7 +1,8 @@
 //! The processes of this crate as a program of their own, for the tests.
 
 use pitcrew_process::{
-    Cancel, Policy, Run, bridge_main, confine_main, egress_main, run_confined, shim_main,
+    Cancel, Policy, Run, WayOut, bridge_main, confine_main, egress_main, lead_out, run_confined,
+    shim_main,
 };
 use std::{
     ffi::OsString,
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         }
         ["run", policy, cwd, script] => run(policy, cwd, script),
         ["say", port, text] => say(port, text),
+        ["lead", dir, port] => lead(Path::new(dir), port),
         _ => ExitCode::from(2),
     }
 }
@@ -35,6 +37,22 @@ fn run(policy: &str, cwd: &str, script: &str) -> ExitCode {
     let finished = finished.expect("the test can be run");
     std::io::stdout().write_all(&finished.stdout).expect("the test reads it");
     finished.code.and_then(|it| u8::try_from(it).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Hands a port out by the socket in a folder, as if it were to be forwarded, and says something to it.
+fn lead(dir: &Path, port: &str) -> ExitCode {
+    let entries = std::fs::read_dir(dir).expect("the test has it").flatten();
+    let mut paths = entries.map(|it| it.path());
+    let socket = paths.find(|it| it.extension().is_some_and(|it| it == "sock"));
+    let forward = vec![port.parse().expect("a port")];
+    let way = WayOut { socket: socket.expect("the test has one"), forward };
+    if let Err(error) = lead_out(&way) {
+        println!("error: {error}");
+        return ExitCode::FAILURE;
+    }
+    say(port, "hi");
+    println!("nothing");
+    ExitCode::SUCCESS
 }
 
 /// Says something to a port of the loopback and prints what it is answered.

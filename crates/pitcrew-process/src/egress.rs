@@ -6,12 +6,13 @@
 //! passes, and it never starts anything.
 //!
 //! ```text
-//! program ── CONNECT, http:// ──► socket or port ──► allow-list ──► resolver ──► address ──► dial
+//! program ── CONNECT, http:// ──► port ──► allow-list ──► resolver ──► address ──► dial
 //!                                                        └──────────── egress.ndjson ◄─────────┘
 //! ```
 //!
-//! It lives as long as its standard input: whoever started it holds the other end, so it ends with
-//! its starter, also when that is killed.
+//! What it listens on is its standard input, opened by whoever starts it: so a box can be made while
+//! it begins. It lives as long as somebody holds the other end of its standard output, and so ends
+//! with its starter, also when that is killed.
 
 mod spec;
 mod request;
@@ -23,11 +24,13 @@ mod ledger;
 mod tunnel;
 mod visit;
 mod ready;
+mod ports;
 mod serve;
 mod outlet;
 
 pub use ledger::{EgressLine, ledger_path};
 pub(crate) use outlet::Outlet;
+pub use ports::{WayOut, lead_out};
 pub(crate) use ready::{Ready, ready, say_ready};
 pub use serve::egress_main;
 pub(crate) use spec::Socket;

@@ -5,8 +5,8 @@
 //! ends, and the program never runs. It never gives a right that it did not have.
 //!
 //! ```text
-//! bridge starts ─► limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
-//!                                                                      where asked to, waits ┘
+//! ports go out ─► limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
+//!                                                                     where asked to, waits ┘
 //! ```
 
 mod spec;
@@ -21,7 +21,7 @@ pub use self::landlock::{LANDLOCK_ABI_MIN, landlock_abi};
 pub use relays::relay_of;
 pub use spec::{Calls, ConfineSpec, Files, Home, Unix, Zone};
 
-use crate::{BridgeSpec, command, ends, proxy_environment, start_bridge};
+use crate::{WayOut, command, ends, lead_out, proxy_environment};
 use std::{
     ffi::OsString,
     fmt::Display,
@@ -96,8 +96,8 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     if let Some(home) = &spec.home {
         places::show(home).map_err(|error| Refusal::layer("the home", error))?;
     }
-    // Before anything is taken away: it is ours, and no child of the program.
-    let more = spec.bridge.as_ref().map_or(Ok(Vec::new()), bridged);
+    // Before anything is taken away.
+    let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), led_out);
     let mut more = more.map_err(|error| Refusal::layer("the network", error))?;
     let (ports, led) =
         relays::start(&spec.relays).map_err(|error| Refusal::layer("the way to us", error))?;
@@ -111,8 +111,8 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     Ok(more)
 }
 
-fn bridged(spec: &BridgeSpec) -> io::Result<Vec<(String, String)>> {
-    let port = start_bridge(&std::env::current_exe()?, spec)?;
+fn led_out(way: &WayOut) -> io::Result<Vec<(String, String)>> {
+    let port = lead_out(way)?;
     Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
 }
 

@@ -44,7 +44,9 @@ pub use client::{
 };
 pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
 pub use detached::{Detached, leave_session, spawn_detached};
-pub use egress::{EgressLine, EgressSpec, Listen, Upstream, egress_main, ledger_path};
+pub use egress::{
+    EgressLine, EgressSpec, Listen, Upstream, WayOut, egress_main, lead_out, ledger_path,
+};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use launch::{

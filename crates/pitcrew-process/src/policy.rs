@@ -1,9 +1,12 @@
 //! What a program may do. The one object that every layer of confinement is derived from.
 
-use crate::{BridgeSpec, Upstream, marker::OWNER_MARKER};
+use crate::{Upstream, WayOut, marker::OWNER_MARKER};
 use pitcrew_model::Tier;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// What a program that is started for an agent, or on an agent's tree, may do.
 ///
@@ -113,12 +116,12 @@ impl Policy {
     }
 
     /// What the program's own loopback has to have, where the proxy is behind a socket.
-    pub(crate) fn bridge(&self) -> Option<BridgeSpec> {
+    pub(crate) fn way_out(&self) -> Option<WayOut> {
         let Net::Proxy(Egress { at: Some(EgressAt::Socket(socket)), forward, .. }) = &self.net
         else {
             return None;
         };
-        Some(BridgeSpec { socket: socket.clone(), forward: forward.clone() })
+        Some(WayOut { socket: socket.clone(), forward: forward.clone() })
     }
 
     /// The port of the loopback that the proxy is at, where that is shared.
@@ -142,6 +145,28 @@ impl Policy {
         self
     }
 
+    /// The same without what is read anyway, because a folder above it is. To look at each of them
+    /// again takes time whenever a program is started.
+    #[must_use]
+    pub fn without_repeats(mut self) -> Self {
+        let is_plain = |it: &&PathBuf| it.canonicalize().is_ok_and(|real| real == **it);
+        let plain: Vec<PathBuf> = self.read.iter().filter(is_plain).cloned().collect();
+        let is_denied = |path: &Path, above: &Path| {
+            self.deny.iter().any(|it| it.starts_with(above) && path.starts_with(it))
+        };
+        let is_repeated = |path: &Path| {
+            let is_above = |it: &&PathBuf| path.starts_with(it) && path != **it;
+            // What a link leads to is not read with the link.
+            let leads_below =
+                |it: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(it));
+            plain.iter().filter(is_above).any(|it| !is_denied(path, it) && leads_below(it))
+        };
+        let mut seen = BTreeSet::new();
+        let kept = self.read.iter().filter(|it| !is_repeated(it) && seen.insert(*it));
+        self.read = kept.cloned().collect();
+        self
+    }
+
     #[must_use]
     pub fn reading(mut self, path: impl AsRef<Path>) -> Self {
         self.read.push(path.as_ref().to_owned());
@@ -152,5 +177,29 @@ impl Policy {
     pub fn writing(mut self, path: impl AsRef<Path>) -> Self {
         self.write.push(path.as_ref().to_owned());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn only_what_is_read_anyway_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir_all(at("a/inner/deep")).unwrap();
+        fs::create_dir_all(at("b")).unwrap();
+        symlink(at("b"), at("a/link")).unwrap();
+        let names = ["a", "a/inner", "a", "a/link", "a/inner/deep", "a/missing", "b"];
+        let read = names.map(at).to_vec();
+        let policy = Policy { read, deny: vec![at("a/inner")], ..Policy::unconfined() };
+        let left = ["a", "a/inner", "a/link", "a/inner/deep", "a/missing", "b"].map(at);
+        assert_eq!(
+            Policy { deny: Vec::new(), ..policy.clone() }.without_repeats().read,
+            ["a", "a/link", "a/missing", "b"].map(at)
+        );
+        assert_eq!(policy.without_repeats().read, left);
     }
 }

@@ -3,16 +3,22 @@
 
 use pitcrew_process::{
     Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
-    Upstream, ledger_path, open_way, prepare, roots, run_confined, start_shim,
+    Upstream, WayOut, lead_out, ledger_path, open_way, prepare, roots, run_confined, start_shim,
 };
 use pitcrew_testkit::{PATIENCE, eventually};
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{TcpListener, TcpStream},
-    os::unix::fs::PermissionsExt,
+    os::{
+        fd::OwnedFd,
+        unix::{
+            fs::PermissionsExt,
+            net::{UnixListener, UnixStream},
+        },
+    },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command},
     sync::mpsc,
     time::Duration,
 };
@@ -22,7 +28,9 @@ use tempfile::TempDir;
 struct Process {
     dir: TempDir,
     child: Child,
-    first_line: String,
+    /// It lives as long as this.
+    lifeline: Option<UnixStream>,
+    port: Option<u16>,
 }
 
 impl Process {
@@ -40,12 +48,35 @@ impl Process {
         fs::create_dir(&spec.dir).unwrap();
         let path = dir.path().join("egress.json");
         fs::write(&path, serde_json::to_vec(&spec).unwrap()).unwrap();
+        let (listener, port): (OwnedFd, _) = match &spec.listen {
+            Listen::Socket(name) => {
+                let socket = short(&spec.dir.join(name));
+                (UnixListener::bind(socket).unwrap().into(), None)
+            }
+            Listen::Port { .. } => {
+                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+                let port = listener.local_addr().unwrap().port();
+                (listener.into(), Some(port))
+            }
+        };
+        let (lifeline, theirs) = UnixStream::pair().unwrap();
         let mut command = program("egress");
-        command.arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut first_line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first_line).unwrap();
-        Self { dir, child, first_line }
+        command.arg(path).stdin(listener).stdout(OwnedFd::from(theirs));
+        let child = command.spawn().unwrap();
+        Self { dir, child, lifeline: Some(lifeline), port }
+    }
+
+    /// Hands a port out to it, as out of a box. All that is said to it is answered.
+    fn handed(&self) -> impl Fn(&str) -> String + use<> {
+        let way = WayOut { socket: self.folder().join("egress.sock"), forward: Vec::new() };
+        let port = lead_out(&way).unwrap();
+        move |head: &str| {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            write!(stream, "{head}\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        }
     }
 
     fn folder(&self) -> PathBuf {
@@ -53,8 +84,7 @@ impl Process {
     }
 
     fn port(&self) -> u16 {
-        let ready: serde_json::Value = serde_json::from_str(&self.first_line).unwrap();
-        ready["listening"]["port"].as_u64().unwrap().try_into().unwrap()
+        self.port.unwrap()
     }
 }
 
@@ -167,7 +197,7 @@ fn a_box_reaches_a_forwarded_port_and_no_other_of_the_loopback() {
     );
     let bytes = lines.iter().map(|it| (it.bytes_up, it.bytes_down)).max();
     assert_eq!(bytes, Some((2, 4)), "{lines:?}");
-    assert_eq!(inside.processes(), 0, "egress and bridge end with the program");
+    assert_eq!(inside.processes(), 0, "the way out ends with the program");
 }
 
 #[test]
@@ -187,11 +217,16 @@ fn what_a_box_asks_for_is_decided_outside() {
     assert_eq!(hosts, ["evil.test", "127.0.0.1", "localhost", "169.254.169.254", "(unreadable)"]);
 }
 
+/// Nothing of ours runs beside a program, which may wait for all its children.
 #[test]
-fn the_bridge_is_no_child_of_the_program() {
+fn the_way_out_needs_no_process_in_the_box() {
     let inside = Box::new(Tier::T3, &[]);
-    let Some(children) = inside.sh("cat /proc/$$/task/$$/children") else { return };
-    assert!(children.split_whitespace().count() <= 1, "only `cat` itself: {children}");
+    let Some(running) = inside.sh("echo /proc/[0-9]*") else { return };
+    assert_eq!(
+        running.split_whitespace().count(),
+        2,
+        "what holds the box, and the shell: {running}"
+    );
 }
 
 /// Where there is no name space the way out is a port, and Landlock leaves no other.
@@ -222,14 +257,14 @@ fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_g
             continue;
         }
         let way = open_way(&inside.policy).unwrap();
-        let alone = inside.processes();
-        assert_eq!(alone, 1, "the egress process");
+        let alone = 1;
+        eventually("the egress process", || (inside.processes() == alone).then_some(()));
         let checkout = inside.dir.path().join("checkout");
         let script = format!("test -e made && {} say {open} hi", shim_program().display());
         let first = prepare(&way.policy, Run::shell(&*script, &checkout)).unwrap();
         if tier == Tier::T3 {
-            // Whoever holds the box, its first process, the launcher, and the bridge.
-            eventually("its box", || (inside.processes() >= alone + 4).then_some(()));
+            // Whoever holds the box, its first process, and the launcher.
+            eventually("its box", || (inside.processes() >= alone + 3).then_some(()));
         }
         fs::write(checkout.join("made"), "").unwrap();
         for prepared in [Ok(first), prepare(&way.policy, Run::shell(&*script, &checkout))] {
@@ -306,13 +341,21 @@ async fn the_way_out_of_an_agent_ends_with_the_agent() {
     assert_eq!(inside.lines()[0].port, open);
 }
 
+/// Only we and the box find the socket, and a program that hands out ports itself gains nothing.
 #[test]
-fn the_socket_is_for_nobody_else() {
-    let egress = Process::start(|_| {});
-    let socket = egress.folder().join("egress.sock");
-    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    let ledger = ledger_path(&egress.folder());
-    assert_eq!(fs::metadata(ledger).unwrap().permissions().mode() & 0o777, 0o600);
+fn a_program_cannot_open_a_way_of_its_own() {
+    let closed = server();
+    let inside = Box::new(Tier::T3, &[]);
+    let attempt = inside.dir.path().join("attempt");
+    let (own, dir) = (shim_program().display().to_string(), attempt.display().to_string());
+    let script = format!("stat -c %a {dir}/*.sock; {own} lead {dir} {closed}");
+    let Some(said) = inside.sh(&script) else { return };
+    let told: Vec<&str> = said.lines().collect();
+    assert_eq!(told[0], "600");
+    assert!(told[1].starts_with("error: ") || told[1] == "nothing", "{said}");
+    assert!(!inside.lines().iter().any(|it| it.allowed), "{:?}", inside.lines());
+    let ledger = fs::metadata(ledger_path(&attempt)).unwrap();
+    assert_eq!(ledger.permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
@@ -371,14 +414,7 @@ fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
     let egress = Process::start(|spec| {
         spec.upstream = Upstream::of_environment(&environment.into_iter().collect());
     });
-    let socket = short(&egress.folder().join("egress.sock"));
-    let ask = |head: &str| {
-        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
-        write!(stream, "{head}\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    };
+    let ask = egress.handed();
     let tunnel = ask("CONNECT nobody-resolves-this.example:443 HTTP/1.1");
     assert!(tunnel.starts_with("HTTP/1.1 200 ") && tunnel.ends_with("\r\n\r\nwelcome"), "{tunnel}");
     let head = asked.recv().unwrap();
@@ -397,18 +433,16 @@ fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
 }
 
 #[test]
-fn it_ends_with_whoever_holds_its_input_and_not_when_it_is_asked_to() {
+fn it_ends_with_whoever_started_it_and_not_when_it_is_asked_to() {
     let mut egress = Process::start(|_| {});
+    let ask = egress.handed();
     let pid = rustix::process::Pid::from_child(&egress.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let socket = egress.folder().join("egress.sock");
     // Still there: it answers.
-    let mut stream = std::os::unix::net::UnixStream::connect(short(&socket)).unwrap();
-    stream.write_all(b"CONNECT evil.test:443 HTTP/1.1\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = ask("CONNECT evil.test:443 HTTP/1.1");
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-    drop(egress.child.stdin.take());
+    drop(egress.lifeline.take());
     assert!(egress.child.wait().unwrap().success());
     assert!(!socket.exists());
 }
@@ -416,6 +450,6 @@ fn it_ends_with_whoever_holds_its_input_and_not_when_it_is_asked_to() {
 /// The same file by a path that a socket can have.
 fn short(socket: &Path) -> PathBuf {
     let short = socket.parent().unwrap().parent().unwrap().join("s");
-    std::os::unix::fs::symlink(socket, &short).unwrap();
-    short
+    std::os::unix::fs::symlink(socket.parent().unwrap(), &short).unwrap();
+    short.join(socket.file_name().unwrap())
 }

@@ -83,8 +83,8 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> M
         Net::Open => mounts.share(Path::new(RESOLVER), Mount::ReadOnly),
         Net::None | Net::Proxy(_) => {}
     }
-    if let Some(bridge) = policy.bridge() {
-        mounts.share(&bridge.socket, Mount::ReadOnly);
+    if let Some(way) = policy.way_out() {
+        mounts.share(&way.socket, Mount::ReadOnly);
     }
     for path in policy.write.iter().chain(&policy.home) {
         mounts.share(path, Mount::Writable);

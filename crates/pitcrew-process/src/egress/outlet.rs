@@ -1,30 +1,29 @@
 //! An egress process from the side of whoever starts it: there before the program in the box, and
 //! gone after it.
 
-use super::{
-    EgressSpec, Listen,
-    ready::{Ready, ready},
-    serve::USER,
-};
+use super::{EgressSpec, Listen, Socket, serve::USER};
 use crate::{
     Egress, EgressAt, Net, Policy, Tier, bridge::proxy_environment, command, marker, poll,
 };
 use rustix::{
     event::PollFlags,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with},
     process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use std::{
     ffi::OsString,
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, PipeWriter, Read, Write},
+    io::{self, Read, Write},
+    net::TcpListener,
     os::{
         fd::{AsFd, OwnedFd},
         unix::{
-            fs::{DirBuilderExt, OpenOptionsExt},
+            fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+            net::UnixStream,
             process::CommandExt,
         },
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
@@ -37,8 +36,10 @@ const END_MS_MAX: u64 = 2_000;
 pub(crate) struct Outlet {
     child: Child,
     /// It ends when nobody holds this.
-    lifeline: Option<PipeWriter>,
+    lifeline: Option<UnixStream>,
     exit: OwnedFd,
+    /// What it was told; it removes that when it has read it.
+    spec: PathBuf,
 }
 
 impl Outlet {
@@ -73,6 +74,8 @@ impl Outlet {
             forward: egress.forward.clone(),
             upstream: egress.upstream.clone(),
         };
+        // What it could not read, it could not say.
+        spec.allowed()?;
         let (outlet, port) = Self::start(program, &spec, &format!("{name}.json"))?;
         egress.at = match (&spec.listen, port) {
             (Listen::Socket(name), _) => Some(EgressAt::Socket(spec.dir.join(name))),
@@ -86,28 +89,42 @@ impl Outlet {
         Ok((Some(outlet), policy))
     }
 
-    /// Starts `program egress SPEC` and waits until it listens. The file is for its start only.
+    /// Starts `program egress SPEC` and does not wait for it: whoever connects meanwhile waits at what
+    /// it will listen on, which we have opened.
     fn start(program: &Path, spec: &EgressSpec, name: &str) -> io::Result<(Self, Option<u16>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
         let path = spec.dir.join(name);
         write_private(&path, &serde_json::to_vec(spec).map_err(io::Error::other)?)?;
-        let (stdin, lifeline) = io::pipe()?;
-        let (ours, stdout) = io::pipe()?;
+        let (listener, port) = open(spec)?;
+        let (lifeline, theirs) = UnixStream::pair()?;
         let argv: [OsString; 3] = [program.into(), "egress".into(), path.clone().into()];
         let mut command = command::command(&argv, &spec.dir, &[])?;
-        command.process_group(0).stdin(stdin).stdout(stdout).stderr(Stdio::null());
-        let child = command.spawn()?;
-        // It holds the other ends of the pipes.
-        drop(command);
+        command.process_group(0).stdin(listener).stdout(OwnedFd::from(theirs));
+        let child = command.stderr(Stdio::null()).spawn().inspect_err(|_| {
+            fs::remove_file(&path).ok();
+        })?;
         let exit = pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty())?;
-        let outlet = Self { child, lifeline: Some(lifeline), exit };
-        let ready = ready(ours);
-        fs::remove_file(&path).ok();
-        match ready? {
-            Ready::Listening { port } => Ok((outlet, port)),
-            Ready::Failed { reason } => {
-                Err(io::Error::other(format!("the egress process did not start: {reason}")))
-            }
+        Ok((Self { child, lifeline: Some(lifeline), exit, spec: path }, port))
+    }
+}
+
+/// What it listens on, and the number of the port.
+fn open(spec: &EgressSpec) -> io::Result<(OwnedFd, Option<u16>)> {
+    match &spec.listen {
+        Listen::Socket(name) => {
+            let path = spec.dir.join(name);
+            let listener =
+                socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+            bind(&listener, &SocketAddrUnix::new(&Socket::at(&path)?.path)?)?;
+            // Nobody can connect before it is listened there, and then nobody but us.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+            listen(&listener, 16)?;
+            Ok((listener, None))
+        }
+        Listen::Port { .. } => {
+            let listener = TcpListener::bind(("127.0.0.1", 0))?;
+            let port = listener.local_addr()?.port();
+            Ok((listener.into(), Some(port)))
         }
     }
 }
@@ -126,6 +143,7 @@ impl Drop for Outlet {
         pidfd_send_signal(&self.exit, Signal::KILL).ok();
         // Whoever waits for every child may have waited for this one before.
         self.child.wait().ok();
+        fs::remove_file(&self.spec).ok();
     }
 }
 

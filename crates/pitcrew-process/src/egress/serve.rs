@@ -1,25 +1,30 @@
-//! The process itself: listens, says that it does, and serves until its standard input ends.
+//! The process itself: listens and serves until nobody holds the other end of its standard output.
 
 use super::{
     EgressSpec, Listen,
     ledger::{Ledger, QUIET},
     network::Internet,
-    ready::{Ready, say_ready},
-    spec::Socket,
+    ports::{self, Port},
     visit::Door,
 };
-use rustix::{fs::Mode, process::umask};
-use std::{fs, io, os::fd::AsFd, path::Path, process::ExitCode, sync::Arc};
+use std::{fs, io, os::fd::AsFd, path::Path, process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
     io::AsyncReadExt,
-    net::{TcpListener, TcpStream, UnixListener, UnixStream, unix::pipe},
+    net::{TcpListener, UnixListener, UnixStream},
     signal::unix::{Signal, SignalKind, signal},
+    sync::Semaphore,
     task::JoinSet,
     time::MissedTickBehavior,
 };
 
 /// Connections at the same time. More than that is no build.
 const VISITS_MAX: usize = 512;
+
+/// Boxes at the same time that one process is the way out of.
+const BOXES_MAX: usize = 64;
+
+/// After a connection that could not be taken: perhaps there is no room for any.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The body of `pitcrew egress SPEC`; `spec` is a file.
 pub fn egress_main(spec: &Path) -> ExitCode {
@@ -33,80 +38,87 @@ pub fn egress_main(spec: &Path) -> ExitCode {
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say_ready(&Ready::Failed { reason: error.to_string() }).ok();
-            ExitCode::FAILURE
-        }
+        // Nobody listens to us. Without us a box has no way out, and says so.
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
+/// The file is for our start only.
 fn read(spec: &Path) -> io::Result<EgressSpec> {
-    serde_json::from_slice(&fs::read(spec)?)
+    let text = fs::read(spec)?;
+    fs::remove_file(spec).ok();
+    serde_json::from_slice(&text)
         .map_err(|error| io::Error::other(format!("bad `{}`: {error}", spec.display())))
 }
 
-enum Listener {
-    Socket(UnixListener),
-    Port(TcpListener),
+/// What all ports lead to.
+struct House {
+    door: Door<Internet>,
+    /// For each connection.
+    room: Arc<Semaphore>,
+    /// Ports that one box has at most: of each that is forwarded two, and that of the proxy.
+    ports_max: usize,
 }
 
-impl Listener {
-    async fn open(spec: &EgressSpec) -> io::Result<Self> {
-        match &spec.listen {
-            Listen::Socket(name) => {
-                Ok(Self::Socket(UnixListener::from_std(bind(&spec.dir.join(name))?)?))
+impl House {
+    /// Takes ports from boxes, from each before it has a program. A program that gives some of its own
+    /// is answered there as at any other.
+    async fn welcome(self: Arc<Self>, listener: UnixListener) {
+        let mut boxes = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) if boxes.len() < BOXES_MAX => {
+                        boxes.spawn(Arc::clone(&self).serve_box(stream));
+                    }
+                    Ok(_) => {}
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                },
+                Some(_) = boxes.join_next() => {}
             }
-            Listen::Port { .. } => Ok(Self::Port(TcpListener::bind(("127.0.0.1", 0)).await?)),
         }
     }
 
-    fn port(&self) -> io::Result<Option<u16>> {
-        match self {
-            Self::Socket(_) => Ok(None),
-            Self::Port(listener) => Ok(Some(listener.local_addr()?.port())),
+    async fn serve_box(self: Arc<Self>, stream: UnixStream) {
+        let Ok(ports) = ports::take(stream, self.ports_max).await else { return };
+        let mut gates = JoinSet::new();
+        for port in ports {
+            gates.spawn(Arc::clone(&self).serve_port(port));
+        }
+        while gates.join_next().await.is_some() {}
+    }
+
+    async fn serve_port(self: Arc<Self>, port: Port) -> io::Result<()> {
+        port.listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(port.listener)?;
+        let mut visits = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        let place = Arc::clone(&self.room).acquire_owned().await;
+                        let house = Arc::clone(&self);
+                        visits.spawn(async move {
+                            match port.forward {
+                                Some(port) => house.door.lead(stream, port).await,
+                                None => house.door.visit(stream).await,
+                            }
+                            drop(place);
+                        });
+                    }
+                    // A connection that broke before it began is nobody's loss.
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                },
+                Some(_) = visits.join_next() => {}
+            }
         }
     }
-
-    async fn accept(&self) -> io::Result<Stream> {
-        match self {
-            Self::Socket(listener) => Ok(Stream::Socket(listener.accept().await?.0)),
-            Self::Port(listener) => Ok(Stream::Port(listener.accept().await?.0)),
-        }
-    }
-}
-
-enum Stream {
-    Socket(UnixStream),
-    Port(TcpStream),
-}
-
-impl Stream {
-    async fn serve(self, door: Arc<Door<Internet>>) {
-        match self {
-            Self::Socket(stream) => door.visit(stream).await,
-            Self::Port(stream) => door.visit(stream).await,
-        }
-    }
-}
-
-/// Nobody but us may connect, from the first moment on.
-fn bind(socket: &Path) -> io::Result<std::os::unix::net::UnixListener> {
-    match fs::remove_file(socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let socket = Socket::at(socket)?;
-    let before = umask(Mode::from_raw_mode(0o177));
-    let listener = std::os::unix::net::UnixListener::bind(&socket.path);
-    umask(before);
-    let listener = listener?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
 
 async fn serve(spec: &EgressSpec) -> io::Result<()> {
-    let mut lifeline = pipe::Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)
-        .map_err(|error| io::Error::other(format!("standard input has to be a pipe: {error}")))?;
+    let line: std::os::unix::net::UnixStream = io::stdout().as_fd().try_clone_to_owned()?.into();
+    line.set_nonblocking(true)?;
+    let mut lifeline = UnixStream::from_std(line)?;
     // Whoever ends the programs of a box asks all of them to end; we stay until they are gone.
     let _asked: Signal = signal(SignalKind::terminate())?;
     let credentials = match &spec.listen {
@@ -116,10 +128,23 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     let ledger = Ledger::open(&spec.dir)?;
     let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
     let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
-    let door = Arc::new(Door { credentials, allowed, ledger, upstream, network });
-    let listener = Listener::open(spec).await?;
-    say_ready(&Ready::Listening { port: listener.port()? })?;
-    let mut visits = JoinSet::new();
+    let door = Door { credentials, allowed, ledger, upstream, network };
+    let room = Arc::new(Semaphore::new(VISITS_MAX));
+    let house = Arc::new(House { door, room, ports_max: 2 * spec.forward.len() + 1 });
+    let mut serving = JoinSet::new();
+    let given = io::stdin().as_fd().try_clone_to_owned()?;
+    match &spec.listen {
+        Listen::Socket(_) => {
+            let listener = std::os::unix::net::UnixListener::from(given);
+            listener.set_nonblocking(true)?;
+            serving.spawn(Arc::clone(&house).welcome(UnixListener::from_std(listener)?));
+        }
+        Listen::Port { .. } => {
+            let port = Port { listener: given.into(), forward: None };
+            let house = Arc::clone(&house);
+            serving.spawn(async move { drop(house.serve_port(port).await) });
+        }
+    }
     let mut minute = tokio::time::interval(QUIET);
     minute.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut byte = [0];
@@ -130,22 +155,15 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
                     break;
                 }
             }
-            accepted = listener.accept(), if visits.len() < VISITS_MAX => {
-                // A connection that broke before it began is nobody's loss.
-                if let Ok(stream) = accepted {
-                    visits.spawn(stream.serve(Arc::clone(&door)));
-                }
-            }
-            Some(_) = visits.join_next() => {}
             // What cannot be written now is tried again.
-            _ = minute.tick() => drop(door.ledger.flush()),
+            _ = minute.tick() => drop(house.door.ledger.flush()),
         }
     }
-    visits.shutdown().await;
+    serving.shutdown().await;
     if let Listen::Socket(name) = &spec.listen {
         fs::remove_file(spec.dir.join(name)).ok();
     }
-    door.ledger.flush()
+    house.door.ledger.flush()
 }
 
 /// The user of the credentials; the secret is the password.

@@ -29,7 +29,8 @@ pub struct EgressSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Listen {
-    /// On a socket of this name in the folder, which only we and the box can open.
+    /// On ports that are handed over by a socket of this name in the folder, which only we and the
+    /// box can open.
     Socket(String),
     /// On a free port of the loopback. Everybody on the machine can connect, so a secret is asked for.
     Port { token: String },

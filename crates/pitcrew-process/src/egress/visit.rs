@@ -9,7 +9,14 @@ use super::{
     tunnel::{Moved, tunnel},
     upstream::{Proxy, Upstream},
 };
-use std::{fmt::Write as _, io, net::SocketAddr, sync::atomic::Ordering, time::Duration};
+use pitcrew_model::{Host, Place};
+use std::{
+    fmt::Write as _,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
@@ -68,11 +75,29 @@ impl<N: Network> Door<N> {
                 let moved = Moved::default();
                 // Where one of the two has gone again, the other will see it.
                 begin(&mut stream, &request, &rest, outside, &moved).await.ok();
-                let count = |it: &std::sync::atomic::AtomicU64| it.load(Ordering::Relaxed);
-                self.ledger.moved(&key, count(&moved.up), count(&moved.down));
+                self.count(&key, &moved);
             }
             Err(refusal) => answer(stream, &refusal).await,
         }
+    }
+
+    /// A connection to a port that stands for one of the machine's: there is nothing to be asked for.
+    pub(super) async fn lead<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S, port: u16) {
+        let place = Place { host: Host::Address(Ipv4Addr::LOCALHOST.into()), port };
+        let request = Request { place, wish: Wish::Tunnel, credentials: None };
+        // One that is refused is closed.
+        let Ok((outside, key)) = self.open(&request).await else { return };
+        let moved = Moved::default();
+        moved.down.fetch_add(outside.said.len() as u64, Ordering::Relaxed);
+        if stream.write_all(&outside.said).await.is_ok() {
+            tunnel(&mut stream, outside.stream, &moved).await;
+        }
+        self.count(&key, &moved);
+    }
+
+    fn count(&self, key: &Key, moved: &Moved) {
+        let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        self.ledger.moved(key, count(&moved.up), count(&moved.down));
     }
 
     fn is_known(&self, request: &Request) -> bool {

@@ -21,7 +21,7 @@ type Variables = Vec<(String, String)>;
 pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
     let (mut ports, mut variables, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for socket in sockets {
-        let spec = BridgeSpec { socket: socket.clone(), forward: Vec::new() };
+        let spec = BridgeSpec { socket: socket.clone() };
         let port = start_bridge(&env::current_exe()?, &spec)?;
         let address = format!("127.0.0.1:{port}");
         let naming = env::vars().filter(|(_, value)| Path::new(value) == socket);

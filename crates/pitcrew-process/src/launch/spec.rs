@@ -1,7 +1,7 @@
 //! What the launcher shall take away, as it stands on its command line.
 
 use super::landlock::tells_sockets_apart;
-use crate::{BridgeSpec, Limits, Net, Policy};
+use crate::{Limits, Net, Policy, WayOut};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct ConfineSpec {
     /// What of the user's home is to be found in the private one.
     pub home: Option<Home>,
     /// What leads to the network from within a box.
-    pub bridge: Option<BridgeSpec>,
+    pub way_out: Option<WayOut>,
     /// Sockets that the program is led to by a port of the loopback. Variables that name such a
     /// socket name the port instead.
     pub relays: Vec<PathBuf>,
@@ -122,7 +122,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
         limits: policy.limits,
         folders: Vec::new(),
         home: None,
-        bridge: policy.bridge(),
+        way_out: policy.way_out(),
         relays: Vec::new(),
         files: None,
         ports: None,

@@ -80,7 +80,7 @@ impl Scene {
             limits: Limits::default(),
             folders: Vec::new(),
             home: None,
-            bridge: None,
+            way_out: None,
             relays: Vec::new(),
             files: Some(Files {
                 read: read.collect(),
