@@ -6,7 +6,7 @@ use crate::{
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::{
-    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Net, Policy, Run, RunError, Tier,
+    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Policy, Run, RunError, Tier,
     landlock_abi, run_confined, run_trusted,
 };
 use std::{
@@ -332,7 +332,9 @@ fn run_fresh(
 ) -> Result<Finished, RunError> {
     let is_boxed = policy.tier == Tier::T3 && policy.launcher.is_some();
     if is_boxed && landlock_abi() >= LANDLOCK_ABI_MIN {
-        let finished = run_confined(&rights.of(policy, Tier::T2), run.clone(), cancel)?;
+        // As in a box, where git has no limits of its own.
+        let lighter = Policy { limits: Limits::default(), ..rights.of(policy, Tier::T2) };
+        let finished = run_confined(&lighter, run.clone(), cancel)?;
         // Where it cannot be held so, it did not run.
         if !finished.stderr.starts_with(CONFINE_SAYS.as_bytes()) {
             return Ok(finished);

@@ -125,7 +125,7 @@ pub fn base(
         file_bytes: bytes(settings.file_mb),
         open_files: settings.open_files.map(u64::from),
     };
-    policy
+    policy.without_repeats()
 }
 
 /// The files in the folders of the user's tools that log in somewhere.
