@@ -57,8 +57,11 @@ for step in $steps; do
         # else finds out.
         "$@" -c core.quotePath=false diff-files --name-only --ignore-submodules=dirty \
             >"$folder/modified" &
-        "$@" -c core.quotePath=false ls-files --others --exclude-standard >"$folder/others" &&
-            wait $! && cat "$folder/modified" "$folder/others" >"$folder/listed" || exit 0
+        "$@" -c core.quotePath=false ls-files --others --exclude-standard >"$folder/listed" &&
+            wait $! || exit 0
+        while IFS= read -r path; do
+            printf '%s\n' "$path"
+        done <"$folder/modified" >>"$folder/listed"
         if [ ! -s "$folder/listed" ]; then
             echo "listed nothing"
             exit
@@ -78,7 +81,7 @@ for step in $steps; do
         "$@" diff-index --cached --raw -z --no-abbrev --no-renames "$start" -- >"$folder/nested" || exit
         ;;
     tree)
-        tree=$("$@" write-tree) || exit
+        tree=$("$@" -c index.skipHash=true write-tree) || exit
         echo "tree $tree"
         ;;
     head)
