@@ -73,6 +73,35 @@ impl Vault {
         Ok(pool.checkouts[index].as_checkout())
     }
 
+    /// A reader has left and nothing of it runs any more: what it wrote is undone now, so that the
+    /// next one need not wait for that.
+    pub fn leave_lent(
+        &self,
+        reader: AttemptId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
+        for parent in self.lenders() {
+            let lock = self.lock_of_pool(parent);
+            let _held = lock.lock().expect("no holder of the lock panics");
+            let mut pool = self.pool(parent)?;
+            let Some(index) = pool.of(reader) else { continue };
+            let lent = &mut pool.checkouts[index];
+            lent.readers.retain(|it| *it != reader);
+            if lent.is_ready() && lent.is_free() {
+                lent.state = CheckoutState::Making;
+                let (start, present) = (lent.commit.clone(), BTreeSet::new());
+                let order = LendCheckout { attempt: reader, parent, start, present };
+                let lent = lent.clone();
+                self.set_pool(parent, &pool)?;
+                let lending = Lending { vault: self, order: &order, policy, cancel };
+                pool.checkouts[index] = lending.tidy(lent)?;
+            }
+            self.set_pool(parent, &pool)?;
+        }
+        Ok(())
+    }
+
     /// Removes every checkout that was lent to sub-tasks of an attempt. None of it is work.
     pub fn remove_lent(&self, parent: AttemptId) -> Result<(), Failure> {
         let lock = self.lock_of_pool(parent);
@@ -184,6 +213,7 @@ impl Lending<'_> {
                 readers: Vec::new(),
                 beside: Vec::new(),
                 has_submodules: false,
+                is_tidy: false,
             });
         }
     }
@@ -195,9 +225,11 @@ impl Lending<'_> {
         // What a reader made of it is no repository of ours.
         files::remove_folder(&path.join(".git"))?;
         match before {
-            Some(before) => tree.take_from(before, start)?,
+            Some(before) if lent.is_tidy => tree.take(before, start)?,
+            Some(before) => tree.undo_and_take(before, start)?,
             None => tree.fill_with(start)?,
         }
+        lent.is_tidy = false;
         lent.has_submodules = files::is_there(&path.join(".gitmodules"));
         lent.commit = start.clone();
         let copied = self.vault.bootstrap(&path, self.cancel)?;
@@ -206,6 +238,17 @@ impl Lending<'_> {
         files::copy_with_times(&tree.index(), &self.index(&lent))?;
         lent.beside = if copied.is_empty() { Vec::new() } else { tree.beside_of(start)? };
         lent.state = CheckoutState::Ready;
+        Ok(lent)
+    }
+
+    /// Puts a folder that nobody is in back to the state that was lent.
+    fn tidy(&self, mut lent: Lent) -> Result<Lent, VaultError> {
+        let tree = self.tree(&lent)?;
+        files::remove_folder(&Path::new(&lent.path).join(".git"))?;
+        tree.undo_and_take(&lent.commit, &lent.commit)?;
+        files::copy_with_times(&tree.index(), &self.index(&lent))?;
+        lent.state = CheckoutState::Ready;
+        lent.is_tidy = true;
         Ok(lent)
     }
 
@@ -260,13 +303,21 @@ impl Tree<'_> {
             .done(cancel)
     }
 
-    /// Readers have been there.
-    fn take_from(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
-        let words = [self.folder.path().as_os_str(), before.0.as_ref(), start.0.as_ref()];
-        self.call("read-tree")
-            .writing(self.folder.path())
-            .script(SCRIPT, words.map(OsString::from).into())
-            .done(self.lending.cancel)
+    /// Readers have been there, and nobody has looked since.
+    fn undo_and_take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
+        self.move_it(["", &before.0, &start.0])
+    }
+
+    /// Nobody has been there since it was tidied.
+    fn take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
+        self.move_it(["tidy", &before.0, &start.0])
+    }
+
+    fn move_it(&self, words: [&str; 3]) -> Result<(), GitError> {
+        let folder = self.folder.path();
+        let words = words.map(OsString::from).into_iter().chain([folder.into()]).collect();
+        let call = self.call("read-tree").writing(folder).script(SCRIPT, words);
+        call.done(self.lending.cancel)
     }
 
     fn write_git_dir(&self, path: &Path, commit: &CommitId) -> Result<(), VaultError> {

@@ -32,6 +32,9 @@ pub(crate) struct Lent {
     pub(crate) beside: Vec<u8>,
     /// In the folders of submodules nobody sees what was written there.
     pub(crate) has_submodules: bool,
+    /// Nobody has been in it since it was put back to its commit.
+    #[serde(default)]
+    pub(crate) is_tidy: bool,
 }
 
 impl Lent {
@@ -55,6 +58,12 @@ impl Vault {
     pub(crate) fn lock_of_pool(&self, parent: AttemptId) -> Arc<Mutex<()>> {
         let mut pools = self.pools.lock().expect("no holder of the lock panics");
         Arc::clone(pools.entry(parent).or_default())
+    }
+
+    /// Those whose checkouts were lent since we began.
+    pub(crate) fn lenders(&self) -> Vec<AttemptId> {
+        let pools = self.pools.lock().expect("no holder of the lock panics");
+        pools.keys().copied().collect()
     }
 
     pub(crate) fn pool(&self, parent: AttemptId) -> Result<Pool, FileError> {

@@ -182,7 +182,14 @@ async fn work(
             agents.answer_permission(worker, &call, option.as_deref()).await
         }
         Effect::InterruptTurn { worker } => agents.interrupt(id, worker).await,
-        Effect::StopAgent { worker } => agents.stop(worker).await,
+        Effect::StopAgent { worker } => {
+            let attempt = agents.attempt(worker);
+            let stopped = agents.stop(worker).await;
+            if let Some(attempt) = attempt {
+                vault.left(attempt).await;
+            }
+            stopped
+        }
         Effect::PrepareCheckout {
             attempt,
             start,

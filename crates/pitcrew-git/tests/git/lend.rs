@@ -66,6 +66,34 @@ impl Scene {
     }
 }
 
+/// What a reader wrote is undone when it leaves, and not only when the next one waits for it.
+#[test]
+fn a_checkout_that_its_last_reader_left_is_ready_for_the_next() {
+    let scene = scene();
+    let leave = |reader: u64| {
+        scene.leave(reader);
+        let (policy, cancel) = (&scene.lab.policy, &scene.lab.cancel);
+        scene.vault.leave_lent(AttemptId(reader), policy, cancel).unwrap();
+    };
+    let path = scene.lend(11, &scene.first);
+    assert_eq!(scene.lend(12, &scene.first), path);
+    write(&path.join("core/lib.rs"), "by a reader\n");
+    write(&path.join("junk/more"), "by a reader\n");
+    leave(11);
+    assert_eq!(read(&path.join("junk/more")), "by a reader\n", "somebody else is in there");
+    leave(12);
+    leave(12);
+    assert!(!path.join("junk").exists());
+    assert_ne!(read(&path.join("core/lib.rs")), "by a reader\n");
+    // Nobody looks again: what is changed now is not known to have been written by a reader.
+    assert_eq!(scene.lend(13, &scene.second), path);
+    scene.assert_is(&path, &scene.second);
+    write(&path.join("junk/more"), "by a reader\n");
+    scene.leave(13);
+    assert_eq!(scene.lend(14, &scene.first), path, "it was not said that it left");
+    scene.assert_is(&path, &scene.first);
+}
+
 /// S4-030: those who read the same state share a checkout; it stands beside the others.
 #[test]
 fn readers_of_the_same_state_share_a_checkout() {

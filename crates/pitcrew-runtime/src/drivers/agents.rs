@@ -252,6 +252,11 @@ impl Agents {
         EffectResult::AgentStopped { worker, exit }
     }
 
+    /// Whose agent this is, while we know it.
+    pub fn attempt(&self, worker: WorkerId) -> Option<AttemptId> {
+        self.find(worker).map(|it| it.attempt)
+    }
+
     /// Ends every agent, for a shutdown.
     pub async fn stop_all(&self) {
         let workers: Vec<WorkerId> = self.live().keys().copied().collect();

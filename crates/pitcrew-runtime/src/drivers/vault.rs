@@ -78,6 +78,14 @@ impl VaultDriver {
         blocking(Subject::Working(attempt), work).await
     }
 
+    /// Nothing of an attempt runs any more. What it has read in is made ready for others.
+    pub async fn left(&self, attempt: AttemptId) {
+        let driver = self.clone();
+        let leave = move || driver.vault.leave_lent(attempt, &driver.policy, &Cancel::default());
+        // Where that fails it is done for the next reader.
+        tokio::task::spawn_blocking(leave).await.ok();
+    }
+
     /// What of a checkout its worker is not to see, where its box can hide it. Its git knows.
     pub async fn narrow(
         &self,
