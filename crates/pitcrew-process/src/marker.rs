@@ -1,6 +1,7 @@
 //! The mark on the processes of one run, which tells them apart from all others also after they
 //! left its group and its session. It is a variable, because nothing else is always inherited.
 
+use crate::{Policy, Tier};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The variable that holds the mark.
@@ -12,9 +13,23 @@ pub(crate) const OWNER_MARKER: &str = "PITCREW_OWNER";
 /// Between a mark and those of the runs within its run. No mark contains it by itself.
 const WITHIN: &str = "//";
 
+/// The mark of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    pub(crate) text: String,
+    /// All who bear it are in a box, but for who holds that.
+    pub(crate) is_boxed: bool,
+}
+
+impl Mark {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        Self { text: unique(), is_boxed: policy.tier == Tier::T3 }
+    }
+}
+
 /// A mark that no other run has, in this process or another. It says also within which run it is,
 /// so whoever ends that one finds this one too.
-pub(crate) fn unique() -> String {
+fn unique() -> String {
     let own = own();
     match std::env::var(RUN_MARKER) {
         Ok(outer) => format!("{outer}{WITHIN}{own}"),

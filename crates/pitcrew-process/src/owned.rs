@@ -4,6 +4,7 @@
 use crate::{
     confine::Scratch,
     egress::Outlet,
+    marker::Mark,
     tree::{self, ProcessId, See},
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -23,7 +24,7 @@ pub struct Owned {
     /// Leads a group of its own.
     child: Child,
     /// On all of its processes, see `marker`.
-    marker: Option<String>,
+    mark: Option<Mark>,
     waited_for: bool,
     /// Its way to the network, which ends after it.
     outlet: Option<Outlet>,
@@ -32,8 +33,8 @@ pub struct Owned {
 }
 
 impl Owned {
-    pub(crate) fn new(child: Child, marker: Option<String>) -> Self {
-        Self { child, marker, waited_for: false, outlet: None, home: None }
+    pub(crate) fn new(child: Child, mark: Option<Mark>) -> Self {
+        Self { child, mark, waited_for: false, outlet: None, home: None }
     }
 
     /// The same program with its way to the network, and its home.
@@ -73,8 +74,12 @@ impl Owned {
     /// Ends what the program, which has ended, left behind.
     pub(crate) fn end_rest(&self) {
         kill_process_group(self.pid(), Signal::KILL).ok();
-        if let Some(marker) = &self.marker {
-            tree::end(|see| tree::marked(marker, see), Some(until()));
+        match &self.mark {
+            Some(mark) if mark.is_boxed => {
+                tree::end(|see| tree::marked_in_box(&mark.text, see), Some(until()));
+            }
+            Some(mark) => tree::end(|see| tree::marked(&mark.text, see), Some(until())),
+            None => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, ends::Ends,
-    environment, marker,
+    environment, marker::Mark,
 };
 use std::{
     ffi::OsString,
@@ -33,14 +33,14 @@ pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Pip
 fn spawn(policy: &Policy, argv: &[OsString], cwd: &Path) -> io::Result<Piped> {
     let (outlet, mut policy) = Outlet::open(policy)?;
     let home = Scratch::open(&mut policy)?;
-    let marker = marker::unique();
-    let env = environment::confined(&policy, Vec::new(), &marker);
+    let mark = Mark::new(&policy);
+    let env = environment::confined(&policy, Vec::new(), &mark.text);
     let wrapped = confine::wrap(&policy, argv, cwd, env, Ends::Inherited)?;
     let mut command = command::command(&wrapped.argv, cwd, &wrapped.env)?;
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child: Child = command.spawn()?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let program = Owned::new(child, Some(marker)).with(outlet, home);
+    let program = Owned::new(child, Some(mark)).with(outlet, home);
     Ok(Piped {
         stdin: ChildStdin::from_std(stdin.expect("it is a pipe"))?,
         stdout: ChildStdout::from_std(stdout.expect("it is a pipe"))?,

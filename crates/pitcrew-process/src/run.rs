@@ -8,7 +8,13 @@ mod prepared;
 
 pub use prepared::{Prepared, Way, open_way, prepare};
 
-use crate::{Cancel, Policy, ends::Ends, environment, head_count::HeadCount, marker::OWNER_MARKER};
+use crate::{
+    Cancel, Policy,
+    ends::Ends,
+    environment,
+    head_count::HeadCount,
+    marker::{Mark, OWNER_MARKER},
+};
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use start::Started;
 use std::{
@@ -235,9 +241,9 @@ fn cancelled() -> Finished {
     Finished { cancelled: true, ..Finished::default() }
 }
 
-/// Starts it with exactly the environment in `run`. All of it is known by the marker.
-fn begin(run: &Run, marker: Option<String>) -> Result<Started, RunError> {
-    start::start(run, marker).map_err(|it| RunError::new(&run.argv, &run.cwd, it))
+/// Starts it with exactly the environment in `run`. All of it is known by the mark.
+fn begin(run: &Run, mark: Option<Mark>) -> Result<Started, RunError> {
+    start::start(run, mark).map_err(|it| RunError::new(&run.argv, &run.cwd, it))
 }
 
 /// Waits for the end of what was started, whose time begins now.

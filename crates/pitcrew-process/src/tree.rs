@@ -170,7 +170,17 @@ fn children(parent: i32) -> Vec<i32> {
 /// The living processes whose environment says that they belong to the run `marker`, or to one
 /// within it.
 pub(crate) fn marked(marker: &str, see: See<'_>) {
-    with_environment(|it| marker::is_on(it, marker), see);
+    with_environment(numbers(), |it| marker::is_on(it, marker), see);
+}
+
+/// The same, where all of them are in a box. Who is in the same name space of processes as we is none
+/// of them, and that is told much sooner than an environment.
+pub(crate) fn marked_in_box(marker: &str, see: See<'_>) {
+    let space = |of: &str| fs::read_link(format!("/proc/{of}/ns/pid")).ok();
+    let own = space("self");
+    let is_elsewhere = |pid: &i32| own.is_none() || space(&pid.to_string()) != own;
+    let fits = |it: &[u8]| marker::is_on(it, marker);
+    with_environment(numbers().filter(is_elsewhere), fits, see);
 }
 
 /// The living processes that have this file as their standard input, but for this one.
@@ -186,16 +196,20 @@ pub(crate) fn fed_by(file: &Path, see: See<'_>) {
 /// The living processes whose environment says that they are `owner`'s, but for this one.
 pub(crate) fn owned_by(owner: &str, see: See<'_>) {
     let own = rustix::process::getpid().as_raw_pid();
-    with_environment(|it| marker::is_of(it, owner), &mut |entry| {
+    with_environment(numbers(), |it| marker::is_of(it, owner), &mut |entry| {
         if entry.id.pid != own {
             see(entry);
         }
     });
 }
 
-fn with_environment(fits: impl Fn(&[u8]) -> bool, see: See<'_>) {
+fn with_environment(
+    numbers: impl Iterator<Item = i32>,
+    fits: impl Fn(&[u8]) -> bool,
+    see: See<'_>,
+) {
     let fits = |pid: &i32| environment(*pid).is_some_and(|it| fits(&it));
-    numbers().filter(fits).filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
+    numbers.filter(fits).filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
 /// What the system tells of a process's environment; nothing when it is not ours to know.
@@ -312,6 +326,39 @@ mod tests {
         end(|see| descendants(pid, see), None);
         assert_eq!(found(descendants_in_table), BTreeSet::new());
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn who_is_in_a_box_is_found_by_its_mark_and_who_is_not_is_passed_over() {
+        let user = std::env::vars().collect();
+        let Ok(program) = crate::find_box(&user) else {
+            return pitcrew_testkit::skipped("a box", "there is none here");
+        };
+        let start = |argv: &[&str]| {
+            let env = [(marker::RUN_MARKER, "a-box"), ("PATH", "/usr/bin:/bin")];
+            crate::command::command(argv, Path::new("/"), &env).unwrap().spawn().unwrap()
+        };
+        let program = program.to_str().unwrap();
+        let words = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--bind", "/", "/"];
+        let sleep = ["sleep", "600"];
+        let mut holder = start(&[&[program], &words[..], &sleep].concat());
+        let mut beside = start(&sleep);
+        let found = || {
+            let mut found = BTreeSet::new();
+            marked_in_box("a-box", &mut |it| {
+                found.insert(it.id.pid);
+            });
+            found
+        };
+        // The first process of the box, and the program.
+        pitcrew_testkit::eventually("both sleep", || (found().len() == 2).then_some(()));
+        let outside = [&holder, &beside].map(|it| i32::try_from(it.id()).unwrap());
+        assert!(outside.iter().all(|it| !found().contains(it)));
+        for child in [&mut holder, &mut beside] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        pitcrew_testkit::eventually("all is gone", || found().is_empty().then_some(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Finished, Run, RunError, Started, Stdin, begin, cancelled, end};
 use crate::{
     Cancel, Policy, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
-    head_count::HeadCount, marker,
+    head_count::HeadCount, marker::Mark,
 };
 use std::{io, time::Duration};
 
@@ -26,7 +26,7 @@ pub fn open_way(policy: &Policy) -> io::Result<Way> {
 pub struct Prepared {
     run: Run,
     policy: Policy,
-    marker: String,
+    mark: Mark,
     ends: Ends,
     started: Option<Started>,
     // Both end after the program.
@@ -46,7 +46,7 @@ pub fn prepare(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
     };
     let mut prepared = Prepared::new(policy, run, ends)?;
     if ends == Ends::Awaited {
-        prepared.started = Some(begin(&prepared.run, Some(prepared.marker.clone()))?);
+        prepared.started = Some(begin(&prepared.run, Some(prepared.mark.clone()))?);
     }
     Ok(prepared)
 }
@@ -56,11 +56,11 @@ impl Prepared {
         let failed = |error| RunError::new(&run.argv, &run.cwd, error);
         let (outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
         let home = Scratch::open(&mut policy).map_err(failed)?;
-        let marker = marker::unique();
-        let env = environment::confined(&policy, run.env.clone(), &marker);
+        let mark = Mark::new(&policy);
+        let env = environment::confined(&policy, run.env.clone(), &mark.text);
         let wrapped = confine::wrap(&policy, &run.argv, &run.cwd, env, ends).map_err(failed)?;
         (run.argv, run.env) = (wrapped.argv, wrapped.env);
-        Ok(Self { run, policy, marker, ends, started: None, _outlet: outlet, _home: home })
+        Ok(Self { run, policy, mark, ends, started: None, _outlet: outlet, _home: home })
     }
 
     /// Lets the program begin, and waits for its end, for so long.
@@ -77,14 +77,14 @@ impl Prepared {
         if cancel.is_cancelled() {
             return Ok(cancelled());
         }
-        let Self { mut run, policy, marker, ends, started, _outlet, _home } = self;
+        let Self { mut run, policy, mark, ends, started, _outlet, _home } = self;
         if let (Ends::Awaited, Stdin::Bytes(bytes)) = (ends, &mut run.stdin) {
             // What the launcher waits for.
             bytes.insert(0, 0);
         }
         let started = match started {
             Some(started) => started,
-            None => begin(&run, Some(marker))?,
+            None => begin(&run, Some(mark))?,
         };
         let finished = end(started, run, HeadCount::of(&policy), cancel, observe)?;
         let (code, signal) = confine::told(&policy, finished.code, finished.signal);

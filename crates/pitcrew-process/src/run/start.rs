@@ -1,7 +1,7 @@
 //! Starts the program of a run with its pipes.
 
 use super::{Run, Stdin, Streams};
-use crate::{Owned, command, poll};
+use crate::{Owned, command, marker::Mark, poll};
 use std::{
     fs::File,
     io::{self, PipeReader, PipeWriter, Seek, SeekFrom},
@@ -19,7 +19,7 @@ pub(super) struct Started {
     pub(super) at: Instant,
 }
 
-pub(super) fn start(run: &Run, marker: Option<String>) -> io::Result<Started> {
+pub(super) fn start(run: &Run, mark: Option<Mark>) -> io::Result<Started> {
     let mut command = command::command(&run.argv, &run.cwd, &run.env)?;
     command.process_group(0);
 
@@ -57,6 +57,6 @@ pub(super) fn start(run: &Run, marker: Option<String>) -> io::Result<Started> {
     }
     let at = Instant::now();
     // The command holds the other ends of the pipes and lets them go when it is dropped here.
-    let program = Owned::new(command.spawn()?, marker);
+    let program = Owned::new(command.spawn()?, mark);
     Ok(Started { program, stdin: ours_stdin, stdout: Some(ours_stdout), stderr: ours_stderr, at })
 }
