@@ -120,7 +120,7 @@ fn decide_command(
         | Command::SpawnStandalone { .. } => decide_family(state, input, command, None),
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
         Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
-        Command::ApplySandbox { sandbox } => Ok(apply_sandbox::decide(state, sandbox)),
+        Command::ApplySandbox { sandbox } => Ok(apply_sandbox::decide(state, input.at, sandbox)),
         Command::AcceptTier { tier } => accept_tier::decide(state, input.actor, *tier),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),
         Command::AskQuery { attempt, nonce, symbol, context, via } => {

@@ -1,11 +1,21 @@
 //! Whether anything may be started with the confinement that there is.
 
 use crate::State;
-use pitcrew_model::{Rejection, Tier};
+use alloc::string::ToString;
+use pitcrew_model::{Failure, Rejection, Sandbox, Tier};
 
-/// Why nothing may be started here.
-pub fn check(state: &State) -> Result<(), Rejection> {
-    let Some(sandbox) = &state.sandbox else { return Ok(()) };
+/// Why nothing may be started here. Only a person can change that, who then tries again.
+pub fn check(state: &State) -> Result<(), Failure> {
+    admit(state).map_err(|it| Failure::Sandbox { message: it.to_string() })
+}
+
+/// Why a plan is not taken here.
+pub fn admit(state: &State) -> Result<(), Rejection> {
+    state.sandbox.as_ref().map_or(Ok(()), |it| suffices(state, it))
+}
+
+/// Whether this much is enough, for what a person has agreed to.
+pub fn suffices(state: &State, sandbox: &Sandbox) -> Result<(), Rejection> {
     let (available, obstacle) = (sandbox.available, sandbox.obstacle.clone());
     if let Some(min_tier) = sandbox.min_tier.filter(|it| *it > available) {
         return Err(Rejection::TierTooLow { available, min_tier, obstacle });

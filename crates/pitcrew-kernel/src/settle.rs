@@ -15,7 +15,7 @@ use crate::{
     message, sandbox,
     state::{Attempt, Checkout, Comeback, Task, Worker},
 };
-use alloc::{string::ToString, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 use pitcrew_model::{
     Actor, AwaitEnd, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId,
     TaskStatus, Timestamp, WorkerStatus, limits,
@@ -220,9 +220,7 @@ fn start(state: &State) -> Option<Vec<Event>> {
 
 fn open_attempt(state: &State, task: TaskId) -> Vec<Event> {
     let task = &state.tasks[task];
-    // Only a person can change that, who then tries again.
-    if let Err(rejection) = sandbox::check(state) {
-        let failure = Failure::Sandbox { message: rejection.to_string() };
+    if let Err(failure) = sandbox::check(state) {
         let reason = Reason::Failure { failure, retry_at: None };
         return vec![moved(task, TaskStatus::Failed, reason)];
     }

@@ -129,8 +129,8 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "an attempt is put away when it ends" in "crates/pitcrew-kernel/src/evolve/attempt.rs":
         "the next attempt begins while the last one's process is still being stopped";
-        "    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone;" =>
-        "    row.put_away = row.work.is_some() || row.checkout != Checkout::Coming;"
+        "    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone || is_untouched;" =>
+        "    row.put_away = row.work.is_some() || row.checkout != Checkout::Coming || is_untouched;"
 
     "a plan ends under its last task" in "crates/pitcrew-kernel/src/evolve/task.rs":
         "a task that is being verified is taken for ended";
@@ -433,4 +433,38 @@ pub const MUTANTS: &[Mutant] = mutants!(
     "whoever asked for permission hears nothing" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "a worker is parked for a call that is over, and nobody wakes it for the answer to a question";
         "                | WorkerStatus::WaitingPermission\n" => ""
+
+    "a plan is landed unasked" in "crates/pitcrew-kernel/src/decide/land_plan.rs":
+        "who lands without having agreed is not asked";
+        "    let asks = rule == Rule::AskUser && !given;" =>
+        "    let asks = rule == Rule::AskUser && !given && it.tasks.len() > 1;"
+
+    "what is denied is landed" in "crates/pitcrew-kernel/src/decide/decide_request.rs":
+        "a person says no, and the branch is merged";
+        "                Verdict::Deny => LandingStatus::None," =>
+        "                Verdict::Deny => LandingStatus::Merging,"
+
+    "what nobody may change is taken" in "crates/pitcrew-kernel/src/react.rs":
+        "the zone of a task does not name what the plan denies";
+        "denied: plan.head.denied.clone() }" => "denied: Vec::new() }"
+
+    "anything is handed on" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
+        "a sub-task is given files that its parent does not have";
+        "            Standing::Own(_) | Standing::Shared(_) => {}\n" =>
+        "            Standing::Own(_) | Standing::Shared(_) => {}\n            Standing::Outside if !path.as_str().is_empty() => {}\n"
+
+    "an agent starts in whatever box there is" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+        "the machine confines less than when the attempt was opened";
+        "    if let Err(failure) = sandbox::check(state) {\n" =>
+        "    if let Some(failure) = sandbox::check(state).err().filter(|_| state.plans.is_empty()) {\n"
+
+    "text is cut anywhere" in "crates/pitcrew-model/src/text.rs":
+        "a character is longer than a byte";
+        "    let mut end = bytes_max;\n    while !text.is_char_boundary(end) {" =>
+        "    let mut end = bytes_max;\n    while end > text.len() {"
+
+    "a start goes on in whatever box there is" in "crates/pitcrew-kernel/src/decide/apply_sandbox.rs":
+        "what the last orchestrator had begun to start is started by the next one";
+        "    let is_starting = |status| status == WorkerStatus::Starting;" =>
+        "    let is_starting = |status| status == WorkerStatus::Created;"
 );

@@ -1,12 +1,22 @@
-//! Which confinement there is. Told again only where it has changed.
+//! Which confinement there is. Told again only where it has changed. Nothing begins with less than
+//! is wanted: an agent whose start is under way is one that the last orchestrator began.
 
-use crate::State;
-use alloc::{vec, vec::Vec};
-use pitcrew_model::{Event, Sandbox};
+use super::attempt_fails;
+use crate::{State, sandbox::suffices};
+use alloc::{string::ToString, vec, vec::Vec};
+use pitcrew_model::{Actor, Event, Failure, Sandbox, Timestamp, WorkerStatus};
 
-pub fn decide(state: &State, sandbox: &Sandbox) -> Vec<Event> {
+pub fn decide(state: &State, now: Timestamp, sandbox: &Sandbox) -> Vec<Event> {
     if state.sandbox.as_ref() == Some(sandbox) {
         return Vec::new();
     }
-    vec![Event::SandboxApplied { sandbox: sandbox.clone() }]
+    let mut events = vec![Event::SandboxApplied { sandbox: sandbox.clone() }];
+    let Err(rejection) = suffices(state, sandbox) else { return events };
+    let is_starting = |status| status == WorkerStatus::Starting;
+    for worker in state.live_workers().filter(|it| is_starting(it.status)) {
+        let failure = Failure::Sandbox { message: rejection.to_string() };
+        let actor = Actor::Orchestrator;
+        events.extend(attempt_fails::decide(state, now, actor, worker.attempt, failure));
+    }
+    events
 }

@@ -23,7 +23,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     if rule == Rule::AutoDeny {
         return Err(Rejection::DeniedByMatrix { action: Action::PlanExecution });
     }
-    sandbox::check(state)?;
+    sandbox::admit(state)?;
     let order = order::topological(tasks)?;
     let plan = state.plans.next_id();
     let status = match it.origin {

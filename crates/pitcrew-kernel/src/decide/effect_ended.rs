@@ -5,7 +5,7 @@ use super::{
     quota::{self, Limit},
 };
 use crate::{
-    State, message, removable,
+    State, message, removable, sandbox,
     settle::subtask,
     state::{Attempt, Checkout, Comeback, Process, Task, Worker},
 };
@@ -38,7 +38,7 @@ pub fn decide(
             events.extend(plan_not_prepared(state, *plan, failure));
         }
         EffectResult::CheckoutPrepared { attempt, .. } => {
-            events.extend(checkout_prepared(state, *attempt));
+            events.extend(checkout_prepared(state, input.at, *attempt));
         }
         EffectResult::AgentReady { worker, .. } => {
             events.extend(agent_ready(state, input.at, *worker));
@@ -169,10 +169,14 @@ fn plan_not_prepared(state: &State, plan: PlanId, failure: &Failure) -> Vec<Even
     events
 }
 
-fn checkout_prepared(state: &State, attempt: AttemptId) -> Vec<Event> {
+fn checkout_prepared(state: &State, now: Timestamp, attempt: AttemptId) -> Vec<Event> {
     let it = &state.attempts[attempt];
     if !it.is_open() {
         return Vec::new();
+    }
+    // The machine may have less to offer than when the attempt was opened.
+    if let Err(failure) = sandbox::check(state) {
+        return attempt_fails::decide(state, now, ACTOR, attempt, failure);
     }
     let worker = it.worker;
     let (from, to) = (WorkerStatus::Created, WorkerStatus::Starting);

@@ -83,9 +83,12 @@ pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: O
     row.outcome = Some(outcome);
     row.failure = failure.cloned();
     // Collected work is in the vault; a checkout that was never made holds none.
-    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone;
+    // Where nobody was started nobody has written.
+    let process = state.workers[row.worker].process;
+    let is_untouched = row.checkout == Checkout::There && process == Process::None;
+    row.put_away = row.work.is_some() || row.checkout == Checkout::Gone || is_untouched;
     let (task, worker) = (row.task, row.worker);
-    let is_still = matches!(state.workers[worker].process, Process::None | Process::Gone);
+    let is_still = matches!(process, Process::None | Process::Gone);
     if row.checkout == Checkout::Borrowed && is_still {
         row.put_away = true;
     }

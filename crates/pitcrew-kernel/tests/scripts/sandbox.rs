@@ -106,3 +106,35 @@ fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
         "#]],
     );
 }
+
+/// The machine has less to offer after a restart: neither what is being prepared nor what is being
+/// started begins in it.
+#[test]
+fn what_is_on_its_way_does_not_begin_in_a_weaker_box() {
+    check(
+        "
+            ~ sandbox T3
+            ~ plan demo | a | b
+            ~ prepared plan-1
+            ~ checkout attempt-1
+            sandbox T1
+            stopped worker-1
+            checkout attempt-2
+        ",
+        &expect![[r#"
+            > sandbox T1
+              sandbox: T1 available
+              attempt-1 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              worker-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              => stop worker-1
+              task-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+            > stopped worker-1
+              => save work of attempt-1
+            > checkout attempt-2
+              attempt-2 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              worker-2 created -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              task-2 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              plan-1 active -> failed (0 of 2 tasks are completed)
+        "#]],
+    );
+}
