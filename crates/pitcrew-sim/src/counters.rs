@@ -82,6 +82,8 @@ faults!(
     Revoked = "grants revoked",
     Expired = "requests that nobody decided in time",
     MatrixChanged = "permissions that changed",
+    ConfinementChanged = "machines that confine otherwise after a restart",
+    SnapshotsDropped = "old snapshots dropped",
     Restored = "kept states restored",
     Limited = "limits changed",
     HandedOut = "sub-tasks handed out",

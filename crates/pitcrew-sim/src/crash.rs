@@ -1,8 +1,14 @@
 //! The orchestrator dies, and another one goes on from what is on the disk.
 
 use crate::{
-    broken::hold, counters::Fault, dice::Dice, disk::Death, invariants, people::some_matrix,
-    words::permission, world::World,
+    broken::hold,
+    counters::Fault,
+    dice::Dice,
+    disk::Death,
+    invariants,
+    people::{some_matrix, some_sandbox},
+    words::permission,
+    world::World,
 };
 use pitcrew_kernel::{State, evolve};
 use pitcrew_model::{
@@ -85,6 +91,14 @@ impl World {
                 self.counters.count(Fault::MatrixChanged);
                 let matrix = some_matrix(&mut dice);
                 self.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));
+            }
+            if dice.one_in(8) {
+                self.counters.count(Fault::ConfinementChanged);
+                let sandbox = some_sandbox(&mut dice);
+                self.say(
+                    Actor::Orchestrator,
+                    InputBody::Command(Command::ApplySandbox { sandbox }),
+                );
             }
             self.flush();
         }
@@ -177,7 +191,8 @@ impl World {
 
     /// A new process asks what time it is, and may hear anything.
     pub fn set_clock(&mut self, dice: &mut Dice) {
-        let by = dice.below(HOUR_MS);
+        // Now and then nobody comes back for weeks: what is kept gets old.
+        let by = if dice.one_in(6) { 20 * 24 * HOUR_MS } else { dice.below(HOUR_MS) };
         match dice.below(4) {
             0 => {
                 self.counters.count(Fault::ClockBack);

@@ -91,6 +91,8 @@ impl World {
                 EffectResult::SnapshotsNotDropped { attempt: *attempt, reason: "locked".into() }
             }
             Effect::DropSnapshots { attempt } => {
+                self.counters.count(Fault::SnapshotsDropped);
+                self.git.drop_snapshots(*attempt);
                 EffectResult::SnapshotsDropped { attempt: *attempt }
             }
             Effect::PullWork { attempt, task, commit, base, .. } => {

@@ -9,6 +9,7 @@ pub struct Git {
     pub plans: BTreeMap<PlanId, Branch>,
     pub checkouts: BTreeMap<AttemptId, Checkout>,
     commits: BTreeSet<CommitId>,
+    snapshots: BTreeMap<AttemptId, Vec<CommitId>>,
     /// What was verified: on top of what, and as what.
     verified: BTreeSet<(AttemptId, CommitId, CommitId)>,
     next: u64,
@@ -87,6 +88,25 @@ impl Git {
         if let Some(it) = it {
             it.written += 1;
         }
+    }
+
+    pub fn snapshot(&mut self, attempt: AttemptId) -> Option<CommitId> {
+        let commit = self.save(attempt, "snapshot")?;
+        self.snapshots.entry(attempt).or_default().push(commit.clone());
+        Some(commit)
+    }
+
+    /// All snapshots of an attempt but the last one are gone.
+    pub fn drop_snapshots(&mut self, attempt: AttemptId) {
+        let Some(all) = self.snapshots.get_mut(&attempt) else { return };
+        let last = all.pop();
+        for commit in std::mem::replace(all, last.into_iter().collect()) {
+            self.commits.remove(&commit);
+        }
+    }
+
+    pub fn knows(&self, commit: &CommitId) -> bool {
+        self.commits.contains(commit)
     }
 
     /// Takes the work of a checkout into the vault.

@@ -12,6 +12,7 @@ mod mail;
 mod queries;
 mod permissions;
 mod bubbling;
+mod zones;
 
 pub use mail::Mail;
 pub use queries::Queries;
@@ -20,8 +21,8 @@ pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
     Access, Actor, AttemptId, Claim, CommitId, Effect, EffectId, EgressOf, Entry, Event, Grant,
-    GrantId, LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, TaskId,
-    TaskStatus, Timestamp, WorkerId, limits,
+    GrantId, LandingStatus, Matrix, PlanId, RequestId, RequestKind, RequestStatus, Sandbox, TaskId,
+    TaskStatus, Tier, Timestamp, WorkerId, limits,
 };
 use std::collections::BTreeMap;
 
@@ -43,6 +44,9 @@ pub struct Ledger {
     pub grants: BTreeMap<GrantId, Grant>,
     /// Backends whose limit is used up.
     pub held: BTreeMap<String, Timestamp>,
+    /// Which confinement there is, and the weakest that a person agreed to.
+    pub sandbox: Option<Sandbox>,
+    pub accepted_tier: Option<Tier>,
     /// Effects that have not ended, with the attempt whose checkout they remove.
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
@@ -78,6 +82,8 @@ impl Default for Ledger {
             matrix: Matrix::builtin(),
             grants: BTreeMap::new(),
             held: BTreeMap::new(),
+            sandbox: None,
+            accepted_tier: None,
             open: BTreeMap::new(),
             reached: Reached::default(),
             timeouts_count: 0,
@@ -159,6 +165,7 @@ impl Ledger {
         self.fold(id, &entry.event);
         if let Some(effect) = effect {
             self.check_prompt(effect);
+            self.check_zone(effect);
             let removes = if let Effect::RemoveCheckout { attempt, .. } = effect {
                 Some(*attempt)
             } else {
@@ -283,11 +290,14 @@ impl Ledger {
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }
             | Event::QueryAnsweredLate { .. } => self.query_event(event),
+            Event::SandboxApplied { sandbox } => self.sandbox = Some(sandbox.clone()),
+            Event::TierAccepted { tier, actor } => {
+                hold!(*actor == Actor::Person, "a person agrees to less", "{tier} by {actor}");
+                self.accepted_tier = Some(*tier);
+            }
             Event::StandaloneSpawned { plan, tasks, .. } => self.standalone_spawned(*plan, tasks),
             Event::RestoreAsked { .. }
             | Event::ClientCallTaken { .. }
-            | Event::SandboxApplied { .. }
-            | Event::TierAccepted { .. }
             | Event::AgentConfined { .. }
             | Event::DropAsked { .. }
             | Event::TidyAsked
@@ -346,6 +356,7 @@ impl Ledger {
         let call =
             if let RequestKind::ToolUse { call, .. } = kind { Some(call.clone()) } else { None };
         let approves_plan = *kind == RequestKind::PlanExecution;
+        let approves_landing = *kind == RequestKind::BranchMerge;
         let budget = if let RequestKind::Budget(it) = kind { Some(*it) } else { None };
         if let Some(spending) = &budget {
             self.budget_asked(spending);
@@ -358,6 +369,7 @@ impl Ledger {
             status,
             call,
             approves_plan,
+            approves_landing,
             budget,
             tool,
             action,
@@ -449,6 +461,12 @@ impl Ledger {
         row.landing = to;
         let ended = row.status.has_ended();
         hold!(to != LandingStatus::Merging || ended, "an ended plan is landed", "{plan}");
+        if from == LandingStatus::Review && to == LandingStatus::Merging {
+            let mut asked =
+                self.requests.iter().filter(|it| it.plan == plan && it.approves_landing);
+            let agreed = asked.next_back().is_some_and(|it| it.status == RequestStatus::Approved);
+            hold!(agreed, "a plan is landed when a person agreed", "{plan}");
+        }
         self.reached.landings |= 1 << (to as u32) | 1 << (from as u32);
     }
 }

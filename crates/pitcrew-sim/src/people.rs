@@ -6,7 +6,7 @@ use pitcrew_model::{
     Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
     Freshness, GrantId, GrantScope, HouseRules, InputBody, Matrix, MessageId, Origin, Overlap,
     Party, PlanHead, PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId, RequestKind,
-    RequestStatus, Rule, TaskId, TaskSpec, TaskStatus, TaskWork, Verdict, WorkerId,
+    RequestStatus, Rule, Sandbox, TaskId, TaskSpec, TaskStatus, TaskWork, Tier, Verdict, WorkerId,
 };
 
 impl World {
@@ -120,6 +120,7 @@ impl World {
                 Command::AddTask { plan, task: Box::new(new_task(dice, count, count + 1)) }
             }
             42 | 43 => by_client(dice),
+            44 => Command::AcceptTier { tier: Tier::T1 },
             _ => self.any_message(dice),
         }
     }
@@ -331,11 +332,11 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         deploy: if dice.one_in(6) { Deploy::Manual } else { Deploy::Auto },
         overlap: if dice.one_in(4) { Overlap::Allow } else { Overlap::Wait },
         effort: Effort::Low,
-        shared: Vec::new(),
+        shared: some_path(dice, "Cargo.lock"),
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: some_caps(dice),
-        denied: Vec::new(),
+        denied: some_path(dice, "core/b/c"),
         reads: pitcrew_model::Reads::Guided,
     };
     CreatePlan {
@@ -344,6 +345,19 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         clean_base: false,
         approval: if dice.one_in(4) { Approval::Ask } else { Approval::Given },
     }
+}
+
+fn some_path(dice: &mut Dice, path: &str) -> Vec<RepoPath> {
+    let path = dice.one_in(3).then(|| RepoPath::parse_prefix(path).expect("a path"));
+    path.into_iter().collect()
+}
+
+/// What the machine has to offer, and what the settings want of it.
+pub fn some_sandbox(dice: &mut Dice) -> Sandbox {
+    let tiers = [Tier::T1, Tier::T2, Tier::T3, Tier::T3];
+    let available = dice.pick(&tiers).expect("a tier");
+    let min_tier = if dice.one_in(4) { dice.pick(&tiers) } else { None };
+    Sandbox { available, min_tier, obstacle: None, consent: dice.one_in(4) }
 }
 
 /// Few have any: else nobody would come to anything.

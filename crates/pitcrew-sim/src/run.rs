@@ -120,6 +120,10 @@ fn set_limits(world: &mut World, seed: u64) {
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     let matrix = people::some_matrix(&mut dice);
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));
+    if dice.one_in(4) {
+        let sandbox = people::some_sandbox(&mut dice);
+        world.say(Actor::Orchestrator, InputBody::Command(Command::ApplySandbox { sandbox }));
+    }
     let limits = QueryLimits {
         worker_tokens: dice.pick(&[560, 1_100, 2_000]).expect("a number"),
         plan_tokens: dice.pick(&[600, 1_200, 20_000]).expect("a number"),

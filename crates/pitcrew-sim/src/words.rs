@@ -171,12 +171,16 @@ impl World {
             }
             Theme::Rights => {
                 let has_children = !self.children_of(attempt).is_empty();
-                if has_children || self.ledger.is_child(worker) || dice.one_in(2) {
-                    self.ask_permission(worker, dice);
-                } else {
-                    let command = self.delegate(attempt, dice);
-                    self.by_worker(worker, command);
-                }
+                let command = match dice.below(4) {
+                    0 => self.delegate(attempt, dice),
+                    1 if has_children => self.order_child(attempt, dice),
+                    _ if has_children || self.ledger.is_child(worker) => {
+                        self.ask_permission(worker, dice);
+                        return true;
+                    }
+                    _ => self.delegate(attempt, dice),
+                };
+                self.by_worker(worker, command);
             }
         }
         true

@@ -14,7 +14,7 @@ use crate::{
 use pitcrew_kernel::State;
 use pitcrew_model::{
     Action, Actor, Approval, Command, Effect, EffectId, EffectResult, Entry, Event, Input,
-    InputBody, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
+    InputBody, LandingStatus, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
 };
 use pitcrew_store::Journal;
 use pitcrew_writer::{Committed, Scope, Subject, Writer, is_said_once, over};
@@ -165,9 +165,8 @@ impl World {
         }
         self.see(&done.entries, &done.effects);
         self.order(&done.entries, &done.effects);
-        if done.is_stored {
-            invariants::check(self);
-        } else {
+        invariants::check(self);
+        if !done.is_stored {
             self.counters.count(match refusal {
                 Refusal::Full => Fault::DiskFull,
                 Refusal::ReadOnly => Fault::DiskReadOnly,
@@ -210,6 +209,9 @@ impl World {
 
     fn accepted(&mut self, said: &Said, entries: &[Entry]) {
         let InputBody::Command(command) = &said.body else { return };
+        if let Command::LandPlan { approval, .. } = command {
+            self.check_landing(said.actor, *approval, entries);
+        }
         if let Command::CreatePlan(it) = command {
             self.tasks_accepted += it.spec.tasks.len();
             let opened = entries.iter().any(|it| matches!(it.event, Event::PlanOpened { .. }));
@@ -222,6 +224,15 @@ impl World {
                 self.ledger.seq
             );
         }
+    }
+
+    /// Only a person can have agreed to it already. What conflicted was agreed to.
+    fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
+        let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if from != LandingStatus::Conflict);
+        let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
+        let agreed = approval == Approval::Given && actor == Actor::Person || !asks;
+        let early = !agreed && entries.iter().any(merges);
+        hold!(!early, "a plan is landed when a person agreed", "after {}", self.ledger.seq);
     }
 
     fn rejected(&mut self, said: &Said, rejection: &Rejection) {

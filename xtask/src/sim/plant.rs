@@ -14,6 +14,13 @@ const SEEDS_MAX: &str = "10000";
 /// What the copy needs to be built.
 const PARTS: &[&str] = &["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "xtask"];
 
+/// Most bugs are found at once: what takes time is the build.
+const QUICK: &[&str] = &[
+    "--config=profile.dev.debug=false",
+    "--config=profile.dev.package.pitcrew-kernel.opt-level=1",
+    "--config=profile.dev.package.pitcrew-sim.opt-level=1",
+];
+
 /// What became of one planted bug.
 enum Verdict {
     Caught {
@@ -103,6 +110,7 @@ fn failure(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
 
 fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
     let arguments = ["build", "--quiet", "--package", "pitcrew-sim"];
+    let arguments = [&arguments[..], QUICK].concat();
     let built = program::command(program::cargo(), &arguments)
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", build)

@@ -103,7 +103,7 @@ impl World {
         }
         // Nothing was written, or it was as before when that was done.
         let unchanged = self.git.is_saved(attempt) || dice.one_in(8);
-        let kept = if fails || unchanged { None } else { self.git.save(attempt, "snapshot") };
+        let kept = if fails || unchanged { None } else { self.git.snapshot(attempt) };
         match kept {
             Some(commit) => EffectResult::SnapshotTaken { attempt, snapshot: snapshot_of(commit) },
             None if unchanged => EffectResult::SnapshotUnchanged { attempt },
@@ -137,8 +137,8 @@ impl World {
         commit: &CommitId,
         fails: bool,
     ) -> EffectResult {
-        self.git.must_know(commit, "kept");
-        if fails {
+        // It may have been dropped between the order and now.
+        if fails || !self.git.knows(commit) {
             return EffectResult::NotRestored { task, number, failure: git("no such branch") };
         }
         let (branch, snapshot) = ("restored".into(), snapshot_of(commit.clone()));

@@ -13,6 +13,9 @@ pub fn check(world: &World, worker: &Worker) {
     if !attempt.is_open() || worker.process != Process::Alive {
         return;
     }
+    let begins = worker.status == WorkerStatus::Starting;
+    let confined = world.ledger.is_confined() || !begins;
+    hold!(confined, "nothing starts with less than was agreed to", "{}", worker.id);
     let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
     let decided = worker.comebacks.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);

@@ -93,6 +93,7 @@ impl Ledger {
     }
 
     pub(super) fn start_asked(&mut self, worker: WorkerId) {
+        self.check_confined(worker);
         let attempt = self.attempt_of(worker);
         let there = attempt.has_checkout && attempt.outcome.is_none();
         hold!(there, "an agent starts in a checkout", "{worker}");

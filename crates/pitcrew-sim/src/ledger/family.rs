@@ -67,7 +67,11 @@ impl Ledger {
                 hold!(!beside, "leases are disjoint", "{task} beside {other}");
             }
         }
-        let part = Part { parent, depth, workspace, unheard: false, pulled: false };
+        let is_named = !delegation.target_files.is_empty();
+        if is_named && workspace != Workspace::ReadOnly {
+            self.check_given(parent, task, &spec.region);
+        }
+        let part = Part { parent, depth, workspace, is_named, unheard: false, pulled: false };
         let row = Task {
             part: Some(part),
             deployed: true,

@@ -57,6 +57,7 @@ impl Ledger {
                         | Failure::LimitStays { .. }
                         | Failure::ModelMissing { .. }
                 ) || lost && self.task(task).part.is_some()
+                    || matches!(failure, Failure::Sandbox { .. }) && !self.is_confined()
                     || matches!(failure, Failure::Budget(it) if self.budget(it.scope).denied);
                 hold!(stops, "a task that waits fails with its backend only", "{task}: {failure}");
             }

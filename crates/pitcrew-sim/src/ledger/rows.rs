@@ -21,7 +21,8 @@ pub struct Plan {
     pub budget: Budget,
     /// A person's own agent has handed it out.
     pub is_clients: bool,
-    /// What nobody may change.
+    /// What everybody may change, and what nobody may.
+    pub shared: Vec<RepoPath>,
     pub denied: Vec<RepoPath>,
     /// How far the record of its own checks is told.
     pub egress: u64,
@@ -67,6 +68,8 @@ pub struct Part {
     pub parent: AttemptId,
     pub depth: u32,
     pub workspace: Workspace,
+    /// It was given files by name.
+    pub is_named: bool,
     /// It has ended, and its parent has not heard of that.
     pub unheard: bool,
     pub pulled: bool,
@@ -137,6 +140,7 @@ pub struct Request {
     pub status: RequestStatus,
     pub call: Option<String>,
     pub approves_plan: bool,
+    pub approves_landing: bool,
     pub budget: Option<Spending>,
     pub tool: Option<ToolUse>,
     pub action: Option<Action>,
@@ -176,6 +180,7 @@ impl Plan {
             integrated: None,
             budget: Budget::new(head.caps),
             is_clients: false,
+            shared: head.shared.clone(),
             denied: head.denied.clone(),
             egress: 0,
         }
