@@ -25,8 +25,8 @@ pub use permit::Judged;
 pub use react::{reach, react};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
-    Asker, Attempt, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted, Process, Pull,
-    Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits, Standalone, State, Task,
-    Wait, Worker,
+    Asker, Attempt, BaseCheck, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted,
+    Process, Pull, Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits,
+    Standalone, State, Task, Wait, Worker,
 };
 pub use step::{Step, step};

@@ -78,7 +78,6 @@ pub struct Standalone {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Plan {
     pub id: PlanId,
     pub head: Arc<PlanHead>,
@@ -95,10 +94,7 @@ pub struct Plan {
     /// Present once the vault is ready for the plan.
     pub base: Option<PlanBase>,
     pub preparing: bool,
-    /// The checks are still being run on the base.
-    pub checking_base: bool,
-    /// That was cut short, so nothing is known of the base.
-    pub base_cut: bool,
+    pub base_check: BaseCheck,
     /// The commit of the integration branch.
     pub integrated: Option<CommitId>,
     /// Completed tasks in the order of their integration.
@@ -120,6 +116,18 @@ pub struct Plan {
     pub budget: Budget,
     /// Of its own checks: those of its tasks are known with their attempts.
     pub egress: Egress,
+}
+
+/// How far the checks of a plan are known on its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseCheck {
+    /// As far as they will be.
+    Done,
+    UnderWay,
+    /// Under way, and stopped: what they say counts for nothing.
+    CutShort,
+    /// Stopped: nothing is known.
+    Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

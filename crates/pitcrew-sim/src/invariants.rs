@@ -8,7 +8,7 @@ mod mail;
 mod queries;
 
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Process, State, Worker, next_due};
+use pitcrew_kernel::{BaseCheck, Process, State, Worker, next_due};
 use pitcrew_model::{PlanStatus, RequestKind, RequestStatus, TaskStatus, WorkerStatus};
 
 pub fn slots_used(state: &State) -> u32 {
@@ -115,11 +115,11 @@ fn check_plans(world: &World, state: &State) {
         if let Some(merging) = plan.merging {
             let open = state.effects.contains(&merging);
             hold!(open, "work that is verified is under way", "{}", plan.id);
-        } else if !plan.checking_base && !plan.base_cut {
+        } else if plan.base_check == BaseCheck::Done {
             let idle = plan.merge_queue.is_empty();
             hold!(idle, "collected work is verified", "{} has work and verifies none", plan.id);
         }
-        let is_known = !plan.base_cut || plan.checking_base;
+        let is_known = plan.base_check != BaseCheck::Unknown;
         hold!(
             is_known || plan.status != PlanStatus::Active,
             "what was cut short is done again",

@@ -105,12 +105,12 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "work is merged two at a time" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "what is being integrated does not keep the next from being verified";
-        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
-        "let free = (it.merging.is_none() || it.merge_queue.len() > 1) && !it.checking_base;"
+        "let free = it.merging.is_none() && it.base_check == BaseCheck::Done;" =>
+        "let free = (it.merging.is_none() || it.merge_queue.len() > 1)\n            && it.base_check == BaseCheck::Done;"
 
     "the base check is not awaited" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "work is called red before it is known what was red already";
-        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
+        "let free = it.merging.is_none() && it.base_check == BaseCheck::Done;" =>
         "let free = it.merging.is_none();"
 
     "a dependency counts when it is verified" in "crates/pitcrew-kernel/src/evolve/task.rs":
@@ -397,8 +397,8 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a check that was cut short counts" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "work is verified though nobody knows what is red on the base";
-        "let free = it.merging.is_none() && !it.checking_base && !it.base_cut;" =>
-        "let free = it.merging.is_none() && !it.checking_base;"
+        "let free = it.merging.is_none() && it.base_check == BaseCheck::Done;" =>
+        "let free = it.merging.is_none()\n            && matches!(it.base_check, BaseCheck::Done | BaseCheck::Unknown);"
 
     "clients hand out without end" in "crates/pitcrew-kernel/src/decide/spawn_standalone.rs":
         "what goes on already is not counted with what is asked for";

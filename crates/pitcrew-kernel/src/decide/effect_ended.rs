@@ -7,7 +7,7 @@ use super::{
 use crate::{
     State, message, removable, sandbox,
     settle::subtask,
-    state::{Attempt, Checkout, Comeback, Process, Task, Worker},
+    state::{Attempt, BaseCheck, Checkout, Comeback, Process, Task, Worker},
 };
 use alloc::{
     string::{String, ToString},
@@ -153,7 +153,8 @@ fn plan_prepared(state: &State, plan: PlanId) -> Option<Event> {
 /// The plan goes on again, and what is red on its base is not known.
 fn base_checked(state: &State, plan: PlanId) -> Option<Event> {
     let it = &state.plans[plan];
-    (it.base_cut && it.status == PlanStatus::Active).then_some(Event::BaseCheckAsked { plan })
+    let is_wanted = it.base_check == BaseCheck::CutShort && it.status == PlanStatus::Active;
+    is_wanted.then_some(Event::BaseCheckAsked { plan })
 }
 
 /// The plan cannot begin: it has failed, and each of its tasks says why.

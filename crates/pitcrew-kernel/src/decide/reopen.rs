@@ -1,7 +1,10 @@
 //! A plan that has ended goes on, because something of it does. What was being landed is not it any more.
 
 use super::create_plan;
-use crate::{State, state::Plan};
+use crate::{
+    State,
+    state::{BaseCheck, Plan},
+};
 use alloc::vec::Vec;
 use pitcrew_model::{Actor, Event, LandingStatus, PlanId, PlanStatus, Rejection, RequestStatus};
 
@@ -44,6 +47,5 @@ pub fn decide(
 
 /// Nothing is known of the base of a plan that was stopped while it was checked.
 pub fn check_base(plan: &Plan) -> Option<Event> {
-    let is_unknown = plan.base_cut && !plan.checking_base;
-    is_unknown.then_some(Event::BaseCheckAsked { plan: plan.id })
+    (plan.base_check == BaseCheck::Unknown).then_some(Event::BaseCheckAsked { plan: plan.id })
 }

@@ -3,7 +3,7 @@
 use super::permission;
 use crate::{
     State,
-    state::{Budget, Comeback, Egress, Plan},
+    state::{BaseCheck, Budget, Comeback, Egress, Plan},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -34,8 +34,7 @@ pub fn created(
         completed_count: 0,
         base: None,
         preparing: false,
-        checking_base: false,
-        base_cut: false,
+        base_check: BaseCheck::Done,
         integrated: None,
         integrated_tasks: Vec::new(),
         red_on_base: BTreeSet::new(),
@@ -59,7 +58,7 @@ pub fn settings_applied(state: &mut State, agents_max: u32, agents_live_max: u32
 
 pub fn base_check_asked(state: &mut State, plan: PlanId) {
     let row = state.plans.row(plan);
-    (row.checking_base, row.base_cut) = (true, false);
+    row.base_check = BaseCheck::UnderWay;
     state.refresh_plan(plan);
 }
 
@@ -67,7 +66,9 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
     let row = state.plans.row(plan);
     assert_eq!(row.status, from, "{plan} moved from where it was not: the journal is corrupt");
     row.status = to;
-    row.base_cut |= row.checking_base && to != PlanStatus::Active;
+    if row.base_check == BaseCheck::UnderWay && to != PlanStatus::Active {
+        row.base_check = BaseCheck::CutShort;
+    }
     if from == PlanStatus::Paused && to == PlanStatus::Active {
         wake_paused(state, plan);
     }

@@ -3,7 +3,7 @@
 use super::{attempt, budget, quota, subtask, worker};
 use crate::{
     State,
-    state::{Checkout, Process, Pull},
+    state::{BaseCheck, Checkout, Process, Pull},
 };
 use alloc::string::ToString;
 use pitcrew_model::{
@@ -129,10 +129,12 @@ fn prepared(state: &mut State, plan: PlanId, base: &PlanBase) {
 fn base_checked(state: &mut State, plan: PlanId, checks: &[CheckResult]) {
     let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.clone());
     let row = state.plans.row(plan);
-    if !row.base_cut {
+    if row.base_check == BaseCheck::CutShort {
+        row.base_check = BaseCheck::Unknown;
+    } else {
         row.red_on_base = red.collect();
+        row.base_check = BaseCheck::Done;
     }
-    row.checking_base = false;
     state.refresh_plan(plan);
 }
 

@@ -4,7 +4,7 @@
 //! many tasks there are.
 
 use super::{
-    Checkout, Comeback, Process, Regions, State, Worker,
+    BaseCheck, Checkout, Comeback, Process, Regions, State, Worker,
     budget::{Asking, Standing},
 };
 use alloc::{
@@ -387,7 +387,7 @@ impl State {
     pub(crate) fn refresh_plan(&mut self, plan: PlanId) {
         let it = &self.plans[plan];
         // What is red already has to be known before anything is called red.
-        let free = it.merging.is_none() && !it.checking_base && !it.base_cut;
+        let free = it.merging.is_none() && it.base_check == BaseCheck::Done;
         let verify = free && !it.merge_queue.is_empty();
         let running = matches!(it.status, PlanStatus::Active | PlanStatus::Paused);
         let end = running && it.open_count == 0;
