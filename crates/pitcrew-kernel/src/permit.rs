@@ -100,6 +100,18 @@ impl State {
     }
 }
 
+/// A command as an agent would describe it that wants to run it.
+pub fn command(title: &str, command: &str) -> ToolUse {
+    ToolUse {
+        title: title.into(),
+        kind: "execute".into(),
+        paths: Vec::new(),
+        outside: Vec::new(),
+        command: Some(command.into()),
+        partial: false,
+    }
+}
+
 pub fn reaches(reach: Reach, task: TaskId, plan: PlanId) -> bool {
     match reach {
         Reach::Task(of) => of == task,

@@ -142,7 +142,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "    let mut events = withdraw_requests(state, worker.id);" =>
         "    let mut events = Vec::new();"
 
-    "calls outlive their turn" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+    "calls outlive their turn" in "crates/pitcrew-kernel/src/decide/turn_ended.rs":
         "permission is asked for a call that nobody waits for any more";
         "    let mut events = attempt_fails::withdraw_tool_uses(state, worker);" =>
         "    let mut events = Vec::new();"
@@ -267,7 +267,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "!(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))" =>
         "!self.is_over_budget(&self.tasks[attempt.task])"
 
-    "a turn that failed has read its messages" in "crates/pitcrew-kernel/src/decide/effect_ended.rs":
+    "a turn that failed has read its messages" in "crates/pitcrew-kernel/src/decide/turn_ended.rs":
         "what was in the prompt of a turn is taken for read, however the turn ended";
         "        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => false," =>
         "        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => true,"

@@ -11,13 +11,13 @@ use super::{
 use crate::{
     State,
     message::{self, Draft},
-    permit::Judged,
+    permit::{self, Judged},
     state::Attempt,
 };
 use alloc::{format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     Event, MessageKind, Party, QueryVia, Rejection, RequestId, RequestKind, Rule, Timestamp,
-    ToolUse, limits, text,
+    limits, text,
 };
 
 /// How a question begins that asks for leave to run something.
@@ -95,14 +95,7 @@ fn by_the_rules(
 ) -> Option<Result<Vec<Event>, Rejection>> {
     let asks = begins_with(question, &LEAVES);
     let command = only_quoted(question).filter(|_| asks)?;
-    let tool = ToolUse {
-        title: command.into(),
-        kind: "execute".into(),
-        paths: Vec::new(),
-        outside: Vec::new(),
-        command: Some(command.into()),
-        partial: false,
-    };
+    let tool = permit::command(command, command);
     let Judged { rule, action, .. } = state.judge(it.task, &tool);
     let action = action.map(|it| format!(" ({it})")).unwrap_or_default();
     let answer = match rule {

@@ -4,10 +4,10 @@
 //! refusal says what to do instead.
 
 use crate::{
-    State, react,
+    State, permit, react,
     state::{Attempt, Process, Task},
 };
-use alloc::{collections::BTreeSet, format, string::ToString, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::ToString};
 use pitcrew_model::{
     Action, AttemptId, Rejection, RepoPath, Rule, Standing, SubtaskName, SubtaskSpec, TaskId,
     TaskStatus, TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
@@ -84,14 +84,7 @@ fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), R
     if state.tasks[parent.task].spec.vendor().is_none() {
         return Ok(());
     }
-    let tool = ToolUse {
-        title: spec.work.prompt().into(),
-        kind: "execute".into(),
-        paths: Vec::new(),
-        outside: Vec::new(),
-        command: Some(command.clone()),
-        partial: is_script,
-    };
+    let tool = ToolUse { partial: is_script, ..permit::command(spec.work.prompt(), command) };
     let judged = state.judge(parent.task, &tool);
     let action = judged.action.unwrap_or(Action::CommandExecution);
     match judged.rule {

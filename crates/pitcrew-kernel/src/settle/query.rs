@@ -1,6 +1,6 @@
 //! What must become of questions: each ends once, and none waits for ever.
 
-use crate::{State, decide::effect_ended, query};
+use crate::{State, decide::turn_ended, query};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{Event, Timestamp};
 
@@ -15,7 +15,7 @@ pub fn go_on(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 /// A worker that waits for an owner does nothing, so others may have its slot: the owner may need it.
 pub fn park(state: &State) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.asking.first()?];
-    Some(vec![effect_ended::waits(state, worker)])
+    Some(vec![turn_ended::waits(state, worker)])
 }
 
 pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {

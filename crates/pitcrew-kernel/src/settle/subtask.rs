@@ -3,7 +3,7 @@
 use super::ACTOR;
 use crate::{
     State,
-    decide::{cancel, effect_ended},
+    decide::{cancel, turn_ended},
     state::{Process, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
@@ -49,7 +49,7 @@ pub fn parked(worker: &Worker) -> Event {
 /// It has ended its turn, and there is nothing to keep of it first.
 pub fn go_on(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.resting.first()?];
-    Some(effect_ended::next_turn(state, now, worker))
+    Some(turn_ended::next_turn(state, now, worker))
 }
 
 /// It has waited for long enough: what there is is told.

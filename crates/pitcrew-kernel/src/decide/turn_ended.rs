@@ -1,0 +1,190 @@
+//! A turn is over: the worker waits, goes on, is done, or has failed.
+
+use super::{
+    attempt_fails, complete_task,
+    quota::{self, Limit},
+};
+use crate::{
+    State, message,
+    settle::subtask,
+    state::{Comeback, Process, Worker},
+};
+use alloc::{
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
+use pitcrew_model::{
+    Actor, AttemptId, EffectId, ErrorCause, Event, Failure, Input, StopReason, Timestamp,
+    TurnCause, Usage, WorkerId, WorkerStatus,
+};
+
+const ACTOR: Actor = Actor::Orchestrator;
+
+pub fn decide(
+    state: &State,
+    input: &Input,
+    worker: WorkerId,
+    stop: &StopReason,
+    usage: Usage,
+) -> Vec<Event> {
+    let it = &state.workers[worker];
+    let attempt = &state.attempts[it.attempt];
+    if !attempt.is_open() || it.process != Process::Alive {
+        return Vec::new();
+    }
+    if let Some((claim, summary)) = &attempt.claim {
+        return complete_task::after_turn(state, input, attempt.id, *claim, summary.clone());
+    }
+    let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
+    let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
+    if let StopReason::Error { cause, message } = stop {
+        if let ErrorCause::Quota { until } = cause {
+            let limit = Limit { told: *until, message, is_new: it.is_answered(usage) };
+            if let Some(events) = quota_used_up(state, input, it, &limit) {
+                return events;
+            }
+        }
+        let failure = failure_of(*cause, message.clone());
+        if !state.is_stopped(it) {
+            return fails(failure);
+        }
+    }
+    let family = &attempt.family;
+    let has_family = !family.open.is_empty() || !family.unseen.is_empty();
+    if attempt.reminded && !goes_on && !has_family && !state.has_mail(worker) {
+        return fails(Failure::NoCompletion);
+    }
+    // Calls that waited for permission are over with their turn.
+    let mut events = attempt_fails::withdraw_tool_uses(state, worker);
+    // Where it is reminded, that comes after what it left is kept. Parked, it goes on when it has a
+    // slot again.
+    if it.status == WorkerStatus::Running {
+        if goes_on {
+            events.push(waits(state, it));
+        } else if !family.open.is_empty() {
+            events.push(subtask::parked(it));
+        }
+    }
+    events
+}
+
+/// Whether the worker has read what was in the prompt of this turn.
+pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopReason) -> bool {
+    let it = &state.workers[worker];
+    let well = match stop {
+        StopReason::EndTurn | StopReason::MaxTokens | StopReason::MaxTurnRequests => true,
+        StopReason::Refusal | StopReason::Cancelled | StopReason::Error { .. } => false,
+    };
+    well && it.turn == Some(effect) && !it.status.has_ended()
+}
+
+/// A limit of the provider ended the turn: the worker keeps what it has and waits, and its whole
+/// backend with it.
+fn quota_used_up(
+    state: &State,
+    input: &Input,
+    worker: &Worker,
+    limit: &Limit<'_>,
+) -> Option<Vec<Event>> {
+    let task = &state.tasks[state.attempts[worker.attempt].task];
+    let vendor = task.spec.vendor()?;
+    let asks = state.has_question(worker) || has_turn(worker);
+    if let Some(failure) = quota::given_up(input.at, worker, vendor, limit).filter(|_| !asks) {
+        return Some(attempt_fails::decide(state, input.at, ACTOR, worker.attempt, failure));
+    }
+    let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
+    events.extend(quota::hold(state, input.at, task, limit));
+    match worker.status {
+        WorkerStatus::Running if asks => events.push(waits(state, worker)),
+        WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
+            events.push(waits_for_quota(worker.id, worker.status, vendor));
+        }
+        // It waits for something else already.
+        WorkerStatus::Created
+        | WorkerStatus::Starting
+        | WorkerStatus::Running
+        | WorkerStatus::WaitingInput
+        | WorkerStatus::WaitingPermission
+        | WorkerStatus::WaitingQuota
+        | WorkerStatus::WaitingSubtasks
+        | WorkerStatus::Paused
+        | WorkerStatus::Completed
+        | WorkerStatus::Failed
+        | WorkerStatus::Killed => {}
+    }
+    Some(events)
+}
+
+pub fn waits_for_quota(worker: WorkerId, from: WorkerStatus, vendor: &str) -> Event {
+    let reason = alloc::format!("a limit of {vendor} is used up");
+    Event::WorkerMoved { worker, from, to: WorkerStatus::WaitingQuota, reason }
+}
+
+fn failure_of(cause: ErrorCause, message: String) -> Failure {
+    match cause {
+        ErrorCause::Auth => Failure::Auth { message },
+        ErrorCause::Quota { until } => Failure::Quota { until, message },
+        ErrorCause::Model => Failure::Model { message },
+        ErrorCause::Other => Failure::Protocol { message },
+    }
+}
+
+pub fn waits(state: &State, worker: &Worker) -> Event {
+    let (from, to) = (worker.status, WorkerStatus::WaitingInput);
+    let reason = match state.waits_for(worker.id).next() {
+        Some((_, asked)) => alloc::format!("it asked {asked}"),
+        None if state.has_need(worker.id) => "it needs to know something".to_string(),
+        None => "it asked a person".to_string(),
+    };
+    Event::WorkerMoved { worker: worker.id, from, to, reason }
+}
+
+/// What the turn left is kept: a worker that has not said it is done gets its reminder.
+pub fn snapshot_ended(
+    state: &State,
+    now: Timestamp,
+    effect: EffectId,
+    attempt: AttemptId,
+) -> Vec<Event> {
+    let attempt = &state.attempts[attempt];
+    let worker = &state.workers[attempt.worker];
+    let rests = attempt.snapshot == Some(effect)
+        && attempt.snapshot_due.is_none()
+        && attempt.is_open()
+        && worker.process == Process::Alive
+        && worker.status == WorkerStatus::Running
+        && worker.turn.is_none();
+    if !rests {
+        return Vec::new();
+    }
+    if state.has_question(worker) || has_turn(worker) {
+        return vec![waits(state, worker)];
+    }
+    next_turn(state, now, worker)
+}
+
+/// A worker that has ended its turn and has not said that it is done: it waits for what it has
+/// handed out, hears of that, reads its messages, or is reminded.
+pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
+    let attempt = &state.attempts[worker.attempt];
+    let family = &attempt.family;
+    if !family.open.is_empty() {
+        return vec![subtask::parked(worker)];
+    }
+    if let Some(vendor) = state.held_vendor(&state.tasks[attempt.task]) {
+        return vec![waits_for_quota(worker.id, worker.status, vendor)];
+    }
+    let cause = if !family.unseen.is_empty() {
+        TurnCause::Results
+    } else if message::is_next(state, now, worker.id) {
+        TurnCause::Messages
+    } else {
+        TurnCause::Reminder
+    };
+    message::open_turn(state, now, worker.id, cause)
+}
+
+pub fn has_turn(worker: &Worker) -> bool {
+    worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)))
+}
