@@ -26,13 +26,17 @@ use crate::{
 };
 use node::Node;
 pub use parse::on_large_stack;
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 use walk::{Visit, Walk};
 
 /// A larger file is skipped: a tree takes many times the memory of its text.
 pub const FILE_BYTES_MAX: usize = 2 << 20;
 /// A file that takes longer on a core is skipped.
 pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
+
+thread_local! {
+    static PACKING: RefCell<Packing> = RefCell::default();
+}
 
 /// What a file defines and imports.
 pub struct Extracted {
@@ -60,21 +64,23 @@ pub fn packed(language: Language, source: &[u8]) -> Extracted {
     let Some(tree) = parse::parse(language, source, FILE_TIME_MAX) else {
         return Extracted::skipped(language, Skipped::TooSlow);
     };
-    let mut walk = Walk::new(language, source);
+    let mut walk = Walk::new(language, source, PACKING.take());
     let root = Node::new(language, tree.root_node());
     walk.file(root, visibility(language), visit(language));
-    walk.finish(tree.root_node().has_error())
+    let (extracted, packing) = walk.finish(tree.root_node().has_error());
+    PACKING.set(packing);
+    extracted
 }
 
 impl Extracted {
     fn skipped(language: Language, why: Skipped) -> Self {
-        let packed = Packing::default().finish();
+        let packed = Packed::empty();
         Self { language, packed, broken: false, skipped: Some(why) }
     }
 
     /// Of a file that could not be read to its end.
     pub fn broken(language: Language) -> Self {
-        let packed = Packing::default().finish();
+        let packed = Packed::empty();
         Self { language, packed, broken: true, skipped: None }
     }
 }

@@ -110,6 +110,12 @@ impl Index {
         self.shared.catch_up(Pace::Hurry);
     }
 
+    /// Waits until everything is read that was there when the index was opened.
+    pub fn settle(&self) {
+        self.shared.until(|| self.shared.read_lock().looked.is_some());
+        self.shared.catch_up(Pace::Hurry);
+    }
+
     /// Reads these files again.
     pub fn refresh_paths<'a>(&self, paths: impl IntoIterator<Item = &'a str>) {
         self.shared.refresh_paths(paths);

@@ -10,7 +10,8 @@ use crate::{
     Import, Kind, Language, Member, Symbol, Visibility,
     bytes::{Reader, Writer},
 };
-use std::{collections::HashSet, sync::Arc};
+use bytes::{Bytes, BytesMut};
+use std::collections::HashSet;
 
 /// More of one file are not kept; it was made by a program.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
@@ -19,15 +20,12 @@ const HEADER_BYTES: usize = 8;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
-/// No number takes more.
-const NUMBER_BYTES_MAX: usize = 10;
+const BLOCK_BYTES: usize = 256 << 10;
 
-/// The symbols of one file; a part of a larger buffer where they come from disk.
+/// The symbols of one file, in a part of what holds many.
 #[derive(Clone, Debug)]
 pub struct Packed {
-    buffer: Arc<Vec<u8>>,
-    start: usize,
-    end: usize,
+    bytes: Bytes,
 }
 
 /// What the table needs to know of a symbol.
@@ -50,14 +48,18 @@ pub struct Entry<'a> {
 }
 
 impl Packed {
-    /// A part of a buffer, which may be garbage.
-    pub fn within(buffer: &Arc<Vec<u8>>, start: usize, end: usize) -> Option<Self> {
-        buffer.get(start..end)?;
-        Some(Self { buffer: buffer.clone(), start, end })
+    /// Bytes that may be garbage.
+    pub fn new(bytes: Bytes) -> Self {
+        Self { bytes }
+    }
+
+    /// Of a file that defines nothing.
+    pub fn empty() -> Self {
+        Self { bytes: Bytes::from_static(&[0, 0, 0, 0, 8, 0, 0, 0, 0]) }
     }
 
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        &self.bytes
     }
 
     pub fn symbols_count(&self) -> usize {
@@ -130,6 +132,10 @@ pub struct Packing {
     symbols: Writer,
     imports: Writer,
     imports_count: usize,
+    head: Writer,
+    /// Takes what is done, of many files: one piece of memory for each would have the allocator
+    /// sweep up what parsing has left, file by file.
+    block: BytesMut,
 }
 
 impl Packing {
@@ -183,21 +189,31 @@ impl Packing {
         }
     }
 
-    pub fn finish(self) -> Packed {
+    /// What was found, in a part of this thread's block. The next file begins with nothing.
+    pub fn finish(&mut self) -> Packed {
         let base = HEADER_BYTES + self.places.len() * 4;
         let imports_at = base + self.symbols.bytes.len();
-        let bytes_count = imports_at + self.imports.bytes.len() + NUMBER_BYTES_MAX;
-        let mut writer = Writer { bytes: Vec::with_capacity(bytes_count) };
-        writer.fixed(short(self.places.len()));
-        writer.fixed(short(imports_at));
-        for place in &self.places {
-            writer.fixed(place + short(base));
+        let head = &mut self.head;
+        head.bytes.clear();
+        head.fixed(short(self.places.len()));
+        head.fixed(short(imports_at));
+        for place in self.places.drain(..) {
+            head.fixed(place + short(base));
         }
-        writer.bytes.extend_from_slice(&self.symbols.bytes);
-        writer.count(self.imports_count);
-        writer.bytes.extend_from_slice(&self.imports.bytes);
-        writer.bytes.shrink_to_fit();
-        Packed { start: 0, end: writer.bytes.len(), buffer: Arc::new(writer.bytes) }
+        let mut count = Writer::default();
+        count.count(std::mem::take(&mut self.imports_count));
+        let parts = [&head.bytes, &self.symbols.bytes, &count.bytes, &self.imports.bytes];
+        let bytes_count = parts.iter().map(|it| it.len()).sum();
+        if self.block.capacity() < bytes_count {
+            self.block = BytesMut::with_capacity(bytes_count.max(BLOCK_BYTES));
+        }
+        parts.iter().for_each(|it| self.block.extend_from_slice(it));
+        let bytes = self.block.split().freeze();
+        for writer in [&mut self.symbols, &mut self.imports] {
+            writer.bytes.clear();
+            writer.bytes.shrink_to(BLOCK_BYTES);
+        }
+        Packed { bytes }
     }
 }
 
@@ -312,6 +328,24 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_packed_as_nothing() {
+        assert_eq!(Packing::default().finish().bytes(), Packed::empty().bytes());
+    }
+
+    #[test]
+    fn files_share_a_block_and_nothing_else() {
+        let sources = ["fn a() {}", "", "use b::c;\nfn d() {}"];
+        let all: Vec<Packed> = sources
+            .map(|it| extract::packed(Language::Rust, it.as_bytes()).packed)
+            .into_iter()
+            .collect();
+        let named = |it: &Packed| unpacked(it).iter().map(|it| it.name.to_string()).collect();
+        let names: Vec<Vec<String>> = all.iter().map(named).collect();
+        assert_eq!(names, [vec!["a".to_owned()], vec![], vec!["d".to_owned()]]);
+        assert_eq!(all.iter().map(|it| it.imports().len()).collect::<Vec<_>>(), [0, 0, 1]);
+    }
+
+    #[test]
     fn every_kind_has_the_number_of_its_place() {
         for (number, kind) in Kind::ALL.iter().enumerate() {
             assert_eq!(usize::from(number_of(*kind)), number, "{kind:?}");
@@ -327,8 +361,7 @@ mod tests {
                 bytes[at] = value;
             }
             bytes.truncate(cut.index(bytes.len()));
-            let buffer = Arc::new(bytes);
-            let packed = Packed::within(&buffer, 0, buffer.len()).expect("it is inside");
+            let packed = Packed::new(bytes.into());
             unpacked(&packed);
             packed.imports();
         }

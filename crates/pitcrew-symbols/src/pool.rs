@@ -11,13 +11,14 @@ use crate::{
     digest::{Key, checksum},
     pack::Packed,
 };
+use bytes::Bytes;
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -169,7 +170,7 @@ impl Pool {
         if bytes.get(..HEADER_BYTES) != Some(&header()[..]) {
             return;
         }
-        let buffer = Arc::new(bytes);
+        let buffer = Bytes::from(bytes);
         let mut known = HashMap::new();
         let mut at = HEADER_BYTES;
         while let Some((key, packed, end)) = record(&buffer, at) {
@@ -272,7 +273,7 @@ fn header() -> [u8; HEADER_BYTES] {
 }
 
 /// The record at a place, and where it ends.
-fn record(buffer: &Arc<Vec<u8>>, at: usize) -> Option<(Key, Packed, usize)> {
+fn record(buffer: &Bytes, at: usize) -> Option<(Key, Packed, usize)> {
     let head = buffer.get(at..at + RECORD_BYTES)?;
     let length = u32::from_le_bytes(head[..4].try_into().ok()?) as usize;
     let sum = u64::from_le_bytes(head[4..12].try_into().ok()?);
@@ -282,7 +283,7 @@ fn record(buffer: &Arc<Vec<u8>>, at: usize) -> Option<(Key, Packed, usize)> {
         return None;
     }
     let key = Key(head[12..].try_into().ok()?);
-    Some((key, Packed::within(buffer, at + RECORD_BYTES, end)?, end))
+    Some((key, Packed::new(buffer.slice(at + RECORD_BYTES..end)), end))
 }
 
 fn write_records(file: &mut File, records: &[(Key, Packed)]) -> io::Result<()> {

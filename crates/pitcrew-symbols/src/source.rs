@@ -50,10 +50,10 @@ impl Stamp {
 pub struct Root(OwnedFd);
 
 /// A file that was read.
-pub struct Read {
+pub struct Read<'a> {
     pub stamp: Stamp,
     /// Nothing where the file is too large.
-    pub content: Option<Vec<u8>>,
+    pub content: Option<&'a [u8]>,
 }
 
 impl Root {
@@ -66,16 +66,18 @@ impl Root {
         self.file(path, OFlags::PATH).map(|it| it.1)
     }
 
-    pub fn read(&self, path: &str) -> Option<Read> {
+    /// Whoever reads many files gives the same buffer for all of them.
+    pub fn read<'a>(&self, path: &str, buffer: &'a mut Vec<u8>) -> Option<Read<'a>> {
         let (file, stamp) = self.file(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        let mut content =
-            Vec::with_capacity(usize::try_from(stamp.size).ok()?.min(FILE_BYTES_MAX) + 1);
         let limit = FILE_BYTES_MAX as u64 + 1;
+        buffer.clear();
         if stamp.size < limit {
-            file.take(limit).read_to_end(&mut content).ok()?;
+            // One more byte, in which the end of the file is found.
+            buffer.reserve(usize::try_from(stamp.size).ok()? + 1);
+            file.take(limit).read_to_end(buffer).ok()?;
         }
-        let fits = stamp.size < limit && content.len() <= FILE_BYTES_MAX;
-        Some(Read { stamp, content: fits.then_some(content) })
+        let fits = stamp.size < limit && buffer.len() <= FILE_BYTES_MAX;
+        Some(Read { stamp, content: fits.then_some(buffer) })
     }
 
     fn file(&self, path: &str, flags: OFlags) -> Option<(File, Stamp)> {
@@ -132,7 +134,10 @@ mod tests {
         symlink("a/b.rs", inside.join("harmless.rs")).unwrap();
         rustix::fs::mkfifoat(CWD, inside.join("pipe.rs"), Mode::RUSR).unwrap();
         let root = Root::open(&inside).unwrap();
-        let read = |path: &str| root.read(path).and_then(|it| it.content);
+        let read = |path: &str| {
+            let mut buffer = b"something else".to_vec();
+            root.read(path, &mut buffer).and_then(|it| it.content.map(<[u8]>::to_vec))
+        };
         assert_eq!(read("a/b.rs").unwrap(), b"fn b() {}");
         let outside = outside.join("secret.rs").display().to_string();
         for path in
@@ -154,7 +159,8 @@ mod tests {
         let file = File::create(dir.path().join("a.rs")).unwrap();
         file.set_len(FILE_BYTES_MAX as u64 + 1).unwrap();
         let root = Root::open(dir.path()).unwrap();
-        let read = root.read("a.rs").unwrap();
+        let mut buffer = Vec::new();
+        let read = root.read("a.rs", &mut buffer).unwrap();
         assert!(read.content.is_none());
         assert_eq!(read.stamp.size, FILE_BYTES_MAX as u64 + 1);
     }

@@ -90,7 +90,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
 fn index_cold(tree: &Tree, pool: &Path) -> Outcome<Duration> {
     let began = Instant::now();
     let index = Index::open(&tree.root, &Arc::new(Pool::open(pool)));
-    index.refresh();
+    index.settle();
     let size = index.size();
     drop(index);
     let took = began.elapsed();

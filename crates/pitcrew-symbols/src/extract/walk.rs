@@ -88,7 +88,7 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(language: Language, source: &'a [u8]) -> Self {
+    pub fn new(language: Language, source: &'a [u8], found: Packing) -> Self {
         Self {
             language,
             source,
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
             access: None,
             published: HashSet::new(),
             broken: false,
-            found: Packing::default(),
+            found,
         }
     }
 
@@ -111,6 +111,9 @@ impl<'a> Walk<'a> {
 
     /// The package that the file says it belongs to.
     fn package(&self, root: Node<'_>) -> Option<String> {
+        if !has_packages(self.language) {
+            return None;
+        }
         let mut found = None;
         each(Some(root), |it| {
             if found.is_none() && is_package(it) && it.field(Field::Body).is_none() {
@@ -122,14 +125,16 @@ impl<'a> Walk<'a> {
         found
     }
 
-    pub fn finish(mut self, broken: bool) -> Extracted {
+    /// What was found, and what the next file can be packed with.
+    pub fn finish(mut self, broken: bool) -> (Extracted, Packing) {
         self.found.publish(&self.published);
-        Extracted {
+        let extracted = Extracted {
             language: self.language,
             packed: self.found.finish(),
             broken: broken || self.broken,
             skipped: None,
-        }
+        };
+        (extracted, self.found)
     }
 
     /// Looks at all children of a node, and knows for each the comments above it.
@@ -319,6 +324,30 @@ fn without_opening(line: &str) -> &str {
 
 fn is_comment(node: Node<'_>) -> bool {
     node.is_extra() && node.kind().ends_with("comment")
+}
+
+/// Whether a file can say which package it belongs to.
+fn has_packages(language: Language) -> bool {
+    match language {
+        Language::Go
+        | Language::Java
+        | Language::CSharp
+        | Language::Php
+        | Language::Kotlin
+        | Language::Scala => true,
+        Language::Rust
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::JavaScript
+        | Language::Python
+        | Language::C
+        | Language::Cpp
+        | Language::Ruby
+        | Language::Bash
+        | Language::Lua
+        | Language::Zig
+        | Language::Swift => false,
+    }
 }
 
 fn is_package(node: Node<'_>) -> bool {

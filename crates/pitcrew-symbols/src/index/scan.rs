@@ -62,9 +62,9 @@ impl Shared {
         if finders.is_empty() {
             return;
         }
-        let mut having = self.side_by_side(&pending, Pace::Hurry, |found| {
-            let content = root.read(&found.path)?.content?;
-            let likely = finders.iter().filter_map(|it| likelihood(&content, it)).max()?;
+        let mut having = self.side_by_side(&pending, Pace::Hurry, |buffer, found| {
+            let content = root.read(&found.path, buffer)?.content?;
+            let likely = finders.iter().filter_map(|it| likelihood(content, it)).max()?;
             Some((likely, found.clone()))
         });
         let from = oracle::segments(question.from.unwrap_or_default());

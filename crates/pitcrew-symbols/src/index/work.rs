@@ -6,7 +6,7 @@ use crate::{
     digest::Key,
     extract::{self, Extracted},
     on_large_stack,
-    pack::Packing,
+    pack::Packed,
     pool::Pool,
     source::{Root, Stamp},
     tree,
@@ -126,28 +126,29 @@ impl Shared {
             self.write().read(chunk.into_iter().map(|it| (it.path, None)).collect());
             return;
         };
-        let results = self.side_by_side(&chunk, pace, |found| {
-            Some((found.path.clone(), read(&root, &self.pool, found)))
+        let results = self.side_by_side(&chunk, pace, |buffer, found| {
+            Some((found.path.clone(), read(&root, &self.pool, found, buffer)))
         });
         self.write().read(results);
     }
 
-    /// Does something with each of many files, until it is to stop.
+    /// Does something with each of many files, until it is to stop. Each thread has a buffer: memory
+    /// that is given back after each file is swept up by the allocator each time.
     pub fn side_by_side<T: Send>(
         &self,
         files: &[Found],
         pace: Pace,
-        work: impl Fn(&Found) -> Option<T> + Sync,
+        work: impl Fn(&mut Vec<u8>, &Found) -> Option<T> + Sync,
     ) -> Vec<T> {
         let next = AtomicUsize::new(0);
         let all = Mutex::new(Vec::with_capacity(files.len()));
         let one_thread = || {
-            let mut mine = Vec::new();
+            let (mut mine, mut buffer) = (Vec::new(), Vec::new());
             while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if self.is_stopped() || pace == Pace::Behind && self.pool.is_asked() {
                     break;
                 }
-                mine.extend(work(found));
+                mine.extend(work(&mut buffer, found));
             }
             all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
         };
@@ -185,15 +186,15 @@ impl Shared {
 }
 
 /// The symbols of a file as it is now; none where it cannot be read.
-pub fn read(root: &Root, pool: &Pool, found: &Found) -> Option<File> {
-    let read = root.read(&found.path)?;
+fn read(root: &Root, pool: &Pool, found: &Found, buffer: &mut Vec<u8>) -> Option<File> {
+    let read = root.read(&found.path, buffer)?;
     let language = found.language;
-    let (key, packed) = match &read.content {
+    let (key, packed) = match read.content {
         Some(content) => {
             let key = Key::of(language, content);
             (key, pool.get_or_parse(key, || whatever_happens(language, content).packed))
         }
-        None => (TOO_LARGE, Packing::default().finish()),
+        None => (TOO_LARGE, Packed::empty()),
     };
     let (path, stamp) = (found.path.clone(), read.stamp);
     Some(File { path, language, stamp, settled: stamp.is_settled(), key, packed })

@@ -24,10 +24,11 @@ pub struct Outline {
 
 /// None where there is no such file below the root.
 pub fn outline(root: &Path, path: &str) -> Option<Outline> {
-    let read = Root::open(root)?.read(path)?;
+    let mut buffer = Vec::new();
+    let read = Root::open(root)?.read(path, &mut buffer)?;
     let language = Language::of(Path::new(path));
     let path = &one_line(path);
-    let (Some(language), Some(content)) = (language, &read.content) else {
+    let (Some(language), Some(content)) = (language, read.content) else {
         let text = no_source(path, &read, language);
         return Some(Outline { language, symbols: Vec::new(), text });
     };
@@ -65,9 +66,9 @@ fn write_symbol(text: &mut String, symbol: &Symbol) {
     let _ = writeln!(text, "{lines:>9}  {:indent$}{}", "", one_line(&symbol.signature));
 }
 
-fn no_source(path: &str, read: &Read, language: Option<Language>) -> String {
+fn no_source(path: &str, read: &Read<'_>, language: Option<Language>) -> String {
     let bytes = read.stamp.size;
-    match (&read.content, language) {
+    match (read.content, language) {
         (None, Some(_)) => format!("{path}: {bytes} bytes, too large to be read\n"),
         (Some(content), _) if !content.contains(&0) => {
             let lines_count = lines_count(content);
