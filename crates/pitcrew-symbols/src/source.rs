@@ -5,7 +5,7 @@
 
 use crate::FILE_BYTES_MAX;
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    fs::{CWD, Mode, OFlags, ResolveFlags, Stat, openat, openat2},
     io::Errno,
 };
 use std::{
@@ -39,6 +39,18 @@ impl Stamp {
         }
     }
 
+    pub fn of_stat(stat: &Stat) -> Self {
+        let ns = |seconds: i64, ns: u64| {
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(i64::try_from(ns).unwrap_or_default())
+        };
+        Self {
+            size: u64::try_from(stat.st_size).unwrap_or_default(),
+            modified_ns: ns(stat.st_mtime, stat.st_mtime_nsec),
+            changed_ns: ns(stat.st_ctime, stat.st_ctime_nsec),
+            inode: stat.st_ino,
+        }
+    }
+
     /// Whether a later change must show in the stamp.
     pub fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -60,6 +72,15 @@ impl Root {
     pub fn open(path: &Path) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         openat(CWD, path, flags, Mode::empty()).ok().map(Self)
+    }
+
+    /// A folder whose entries can be asked for; the root where the path is empty.
+    pub fn folder(&self, path: &str) -> Option<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if path.is_empty() {
+            return openat(&self.0, ".", flags, Mode::empty()).ok();
+        }
+        self.beneath(Path::new(path), flags)
     }
 
     pub fn stamp(&self, path: &str) -> Option<Stamp> {

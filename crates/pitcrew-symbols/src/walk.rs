@@ -1,17 +1,32 @@
-//! Which sources a checkout has, and when each was changed. Reads no file.
+//! Which sources a checkout has, and when each was changed. Reads no source.
+//!
+//! An agent may write whatever it likes there: links are not followed, and a file that says what git
+//! ignores is read only where it is a regular one.
 
-use crate::{Language, source::Stamp};
-use ignore::{DirEntry, WalkBuilder, WalkState};
+mod rules;
+
+use crate::{
+    Language,
+    source::{Root, Stamp},
+};
+use rules::Rules;
+use rustix::fs::{AtFlags, FileType, RawDir, statat};
 use std::{
+    os::fd::OwnedFd,
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread,
 };
 
 /// Sources of one checkout. More are not looked at.
 const FILES_MAX: usize = 500_000;
+/// Folders that are looked through before other threads are asked to help.
+const ALONE_MAX: usize = 256;
+/// Entries that are asked for at once, in bytes.
+const ENTRIES_BYTES: usize = 32 << 10;
 
 /// A source that is there.
 #[derive(Clone, Debug)]
@@ -23,53 +38,179 @@ pub struct Found {
 
 /// The sources below `root` that git would not ignore, by path.
 pub fn walk(root: &Path, threads_count: usize, stop: &AtomicBool) -> Vec<Found> {
-    let (all, count) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .standard_filters(false)
-        .git_ignore(true)
-        .git_exclude(true)
-        .require_git(false)
-        .threads(threads_count)
-        .filter_entry(|it| it.file_name() != ".git");
-    builder.build_parallel().run(|| {
-        let mut mine = Mine { found: Vec::new(), all: &all };
-        let count = &count;
-        Box::new(move |entry| {
-            if let Some(found) = entry.ok().and_then(|it| look(root, &it)) {
-                mine.found.push(found);
-                if count.fetch_add(1, Ordering::Relaxed) >= FILES_MAX {
-                    return WalkState::Quit;
-                }
+    let Some(opened) = Root::open(root) else { return Vec::new() };
+    let waiting = vec![Folder { path: String::new(), rules: None }];
+    let walking = Walking {
+        place: root,
+        root: opened,
+        ahead: Mutex::new(Ahead { waiting, busy_count: 0 }),
+        more: Condvar::new(),
+        files_count: AtomicUsize::new(0),
+        stop,
+    };
+    let mut found = walking.work(ALONE_MAX);
+    if !walking.ahead().waiting.is_empty() {
+        thread::scope(|scope| {
+            let work = || walking.work(usize::MAX);
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads_count).filter_map(spawn).collect();
+            found.append(&mut work());
+            for it in others {
+                found.append(&mut it.join().unwrap_or_default());
             }
-            if stop.load(Ordering::Relaxed) { WalkState::Quit } else { WalkState::Continue }
-        })
-    });
-    let mut found = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        });
+    }
     found.sort_unstable_by(|a: &Found, b| a.path.cmp(&b.path));
     found
 }
 
-/// What one thread has found.
-struct Mine<'a> {
-    found: Vec<Found>,
-    all: &'a Mutex<Vec<Found>>,
+/// A folder that has still to be looked through.
+struct Folder {
+    /// From the root; empty where it is the root.
+    path: String,
+    rules: Option<Arc<Rules>>,
 }
 
-impl Drop for Mine<'_> {
+impl Folder {
+    fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { [&self.path, "/", name].concat() }
+    }
+}
+
+struct Ahead {
+    waiting: Vec<Folder>,
+    /// Folders that are looked through now; each may have more in it.
+    busy_count: usize,
+}
+
+struct Walking<'a> {
+    place: &'a Path,
+    root: Root,
+    ahead: Mutex<Ahead>,
+    more: Condvar,
+    files_count: AtomicUsize,
+    stop: &'a AtomicBool,
+}
+
+/// Somebody looks through a folder.
+struct Busy<'a>(&'a Walking<'a>);
+
+impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.found);
+        self.0.ahead().busy_count -= 1;
+        self.0.more.notify_all();
     }
 }
 
-fn look(root: &Path, entry: &DirEntry) -> Option<Found> {
-    if !entry.file_type()?.is_file() {
-        return None;
+/// What a folder has in it that may matter.
+#[derive(Default)]
+struct Entries {
+    files: Vec<(String, Language)>,
+    folders: Vec<String>,
+    has_rules: bool,
+    has_git: bool,
+}
+
+impl Walking<'_> {
+    fn ahead(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let path = entry.path().strip_prefix(root).ok()?;
-    let language = Language::of(path)?;
-    let metadata = entry.metadata().ok()?;
-    Some(Found { path: path.to_str()?.into(), language, stamp: Stamp::of(&metadata) })
+
+    /// Looks through folders until there are no more, or as many as it may.
+    fn work(&self, folders_max: usize) -> Vec<Found> {
+        let (mut found, mut buffer) = (Vec::new(), Vec::with_capacity(ENTRIES_BYTES));
+        for _ in 0..folders_max {
+            let Some((folder, _busy)) = self.next() else { break };
+            let inner = self.look_into(&folder, &mut found, &mut buffer);
+            self.ahead().waiting.extend(inner);
+        }
+        found
+    }
+
+    fn next(&self) -> Option<(Folder, Busy<'_>)> {
+        let mut ahead = self.ahead();
+        loop {
+            let full = self.files_count.load(Ordering::Relaxed) >= FILES_MAX;
+            if full || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(folder) = ahead.waiting.pop() {
+                ahead.busy_count += 1;
+                return Some((folder, Busy(self)));
+            }
+            if ahead.busy_count == 0 {
+                return None;
+            }
+            ahead = self.more.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes the sources of a folder and tells the folders in it.
+    fn look_into(
+        &self,
+        folder: &Folder,
+        found: &mut Vec<Found>,
+        buffer: &mut Vec<u8>,
+    ) -> Vec<Folder> {
+        let Some(opened) = self.root.folder(&folder.path) else { return Vec::new() };
+        let entries = entries(&opened, buffer);
+        let mut rules = folder.rules.clone();
+        if entries.has_rules || entries.has_git {
+            let new = Rules::read(self.place, &self.root, folder, &entries);
+            rules = new.map(Arc::new).or(rules);
+        }
+        let ignored = |path: &str, is_folder| {
+            rules.as_ref().is_some_and(|it| it.ignores(Path::new(path), is_folder))
+        };
+        for (name, language) in entries.files {
+            let path = folder.path_of(&name);
+            let Some(stamp) = stamp(&opened, &name).filter(|_| !ignored(&path, false)) else {
+                continue;
+            };
+            if self.files_count.fetch_add(1, Ordering::Relaxed) >= FILES_MAX {
+                break;
+            }
+            found.push(Found { path: path.into(), language, stamp });
+        }
+        let paths = entries.folders.into_iter().map(|it| folder.path_of(&it));
+        let inner = paths.filter(|it| !ignored(it, true));
+        inner.map(|path| Folder { path, rules: rules.clone() }).collect()
+    }
+}
+
+fn entries(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Entries {
+    let mut entries = Entries::default();
+    buffer.clear();
+    let mut all = RawDir::new(folder, buffer.spare_capacity_mut());
+    while let Some(Ok(entry)) = all.next() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        match name {
+            "." | ".." => continue,
+            ".git" => entries.has_git = true,
+            ".gitignore" => entries.has_rules = true,
+            _ => {}
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |it| FileType::from_raw_mode(it.st_mode)),
+            known => known,
+        };
+        if kind == FileType::Directory && name != ".git" {
+            entries.folders.push(name.to_owned());
+        } else if kind == FileType::RegularFile
+            && let Some(language) = Language::of(Path::new(name))
+        {
+            entries.files.push((name.to_owned(), language));
+        }
+    }
+    entries
+}
+
+/// None where it is no regular file any more.
+fn stamp(folder: &OwnedFd, name: &str) -> Option<Stamp> {
+    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    is_file.then(|| Stamp::of_stat(&stat))
 }
 
 #[cfg(test)]
@@ -107,12 +248,107 @@ mod tests {
         assert_eq!(paths(dir.path()), [".hidden/e.rs", "a.rs", "b/c.rs"]);
     }
 
+    fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn rules_are_understood_as_others_understand_them() {
+        let dir = written(&[
+            (
+                ".gitignore",
+                "\u{feff}# made\n/made/\n*.gen.rs\n!keep.gen.rs\ndeep/**/x.rs\n\\!odd.rs\n",
+            ),
+            (".git/info/exclude", "private.rs\n*.local.rs\n"),
+            ("a.gen.rs", ""),
+            ("keep.gen.rs", ""),
+            ("made/a.rs", ""),
+            ("b/made/a.rs", ""),
+            ("b/private.rs", ""),
+            ("b/!odd.rs", ""),
+            ("deep/a/b/x.rs", ""),
+            ("deep/x.rs", ""),
+            ("b/.gitignore", "c.rs\n!private.rs\n!a.gen.rs\n/d\n"),
+            ("b/c.rs", ""),
+            ("b/a.gen.rs", ""),
+            ("b/d/e.rs", ""),
+            ("b/f/d/e.rs", ""),
+            ("b/f/c.rs", ""),
+            ("b/my.local.rs", ""),
+            ("nested/.git/info/exclude", "in_nested.rs\n"),
+            ("nested/in_nested.rs", ""),
+            ("in_nested.rs", ""),
+            ("[odd]/.gitignore", "x.rs\n"),
+            ("[odd]/x.rs", ""),
+            ("[odd]/y.rs", ""),
+        ]);
+        let mut theirs: Vec<String> = ignore::WalkBuilder::new(dir.path())
+            .standard_filters(false)
+            .git_ignore(true)
+            .git_exclude(true)
+            .require_git(false)
+            .filter_entry(|it| it.file_name() != ".git")
+            .build()
+            .filter_map(|it| {
+                it.unwrap().path().strip_prefix(dir.path()).unwrap().to_str().map(str::to_owned)
+            })
+            .filter(|it| it.ends_with(".rs"))
+            .collect();
+        theirs.sort();
+        assert_eq!(paths(dir.path()), theirs);
+        assert!(theirs.contains(&"keep.gen.rs".to_owned()), "{theirs:?}");
+    }
+
+    #[test]
+    fn a_worktree_has_the_rules_of_its_repository() {
+        let dir = written(&[
+            ("repo/.git/info/exclude", "private.rs\n"),
+            ("repo/.git/worktrees/tree/commondir", "../..\n"),
+            ("tree/private.rs", ""),
+            ("tree/a.rs", ""),
+        ]);
+        let git = dir.path().join("repo/.git/worktrees/tree");
+        fs::write(dir.path().join("tree/.git"), format!("gitdir: {}\n", git.display())).unwrap();
+        assert_eq!(paths(&dir.path().join("tree")), ["a.rs"]);
+    }
+
+    #[test]
+    fn many_folders_are_looked_through_together() {
+        let files: Vec<String> =
+            (0..ALONE_MAX * 2).map(|it| format!("{}/{it}/a.rs", it % 7)).collect();
+        let dir = written(&files.iter().map(|it| (it.as_str(), "")).collect::<Vec<_>>());
+        let mut expected = files;
+        expected.sort();
+        assert_eq!(paths(dir.path()), expected);
+        assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it was told to stop");
+    }
+
+    /// A pipe would never end, and a link may lead anywhere.
+    #[test]
+    fn rules_are_read_from_regular_files_only() {
+        let dir = written(&[("a.rs", ""), ("b/c.rs", ""), ("rules", "c.rs\n")]);
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            dir.path().join(".gitignore"),
+            rustix::fs::Mode::RUSR,
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("../rules", dir.path().join("b/.gitignore")).unwrap();
+        assert_eq!(paths(dir.path()), ["a.rs", "b/c.rs"]);
+    }
+
     #[test]
     fn the_stamp_is_the_one_of_the_open_file() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.rs"), "fn x() {}").unwrap();
         let found = walk(dir.path(), 1, &AtomicBool::new(false));
-        let root = crate::source::Root::open(dir.path()).unwrap();
+        let root = Root::open(dir.path()).unwrap();
         assert_eq!(Some(found[0].stamp), root.stamp("a.rs"));
     }
 }

@@ -25,6 +25,11 @@ const SMALL_BYTES_MAX: usize = 8 << 10;
 /// millisecond.
 const STEPS_PER_LOOK: u32 = 32;
 
+/// Memory for the trees of most files, in pieces that are not larger than what an allocator takes
+/// from what it has.
+const PIECES: usize = 64;
+const PIECE_BYTES: usize = 120 << 10;
+
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
     static HAS_LARGE_STACK: Cell<bool> = const { Cell::new(false) };
@@ -38,10 +43,20 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let mut work = Some(work);
     let begin = || {
         HAS_LARGE_STACK.set(true);
+        widen();
         work.take().map(|it| it())
     };
     let done = run(FILE_BYTES_MAX, begin).flatten();
     done.or_else(|| work.map(|it| it())).expect("the work is done there or here")
+}
+
+/// Makes room for trees at once.
+///
+/// The allocator asks the kernel for the memory of a thread page by page as it is needed, thousands
+/// of times until the first trees are there; what it has asked for once it may use from then on.
+fn widen() {
+    let pieces: Vec<Vec<u8>> = (0..PIECES).map(|_| Vec::with_capacity(PIECE_BYTES)).collect();
+    std::hint::black_box(&pieces);
 }
 
 /// Runs `work` where there is stack for a file of this size, unless there is no memory for it.
