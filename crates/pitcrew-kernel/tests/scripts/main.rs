@@ -9,6 +9,7 @@ mod plans;
 mod approval;
 mod retries;
 mod quotas;
+mod quota_starts;
 mod long_limits;
 mod backends;
 mod budgets;

@@ -172,3 +172,76 @@ fn a_checkout_is_not_kept_while_it_is_changed() {
         "#]],
     );
 }
+
+/// S1-035: the parent pulls what it wants, once; conflicts are named.
+#[test]
+fn a_parent_pulls_the_changes_of_an_isolated_child() {
+    check(
+        "
+            ~ plan demo | a in src
+            ~ prepared plan-1
+            ~ start task-1
+            snapshots
+            spawn attempt-1 wait=60s | write isolated on=src/a | look
+            snapshot attempt-1 s1
+            ~ start subtask-2
+            pull attempt-1 subtask-2
+            ~ complete attempt-2 wrote it
+            ~ turn worker-2 end_turn
+            stopped worker-2
+            collected attempt-2 src/a
+            ~ start subtask-3
+            ~ finish subtask-3
+            pull attempt-1 subtask-3
+            pull attempt-1 subtask-2
+            repeat
+            not-pulled attempt-1 conflict src/a
+            pull attempt-1 subtask-2
+            pulled attempt-1
+            pull attempt-1 subtask-2
+        ",
+        &expect![[r#"
+            > snapshots
+            > spawn attempt-1 wait=60s | write isolated on=src/a | look
+              subtask-2 = Do write. for attempt-1, isolated, depth 1
+              subtask-3 = Do look. for attempt-1, read_only, depth 1
+              group 2: subtask-2, subtask-3
+              worker-1 waits for subtask-2, subtask-3 until 60000 ms
+              => snapshot 1 of attempt-1
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+            > snapshot attempt-1 s1
+              task-2 pending -> queued
+              task-3 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-2 opened: task-2 #1 from s1
+              => prepare checkout attempt-2, isolated of attempt-1
+              task-3 queued -> starting (a slot is free)
+              attempt-3 opened: task-3 #1 from s1
+              => prepare checkout attempt-3, read_only of attempt-1
+            > pull attempt-1 subtask-2
+              rejected: subtask-2 is running; its changes can be pulled when it has ended with some
+            > stopped worker-2
+              worker-2 running -> completed
+              task-2 running -> verifying
+              => collect work of attempt-2
+            > collected attempt-2 src/a
+              attempt-2 ended: success
+              task-2 verifying -> completed
+              group 2: subtask-2 is done
+            > pull attempt-1 subtask-3
+              rejected: subtask-3 works in `read_only`, so it has no changes of its own to pull
+            > pull attempt-1 subtask-2
+              => pull subtask-2 into attempt-1: s1..work-2
+            > repeat
+              nothing
+            > not-pulled attempt-1 conflict src/a
+              nothing
+            > pull attempt-1 subtask-2
+              => pull subtask-2 into attempt-1: s1..work-2
+            > pulled attempt-1
+              nothing
+            > pull attempt-1 subtask-2
+              nothing
+        "#]],
+    );
+}

@@ -6,6 +6,8 @@
 
 mod family;
 mod input;
+mod signals;
+mod results;
 mod plan;
 mod queries;
 mod show;

@@ -120,3 +120,67 @@ fn what_is_told_after_the_end_of_a_turn_is_counted_once() {
         "#]],
     );
 }
+
+/// S4-124, S4-155: what a child uses counts for its parent and for the plan, and stops both.
+#[test]
+fn what_a_child_uses_counts_for_everybody_above() {
+    check(
+        "
+            ~ plan demo tokens=1000 | a tokens=100
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            uses worker-2 90
+            uses worker-2 120
+            turn worker-2 cancelled using 120
+            approve request-1
+        ",
+        &expect![[r#"
+            > uses worker-2 90
+              worker-2 has used 45 + 45 tokens, 0 cached, $0.00
+              little is left: task-1 has used 90 of 100 tokens
+            > uses worker-2 120
+              worker-2 has used 60 + 60 tokens, 0 cached, $0.00
+              worker-2 running -> waiting_permission (task-1 has used 120 of 100 tokens)
+              => interrupt worker-2
+              request-1: task-1 has used 120 of 100 tokens: as much once more?
+            > turn worker-2 cancelled using 120
+              nothing
+            > approve request-1
+              request-1 at_user -> approved
+              worker-2 waiting_permission -> running (a slot is free)
+              => prompt worker-2 (resumed)
+        "#]],
+    );
+}
+
+/// A person who grants no more ends all that would use it.
+#[test]
+fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
+    check(
+        "
+            ~ plan demo tokens=100 | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            ~ start subtask-2
+            ~ uses worker-2 120
+            deny request-1
+        ",
+        &expect![[r#"
+            > deny request-1
+              request-1 at_user -> denied
+              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              => stop worker-1
+              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              => stop worker-2
+              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              worker-1 is answered: nobody waits for the answer
+              plan-1 active -> failed (0 of 1 tasks are completed)
+        "#]],
+    );
+}

@@ -126,3 +126,58 @@ fn a_question_that_is_answered_is_no_dead_letter() {
         "#]],
     );
 }
+
+/// A worker that asks for permission in a call beside its wait gets the answer, and waits on.
+#[test]
+fn a_call_beside_the_wait_is_answered() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            permit worker-1 execute make
+            approve request-1
+            ~ start subtask-2
+            work subtask-2
+        ",
+        &expect![[r#"
+            > permit worker-1 execute make
+              request-1: may it execute make?
+            > approve request-1
+              request-1 at_user -> approved
+              worker-1 waiting_subtasks -> running (a slot is free)
+              => answer worker-1, call execute make: yes
+              worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
+            > work subtask-2
+              task-2 verifying -> completed
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+              worker-1 is answered: all have ended
+        "#]],
+    );
+}
+
+/// The answer of a call whose turn is over is told with the next turn instead.
+#[test]
+fn a_wait_ends_with_its_turn() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | look
+            turn worker-1 end_turn
+            ~ start subtask-2
+            work subtask-2
+        ",
+        &expect![[r#"
+            > turn worker-1 end_turn
+              worker-1 is answered: nobody waits for the answer; subtask-2 go on
+            > work subtask-2
+              task-2 verifying -> completed
+              worker-1 waiting_subtasks -> running (a slot is free)
+              worker-1 hears of subtask-2
+        "#]],
+    );
+}

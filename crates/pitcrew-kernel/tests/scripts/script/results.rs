@@ -1,0 +1,240 @@
+//! How effects end. A result finds the effect it belongs to among the open ones.
+
+use super::{
+    Script,
+    input::id,
+    queries,
+    signals::{error, usage},
+};
+use pitcrew_model::{
+    Actor, AttemptId, CheckFailure, CheckResult, CommitId, Effect, EffectResult, ErrorCause, Exit,
+    Failure, FileChange, InputBody, LandedAt, Landing, PlanBase, PlanId, Refusal, RefusalKind,
+    Snapshot, StopReason, TaskId, Timestamp, Work, WorkerId,
+};
+
+pub fn of_driver(
+    script: &Script,
+    verb: &str,
+    subject: &str,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    if subject.starts_with("query-") {
+        return queries::for_query(script, verb, id(subject), words);
+    }
+    if subject.starts_with("plan-") {
+        return for_plan(script, verb, id(subject), words);
+    }
+    if subject.starts_with("worker-") {
+        return for_worker(script, verb, id(subject), words);
+    }
+    for_attempt(script, verb, id(subject), words)
+}
+
+fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(Actor, InputBody)> {
+    let prepare = |it: &Effect| matches!(it, Effect::PreparePlan { plan: of, .. } if *of == plan);
+    let land = |it: &Effect| matches!(it, Effect::Land { plan: of, .. } if *of == plan);
+    let check = |it: &Effect| matches!(it, Effect::CheckBase { plan: of, .. } if *of == plan);
+    let failure = || failure(words);
+    Some(match verb {
+        "prepared" => {
+            let (tip, start) = (CommitId("base".into()), CommitId("base".into()));
+            let branch = Some("main".into());
+            let base = PlanBase { branch, tip, start, dirty_count: 0, notes: Vec::new() };
+            Script::ended(script.effect(prepare), EffectResult::PlanPrepared { plan, base })
+        }
+        "not-prepared" => {
+            let result = EffectResult::PlanNotPrepared { plan, failure: failure() };
+            Script::ended(script.effect(prepare), result)
+        }
+        "base-red" => {
+            let (command, output) = (words.into(), String::new());
+            let red = CheckResult { command, code: Some(1), output, took_ms: 1 };
+            let result = EffectResult::BaseChecked { plan, checks: vec![red] };
+            Script::ended(script.effect(check), result)
+        }
+        "landed" => {
+            let at = LandedAt::Base { branch: "main".into() };
+            let commit = CommitId("landed".into());
+            let landing = Landing { commit, at, files_count: 1, insertions: 1, deletions: 0 };
+            Script::ended(script.effect(land), EffectResult::Landed { plan, landing })
+        }
+        "not-landed" => {
+            let result = EffectResult::NotLanded { plan, failure: failure() };
+            Script::ended(script.effect(land), result)
+        }
+        _ => return None,
+    })
+}
+
+fn for_worker(
+    script: &Script,
+    verb: &str,
+    worker: WorkerId,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    let start = |it: &Effect| matches!(it, Effect::StartAgent { worker: of, .. } if *of == worker);
+    let prompt = |it: &Effect| matches!(it, Effect::Prompt { worker: of, .. } if *of == worker);
+    let interrupt =
+        |it: &Effect| matches!(it, Effect::InterruptTurn { worker: of } if *of == worker);
+    let stop = |it: &Effect| matches!(it, Effect::StopAgent { worker: of } if *of == worker);
+    // Worker and attempt are opened together and have the same number.
+    let fails =
+        || EffectResult::AttemptFailed { attempt: AttemptId(worker.0), failure: failure(words) };
+    Some(match verb {
+        "ready" => {
+            let (agent, session) = (String::from("agent"), String::from("session"));
+            let result = EffectResult::AgentReady { worker, agent, session };
+            Script::ended(script.effect(start), result)
+        }
+        "turn" => {
+            let (words, said) = words.split_once(" saying ").unwrap_or((words, ""));
+            let (words, used) = words.split_once("using ").unwrap_or((words, ""));
+            let words = words.trim_end();
+            let stop = match words.split_once(' ').unwrap_or((words, "")) {
+                ("cancelled", _) => StopReason::Cancelled,
+                ("error", message) => error(ErrorCause::Other, message),
+                ("no-login", message) => error(ErrorCause::Auth, message),
+                ("model-error", message) => error(ErrorCause::Model, message),
+                ("quota", until) => {
+                    let until = until.parse().ok().map(Timestamp);
+                    error(ErrorCause::Quota { until }, "usage limit reached")
+                }
+                _ => StopReason::EndTurn,
+            };
+            let (usage, last_words) = (usage(used), said.to_owned());
+            let result = EffectResult::TurnEnded { worker, stop, usage, last_words };
+            Script::ended(script.effect(prompt), result)
+        }
+        "interrupted" => {
+            Script::ended(script.effect(interrupt), EffectResult::TurnInterrupted { worker })
+        }
+        "answered" => {
+            let answer = |it: &Effect| matches!(it, Effect::AnswerPermission { worker: of, .. } if *of == worker);
+            Script::ended(script.effect(answer), EffectResult::PermissionAnswered { worker })
+        }
+        "stopped" => {
+            let exit = Exit { code: Some(0), signal: None, stderr: String::new() };
+            Script::ended(script.effect(stop), EffectResult::AgentStopped { worker, exit })
+        }
+        "fail-start" => Script::ended(script.effect(start), fails()),
+        "fail-turn" => Script::ended(script.effect(prompt), fails()),
+        _ => return None,
+    })
+}
+
+fn for_attempt(
+    script: &Script,
+    verb: &str,
+    attempt: AttemptId,
+    words: &str,
+) -> Option<(Actor, InputBody)> {
+    let number = attempt.0;
+    let mut effect = script.step_of(attempt);
+    let result = match verb {
+        "checkout" => EffectResult::CheckoutPrepared {
+            attempt,
+            path: format!("/checkouts/{attempt}"),
+            notes: Vec::new(),
+        },
+        "collected" => {
+            let file = |it: &str| FileChange { path: it.into(), change: 'M' };
+            let files: Vec<FileChange> = words.split_whitespace().map(file).collect();
+            let (commit, files_count) = (CommitId(format!("work-{number}")), files.len() as u64);
+            let work = Work { commit, files_count, insertions: 1, deletions: 0, files };
+            EffectResult::WorkCollected { attempt, work }
+        }
+        "saved" => {
+            let commit = Some(CommitId(format!("saved-{number}")));
+            EffectResult::WorkSaved { attempt, commit }
+        }
+        "verified" => {
+            let merged = CommitId(format!("merged-{number}"));
+            EffectResult::Verified { attempt, merged, checks: Vec::new() }
+        }
+        "integrated" => {
+            EffectResult::Integrated { attempt, head: CommitId(format!("merged-{number}")) }
+        }
+        "fail" => EffectResult::AttemptFailed { attempt, failure: failure(words) },
+        "dropped" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::DropSnapshots { attempt: of } if *of == attempt);
+            effect = script.effect(of);
+            EffectResult::SnapshotsDropped { attempt }
+        }
+        "pulled" | "not-pulled" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::PullWork { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            pull_ended(attempt, script.pulled(effect), verb, words)
+        }
+        "snapshot" | "unchanged" | "no-snapshot" => {
+            let of =
+                |it: &Effect| matches!(it, Effect::Snapshot { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            snapshot_ended(attempt, verb, words)
+        }
+        "removed" | "kept" => {
+            let of = |it: &Effect| matches!(it, Effect::RemoveCheckout { attempt: of, .. } if *of == attempt);
+            effect = script.effect(of);
+            if verb == "removed" {
+                EffectResult::CheckoutRemoved { attempt }
+            } else {
+                EffectResult::CheckoutKept { attempt, reason: words.into() }
+            }
+        }
+        _ => return None,
+    };
+    Some(Script::ended(effect, result))
+}
+
+fn pull_ended(attempt: AttemptId, task: TaskId, verb: &str, words: &str) -> EffectResult {
+    if verb == "not-pulled" {
+        return EffectResult::WorkNotPulled { attempt, task, failure: failure(words) };
+    }
+    let (commit, files) = (CommitId("pulled".into()), Vec::new());
+    let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
+    EffectResult::WorkPulled { attempt, task, work }
+}
+
+fn snapshot_ended(attempt: AttemptId, verb: &str, words: &str) -> EffectResult {
+    match verb {
+        "snapshot" => {
+            let commit = CommitId(words.into());
+            let snapshot = Snapshot { commit, files_count: 1, insertions: 1, deletions: 0 };
+            EffectResult::SnapshotTaken { attempt, snapshot }
+        }
+        "unchanged" => EffectResult::SnapshotUnchanged { attempt },
+        _ => EffectResult::SnapshotNotTaken { attempt, reason: words.into() },
+    }
+}
+
+fn failure(words: &str) -> Failure {
+    let (kind, what) = words.split_once(' ').unwrap_or((words, ""));
+    let what = || String::from(what);
+    match kind {
+        "checks" => {
+            let (command, output) = (what(), "1 test failed".into());
+            let failed = CheckFailure { command, code: Some(1), output, red_on_base: false };
+            Failure::Checks { failed: vec![failed] }
+        }
+        "conflict" => Failure::Conflict { paths: vec![what()], with: Vec::new() },
+        "gate" => {
+            let refusal = Refusal { path: what(), kind: RefusalKind::OutsideZone };
+            Failure::Gate { refusals: vec![refusal], refusals_count: 1 }
+        }
+        "no-model" => {
+            Failure::ModelMissing { agent: "claude".into(), message: "it has no such model".into() }
+        }
+        "missing" => Failure::AgentMissing { program: what(), message: "not found".into() },
+        "exited" => Failure::AgentExited { exit: "exit code 1".into(), output: what() },
+        "setup" => Failure::Setup { command: what(), code: Some(1), output: String::new() },
+        "protocol" => Failure::Protocol { message: what() },
+        "git" => Failure::Git { message: what() },
+        "no-login" => Failure::Auth { message: what() },
+        "quota" => {
+            let until = what().parse().ok().map(Timestamp);
+            Failure::Quota { until, message: "usage limit reached".into() }
+        }
+        other => panic!("no failure is called `{other}`"),
+    }
+}
