@@ -207,7 +207,9 @@ impl Packing {
         if self.block.capacity() < bytes_count {
             self.block = BytesMut::with_capacity(bytes_count.max(BLOCK_BYTES));
         }
-        parts.iter().for_each(|it| self.block.extend_from_slice(it));
+        for part in parts {
+            self.block.extend_from_slice(part);
+        }
         let bytes = self.block.split().freeze();
         for writer in [&mut self.symbols, &mut self.imports] {
             writer.bytes.clear();
@@ -322,7 +324,9 @@ mod tests {
                 members: &it.members,
             });
         }
-        imports.iter().for_each(|it| again.import(it));
+        for it in &imports {
+            again.import(it);
+        }
         assert!(symbols.len() >= 4 && !imports.is_empty(), "{symbols:?}");
         assert_eq!(again.finish().bytes(), packed().bytes());
     }

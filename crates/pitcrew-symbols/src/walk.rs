@@ -24,7 +24,7 @@ use std::{
 /// Sources of one checkout. More are not looked at.
 const FILES_MAX: usize = 500_000;
 /// Folders that are looked through before other threads are asked to help.
-const ALONE_MAX: usize = 256;
+const ALONE_MAX: usize = 32;
 /// Entries that are asked for at once, in bytes.
 const ENTRIES_BYTES: usize = 32 << 10;
 
@@ -190,11 +190,11 @@ fn entries(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Entries {
             ".gitignore" => entries.has_rules = true,
             _ => {}
         }
-        let kind = match entry.file_type() {
-            FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |it| FileType::from_raw_mode(it.st_mode)),
-            known => known,
-        };
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            kind = stat.map_or(kind, |it| FileType::from_raw_mode(it.st_mode));
+        }
         if kind == FileType::Directory && name != ".git" {
             entries.folders.push(name.to_owned());
         } else if kind == FileType::RegularFile
@@ -298,7 +298,7 @@ mod tests {
             .filter_map(|it| {
                 it.unwrap().path().strip_prefix(dir.path()).unwrap().to_str().map(str::to_owned)
             })
-            .filter(|it| it.ends_with(".rs"))
+            .filter(|it| Language::of(Path::new(it)).is_some())
             .collect();
         theirs.sort();
         assert_eq!(paths(dir.path()), theirs);

@@ -89,7 +89,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
             body = Some(it);
         }
     });
-    let end = body.map_or(node.end_byte(), |it| it.start_byte());
+    let end = body.map_or(node.end_byte(), Node::start_byte);
     let definition = Definition {
         kind: scope.callable(),
         name: found.name.into(),

@@ -48,7 +48,7 @@ fn is_constant(walk: &Walk<'_>, node: Node<'_>) -> bool {
 /// The declaration without its annotations.
 fn signature(walk: &Walk<'_>, node: Node<'_>, modifiers: &[String], end: usize) -> String {
     let list = node.child(0).filter(|it| it.kind() == "modifiers");
-    let start = list.map_or(node.start_byte(), |it| it.end_byte());
+    let start = list.map_or(node.start_byte(), Node::end_byte);
     let mut words = modifiers.join(" ");
     if !words.is_empty() {
         words.push(' ');
@@ -63,7 +63,7 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let visibility = visibility(scope, &modifiers);
     let inner = if kind == Kind::Interface { visibility } else { Visibility::Restricted };
     let inside = walk.inside(scope, kind, &name, inner);
-    let end = body.map_or(node.end_byte(), |it| it.start_byte());
+    let end = body.map_or(node.end_byte(), Node::start_byte);
     let definition = Definition {
         kind,
         name,
@@ -84,7 +84,7 @@ fn members(walk: &Walk<'_>, node: Node<'_>, body: Option<Node<'_>>) -> Vec<Membe
     let mut members = walk.members(Kind::Field, node.field(Field::Parameters));
     each(body, |it| match it.kind() {
         "enum_constant" => {
-            let end = it.field(Field::Body).map_or(it.end_byte(), |it| it.start_byte());
+            let end = it.field(Field::Body).map_or(it.end_byte(), Node::start_byte);
             members.push(walk.member(Kind::Variant, it.start_byte(), end));
         }
         "enum_body_declarations" => each(Some(it), |it| members.extend(field(walk, it))),
@@ -99,7 +99,7 @@ fn field(walk: &Walk<'_>, node: Node<'_>) -> Option<Member> {
     }
     let declarator = node.field(Field::Declarator);
     let value = declarator.and_then(|it| it.field(Field::Value));
-    let end = value.map_or(node.end_byte(), |it| it.start_byte());
+    let end = value.map_or(node.end_byte(), Node::start_byte);
     let text = signature(walk, node, &modifiers(walk, node), end);
     Some(Member { kind: Kind::Field, text: text.into() })
 }
@@ -108,7 +108,7 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let Some(name) = walk.field(node, Field::Name) else { return };
     let modifiers = modifiers(walk, node);
     let body = node.field(Field::Body);
-    let end = body.map_or(node.end_byte(), |it| it.start_byte());
+    let end = body.map_or(node.end_byte(), Node::start_byte);
     let definition = Definition {
         kind: Kind::Method,
         name,

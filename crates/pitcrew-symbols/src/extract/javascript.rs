@@ -142,19 +142,19 @@ fn class_named(
         let field = matches!(it.kind(), "public_field_definition" | "field_definition");
         if it.kind() == "index_signature" || field && !value.is_some_and(is_function) {
             let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
-            let end = long.map_or(it.end_byte(), |it| it.start_byte());
+            let end = long.map_or(it.end_byte(), Node::start_byte);
             members.push(walk.member(Kind::Field, it.start_byte(), end));
         }
     });
     let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
     let mut parts = outer.children();
     let start =
-        parts.find(|it| it.kind() != "decorator").map_or(outer.start_byte(), |it| it.start_byte());
+        parts.find(|it| it.kind() != "decorator").map_or(outer.start_byte(), Node::start_byte);
     let definition = Definition {
         kind: Kind::Class,
         name,
         visibility: scope.visibility,
-        signature: walk.header(start, body.map_or(node.end_byte(), |it| it.start_byte())),
+        signature: walk.header(start, body.map_or(node.end_byte(), Node::start_byte)),
         members,
         node: outer,
         doc: None,

@@ -35,7 +35,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, path: &str, node: Node<'_>, oute
         visibility: visibility(walk, scope, outer),
         signature: {
             let list = node.field(Field::Parameters);
-            walk.header(outer.start_byte(), list.map_or(outer.end_byte(), |it| it.end_byte()))
+            walk.header(outer.start_byte(), list.map_or(outer.end_byte(), Node::end_byte))
         },
         members: walk.members(Kind::Parameter, node.field(Field::Parameters)),
         node: outer,

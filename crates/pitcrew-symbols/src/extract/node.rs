@@ -72,11 +72,59 @@ const FIELDS: &[(Field, &str)] = &[
     (Field::Value, "value"),
 ];
 
+/// What is known about all nodes of a kind.
+#[derive(Debug)]
+struct Kind {
+    name: Box<str>,
+    is_named: bool,
+    role: Role,
+}
+
+/// Who a node says something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Nobody who runs it.
+    Comment,
+    /// The next one.
+    Attribute,
+    /// Itself.
+    Plain,
+}
+
+fn role(language: Language, name: &str) -> Role {
+    let attribute = match language {
+        Language::Rust => Some("attribute_item"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => Some("decorator"),
+        Language::Python
+        | Language::Go
+        | Language::Java
+        | Language::C
+        | Language::Cpp
+        | Language::CSharp
+        | Language::Ruby
+        | Language::Php
+        | Language::Bash
+        | Language::Kotlin
+        | Language::Lua
+        | Language::Zig
+        | Language::Swift
+        | Language::Scala => None,
+    };
+    if name.ends_with("comment") {
+        Role::Comment
+    } else if attribute == Some(name) {
+        Role::Attribute
+    } else {
+        Role::Plain
+    }
+}
+
 /// The words of a grammar.
 #[derive(Debug)]
 struct Words {
-    /// The name of each kind of nodes.
-    kinds: Vec<Box<str>>,
+    /// Each kind of nodes.
+    kinds: Vec<Kind>,
+    error: Kind,
     /// The number of each field; 0 where the grammar has none of that name.
     fields: [u16; FIELDS.len()],
 }
@@ -88,13 +136,18 @@ impl Words {
     fn of(language: Language) -> &'static Self {
         WORDS[language as usize].get_or_init(|| {
             let grammar = language.grammar();
-            let kind = |id| grammar.node_kind_for_id(id).unwrap_or_default().into();
+            let kind = |id| {
+                let name = grammar.node_kind_for_id(id).unwrap_or_default();
+                let is_named = grammar.node_kind_is_named(id);
+                Kind { name: name.into(), is_named, role: role(language, name) }
+            };
             let kinds_count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
             let mut fields = [0; FIELDS.len()];
             for (field, name) in FIELDS {
                 fields[*field as usize] = grammar.field_id_for_name(name).map_or(0, Into::into);
             }
-            Self { kinds: (0..kinds_count).map(kind).collect(), fields }
+            let error = Kind { name: "ERROR".into(), is_named: true, role: Role::Plain };
+            Self { kinds: (0..kinds_count).map(kind).collect(), error, fields }
         })
     }
 }
@@ -102,21 +155,36 @@ impl Words {
 /// A node of the tree of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'t> {
-    node: tree_sitter::Node<'t>,
+    inner: tree_sitter::Node<'t>,
+    kind: &'static Kind,
     words: &'static Words,
 }
 
 impl<'t> Node<'t> {
     pub fn new(language: Language, node: tree_sitter::Node<'t>) -> Self {
-        Self { node, words: Words::of(language) }
+        Self::within(Words::of(language), node)
+    }
+
+    fn within(words: &'static Words, node: tree_sitter::Node<'t>) -> Self {
+        let kind = words.kinds.get(usize::from(node.kind_id())).unwrap_or(&words.error);
+        Self { inner: node, kind, words }
     }
 
     fn with(self, node: tree_sitter::Node<'t>) -> Self {
-        Self { node, words: self.words }
+        Self::within(self.words, node)
     }
 
     pub fn kind(self) -> &'static str {
-        self.words.kinds.get(usize::from(self.node.kind_id())).map_or("ERROR", |it| it)
+        &self.kind.name
+    }
+
+    pub fn is_comment(self) -> bool {
+        self.kind.role == Role::Comment && self.inner.is_extra()
+    }
+
+    /// Whether it is said about the next node and not in it.
+    pub fn is_attribute(self) -> bool {
+        self.kind.role == Role::Attribute && self.kind.is_named
     }
 
     /// The first child that is this part of it.
@@ -125,7 +193,7 @@ impl<'t> Node<'t> {
         if id == 0 {
             return None;
         }
-        self.node.child_by_field_id(id).map(|it| self.with(it))
+        self.inner.child_by_field_id(id).map(|it| self.with(it))
     }
 
     /// Every child that is this part of it.
@@ -144,7 +212,7 @@ impl<'t> Node<'t> {
     }
 
     pub fn children(self) -> Children<'t> {
-        let mut cursor = self.node.walk();
+        let mut cursor = self.inner.walk();
         let more = cursor.goto_first_child();
         Children { cursor, more, words: self.words }
     }
@@ -154,53 +222,53 @@ impl<'t> Node<'t> {
     }
 
     pub fn child(self, index: u32) -> Option<Self> {
-        self.node.child(index).map(|it| self.with(it))
+        self.inner.child(index).map(|it| self.with(it))
     }
 
     pub fn named_child(self, index: u32) -> Option<Self> {
-        self.node.named_child(index).map(|it| self.with(it))
+        self.inner.named_child(index).map(|it| self.with(it))
     }
 
     pub fn named_child_count(self) -> usize {
-        self.node.named_child_count()
+        self.inner.named_child_count()
     }
 
     pub fn is_named(self) -> bool {
-        self.node.is_named()
+        self.kind.is_named
     }
 
     pub fn is_extra(self) -> bool {
-        self.node.is_extra()
+        self.inner.is_extra()
     }
 
     pub fn is_error(self) -> bool {
-        self.node.is_error()
+        std::ptr::eq(self.kind, &raw const self.words.error)
     }
 
     pub fn start_byte(self) -> usize {
-        self.node.start_byte()
+        self.inner.start_byte()
     }
 
     pub fn end_byte(self) -> usize {
-        self.node.end_byte()
+        self.inner.end_byte()
     }
 
     pub fn byte_range(self) -> Range<usize> {
-        self.node.byte_range()
+        self.inner.byte_range()
     }
 
     pub fn start_position(self) -> Point {
-        self.node.start_position()
+        self.inner.start_position()
     }
 
     pub fn end_position(self) -> Point {
-        self.node.end_position()
+        self.inner.end_position()
     }
 }
 
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.node == other.node
+        self.inner == other.inner
     }
 }
 
@@ -225,7 +293,7 @@ impl<'t> Iterator for Children<'t> {
         if !self.more {
             return None;
         }
-        let node = Node { node: self.cursor.node(), words: self.words };
+        let node = Node::within(self.words, self.cursor.node());
         self.more = self.cursor.goto_next_sibling();
         Some(node)
     }

@@ -40,8 +40,7 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
         kind,
         name,
         visibility: scope.visibility,
-        signature: walk
-            .header(node.start_byte(), named.map_or(node.end_byte(), |it| it.end_byte())),
+        signature: walk.header(node.start_byte(), named.map_or(node.end_byte(), Node::end_byte)),
         members: attributes(walk, body),
         node,
         doc: None,
@@ -76,8 +75,7 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         kind: if scope.container.is_some() { Kind::Method } else { Kind::Function },
         name,
         visibility: walk.access.filter(|_| own).unwrap_or(scope.visibility),
-        signature: walk
-            .header(node.start_byte(), named.map_or(node.end_byte(), |it| it.end_byte())),
+        signature: walk.header(node.start_byte(), named.map_or(node.end_byte(), Node::end_byte)),
         members: walk.members(Kind::Parameter, list),
         node,
         doc: None,

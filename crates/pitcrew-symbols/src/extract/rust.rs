@@ -132,8 +132,9 @@ fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    let value = node.field(Field::Value);
-    let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
+    // Most are not long, and then nobody has to look for the value.
+    let is_long = |it: Node<'_>| it.byte_range().len() > VALUE_BYTES_MAX;
+    let long = is_long(node).then(|| node.field(Field::Value)).flatten().filter(|it| is_long(*it));
     let signature = walk.header_of(node, long);
     let visibility = visibility(walk, scope, node);
     let definition =

@@ -112,9 +112,9 @@ fn start(node: Node<'_>) -> usize {
         Some(modifiers) => {
             let mut words = modifiers.children();
             let word = words.find(|it| !matches!(it.kind(), "annotation" | "attribute"));
-            word.map_or(modifiers.end_byte(), |it| it.start_byte())
+            word.map_or(modifiers.end_byte(), Node::start_byte)
         }
-        None => first.map_or(node.start_byte(), |it| it.start_byte()),
+        None => first.map_or(node.start_byte(), Node::start_byte),
     }
 }
 
@@ -180,7 +180,7 @@ fn type_declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Ki
         }
         _ => kind,
     };
-    let signature = walk.header(start(node), body.map_or(node.end_byte(), |it| it.start_byte()));
+    let signature = walk.header(start(node), body.map_or(node.end_byte(), Node::start_byte));
     let visibility = visibility(&signature, scope);
     let inside = walk.inside(scope, kind, &name, inner_visibility(walk, kind, visibility));
     let mut members = walk.members(Kind::Field, parameters(node));
@@ -208,7 +208,7 @@ fn collect(walk: &Walk<'_>, body: Option<Node<'_>>, members: &mut Vec<Member>) {
 }
 
 fn body_or_end(node: Node<'_>) -> usize {
-    body(node).map_or(node.end_byte(), |it| it.start_byte())
+    body(node).map_or(node.end_byte(), Node::start_byte)
 }
 
 /// Behind the type of a field: not its value, nor how it is got.

@@ -148,14 +148,14 @@ impl<'a> Walk<'a> {
         let (mut comments, mut attributes) = (self.comments.take(), self.attributes.take());
         let mut before: Option<Node<'_>> = None;
         for node in parent.children() {
-            if is_comment(node) {
+            if node.is_comment() {
                 // A remark behind a declaration is not about the next one.
                 let row = node.start_position().row;
                 let beside =
-                    before.is_some_and(|it| !is_comment(it) && it.end_position().row == row);
+                    before.is_some_and(|it| !it.is_comment() && it.end_position().row == row);
                 let span = self.extended(comments, node);
                 comments = (!beside).then_some(span);
-            } else if is_attribute(self.language, node) {
+            } else if node.is_attribute() {
                 attributes = Some(Span {
                     start: attributes.map_or(node.start_byte(), |it| it.start),
                     end: node.end_byte(),
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
 
     /// The source of a node up to its body, or the whole of it.
     pub fn header_of(&self, node: Node<'_>, body: Option<Node<'_>>) -> String {
-        self.header(node.start_byte(), body.map_or(node.end_byte(), |it| it.start_byte()))
+        self.header(node.start_byte(), body.map_or(node.end_byte(), Node::start_byte))
     }
 
     pub fn member(&self, kind: Kind, start: usize, end: usize) -> Member {
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
     pub fn members(&self, kind: Kind, list: Option<Node<'_>>) -> Vec<Member> {
         let mut members = Vec::new();
         each(list, |it| {
-            if !is_attribute(self.language, it) {
+            if !it.is_attribute() {
                 members.push(self.member(kind, it.start_byte(), it.end_byte()));
             }
         });
@@ -322,10 +322,6 @@ fn without_opening(line: &str) -> &str {
     line.trim_end()
 }
 
-fn is_comment(node: Node<'_>) -> bool {
-    node.is_extra() && node.kind().ends_with("comment")
-}
-
 /// Whether a file can say which package it belongs to.
 fn has_packages(language: Language) -> bool {
     match language {
@@ -359,29 +355,6 @@ fn is_package(node: Node<'_>) -> bool {
             | "file_scoped_namespace_declaration"
             | "namespace_definition"
     )
-}
-
-/// Whether it is said about the next node and not in it.
-fn is_attribute(language: Language, node: Node<'_>) -> bool {
-    let kind = match language {
-        Language::Rust => "attribute_item",
-        Language::TypeScript | Language::Tsx | Language::JavaScript => "decorator",
-        Language::Python
-        | Language::Go
-        | Language::Java
-        | Language::C
-        | Language::Cpp
-        | Language::CSharp
-        | Language::Ruby
-        | Language::Php
-        | Language::Bash
-        | Language::Kotlin
-        | Language::Lua
-        | Language::Zig
-        | Language::Swift
-        | Language::Scala => return false,
-    };
-    node.is_named() && node.kind() == kind
 }
 
 fn lines(node: Node<'_>) -> (u32, u32) {

@@ -64,7 +64,7 @@ fn entries(walk: &Walk<'_>, value: Node<'_>) -> Vec<Member> {
         let end = match (body.field(Field::Body), value) {
             (Some(body), _) => body.start_byte(),
             (None, Some(value)) if value.byte_range().len() > VALUE_BYTES_MAX => {
-                it.field(Field::Key).map_or(value.start_byte(), |it| it.end_byte())
+                it.field(Field::Key).map_or(value.start_byte(), Node::end_byte)
             }
             (None, _) => it.end_byte(),
         };
