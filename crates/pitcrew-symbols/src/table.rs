@@ -18,7 +18,6 @@ pub struct Posting {
     pub name: u32,
     /// Better ones are smaller: visibility, definition before declaration, length of the path.
     pub rank: u8,
-    /// Bytes of the name, as far as they fit.
     pub length: u8,
     pub symbol: u16,
     pub file: Slot,
@@ -37,6 +36,11 @@ pub struct Table {
 /// A small part is merged when it is larger than this and than a part of the large one.
 const FRESH_MIN: usize = 16_384;
 const FRESH_SHARE: usize = 4;
+
+/// Bytes of a name, as far as they fit.
+pub fn length(name: &str) -> u8 {
+    u8::try_from(name.len()).unwrap_or(u8::MAX)
+}
 
 impl Table {
     pub fn len(&self) -> usize {
@@ -62,7 +66,7 @@ impl Table {
             self.fresh.push(Posting {
                 name: of_name(head.name),
                 rank: visibility << 6 | declared << 5 | depth,
-                length: u8::try_from(head.name.len()).unwrap_or(u8::MAX),
+                length: length(head.name),
                 symbol: u16::try_from(index).expect("a file is limited"),
                 file,
                 owner,

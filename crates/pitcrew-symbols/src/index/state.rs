@@ -76,10 +76,15 @@ impl State {
         self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
     }
 
+    /// Whether every posting has a file, and what is known of it holds.
+    pub fn is_all_live(&self) -> bool {
+        !self.table.has_dead() && self.pending.is_empty()
+    }
+
     /// How many symbols of a name there are.
     pub fn live_count(&self, name: &str) -> usize {
         let runs = self.table.named(name);
-        if !self.table.has_dead() && self.pending.is_empty() {
+        if self.is_all_live() {
             return runs.iter().map(|it| it.len()).sum();
         }
         runs.iter().flat_map(|it| it.iter()).filter(|it| self.file_of(it).is_some()).count()

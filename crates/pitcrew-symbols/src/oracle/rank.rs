@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     Kind,
-    digest::of_name,
+    digest::{letters, of_name},
     index::{File, State},
-    table::Posting,
+    table::{Posting, length},
 };
 use std::cmp::Reverse;
 
@@ -24,6 +24,12 @@ const COMPARED_MAX: usize = 64;
 pub struct Hit<'a> {
     pub file: &'a File,
     pub index: usize,
+}
+
+impl Hit<'_> {
+    fn is_called(&self, name: &str) -> bool {
+        self.file.packed.head(self.index).is_some_and(|it| it.name == name)
+    }
 }
 
 #[derive(Default)]
@@ -71,25 +77,24 @@ fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
 }
 
 fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
-    let postings = likeliest(state, wanted, hints);
+    let mut postings = likeliest(state, wanted, hints);
+    let (length, letters) = (length(&wanted.name), letters(&wanted.name));
+    postings.retain(|it| it.length == length && it.letters == letters);
     let mut found: Vec<(Worth, &str, Hit<'a>)> = Vec::new();
     for posting in postings {
         let Some(file) = state.file_of(&posting) else { continue };
-        let index = usize::from(posting.symbol);
-        let Some(head) = file.packed.head(index).filter(|it| it.name == wanted.name) else {
-            continue;
-        };
+        let hit = Hit { file, index: usize::from(posting.symbol) };
         if !is_in(&file.path, &wanted.path) {
             continue;
         }
         let worth = Worth {
-            qualified: Reverse(qualified(wanted, file, head.container)),
+            qualified: Reverse(qualified(wanted, &hit)),
             hinted: Reverse(hints.score(&file.path)),
             kin: Reverse(hints.is_kin(file.language)),
             near: Reverse(hints.nearness(&file.path)),
             rank: posting.rank,
         };
-        found.push((worth, &*file.path, Hit { file, index }));
+        found.push((worth, &*file.path, hit));
     }
     let all = wanted.qualifiers.len();
     if found.iter().any(|it| it.0.qualified.0 > 0) {
@@ -103,7 +108,15 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
         let place = |it: &Hit<'_>| it.index;
         (a.0, a.1.len(), a.1, place(&a.2)).cmp(&(b.0, b.1.len(), b.1, place(&b.2)))
     });
-    found.into_iter().map(|it| it.2).collect()
+    let mut found: Vec<Hit<'a>> = found.into_iter().map(|it| it.2).collect();
+    // Reading a symbol costs more than all the rest: only what may be told is looked at.
+    let mut told_count = 0;
+    found.retain(|it| {
+        let is_it = told_count == MATCHES_MAX || it.is_called(&wanted.name);
+        told_count += usize::from(is_it && told_count < MATCHES_MAX);
+        is_it
+    });
+    found
 }
 
 /// The symbols of a name; of one that very many have, those that come first by what is known
@@ -115,8 +128,9 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     }
     if wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty() {
         // Each run is ordered by rank.
+        let all_live = state.is_all_live();
         let live = |run: &'_ [Posting]| {
-            let live = run.iter().filter(|it| state.file_of(it).is_some());
+            let live = run.iter().filter(|it| all_live || state.file_of(it).is_some());
             live.take(COMPARED_MAX).copied().collect::<Vec<_>>()
         };
         return smallest(runs.map(live).concat(), |it| it.rank);
@@ -161,11 +175,12 @@ fn is_in(path: &str, wanted: &str) -> bool {
 }
 
 /// How many of the names before it are those of its containers and of its file, from the last on.
-fn qualified(wanted: &Wanted, file: &File, container: Option<&str>) -> usize {
+fn qualified(wanted: &Wanted, hit: &Hit<'_>) -> usize {
     if wanted.qualifiers.is_empty() {
         return 0;
     }
-    let mut chain = module_parts(&file.path);
+    let mut chain = module_parts(&hit.file.path);
+    let container = hit.file.packed.head(hit.index).and_then(|it| it.container);
     chain.extend(container.map(names::parts).unwrap_or_default());
     let same = |(a, b): &(&String, &String)| **a == b.replace('-', "_") || a == b;
     chain.iter().rev().zip(wanted.qualifiers.iter().rev()).take_while(same).count()
@@ -187,7 +202,9 @@ fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<
     owners.retain(|it| {
         let symbol = it.file.packed.symbol(it.file.language, it.index);
         symbol.is_some_and(|it| {
-            it.kind.is_type() && it.members.iter().any(|it| names_it(&it.text, &wanted.name))
+            it.kind.is_type()
+                && *it.name == **name
+                && it.members.iter().any(|it| names_it(&it.text, &wanted.name))
         })
     });
     owners

@@ -4,7 +4,7 @@ use super::{
     Answer, Match,
     rank::{Hit, Matches},
 };
-use crate::{Kind, Symbol, index::State};
+use crate::{Kind, Member, Symbol, index::State};
 use std::fmt::Write as _;
 
 /// Fields, variants, parameters and methods of the best match, and of the others.
@@ -56,16 +56,20 @@ fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usiz
         add(text, start, "in ", container);
     }
     add(text, start, "", &symbol.signature);
-    let members = symbol.members.iter().filter(|it| it.kind != Kind::Parameter);
-    let members: Vec<(&str, &str)> = members.map(|it| (it.kind.word(), &*it.text)).collect();
-    let methods = methods(hit, symbol);
-    let methods = methods.iter().map(|it| (it.kind.word(), &*it.signature));
-    let all: Vec<(&str, &str)> = members.into_iter().chain(methods).collect();
-    for (word, member) in all.iter().take(members_max) {
-        add(text, start, &format!("{word} "), member);
+    let members: Vec<&Member> =
+        symbol.members.iter().filter(|it| it.kind != Kind::Parameter).collect();
+    for member in members.iter().take(members_max) {
+        add(text, start, &format!("{} ", member.kind.word()), &member.text);
     }
-    if all.len() > members_max {
-        add(text, start, "", &format!("and {} more", all.len() - members_max));
+    let methods = methods(hit, symbol);
+    for index in methods.iter().take(members_max.saturating_sub(members.len())) {
+        if let Some(it) = hit.file.packed.symbol(hit.file.language, *index) {
+            add(text, start, &format!("{} ", it.kind.word()), &it.signature);
+        }
+    }
+    let all_count = members.len() + methods.len();
+    if all_count > members_max {
+        add(text, start, "", &format!("and {} more", all_count - members_max));
     }
     if let Some(doc) = &symbol.doc {
         add(text, start, "doc: ", doc);
@@ -73,7 +77,7 @@ fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usiz
 }
 
 /// What can be called on a type, as far as it stands in the same file.
-fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<Symbol> {
+fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<usize> {
     if !symbol.kind.is_type() {
         return Vec::new();
     }
@@ -81,8 +85,7 @@ fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<Symbol> {
     let qualified = symbol.qualified();
     let inside =
         |index: &usize| packed.head(*index).is_some_and(|it| it.container == Some(&*qualified));
-    let indexes = packed.callables().filter(inside);
-    indexes.filter_map(|it| packed.symbol(hit.file.language, it)).collect()
+    packed.callables().filter(inside).collect()
 }
 
 fn add(text: &mut String, start: usize, before: &str, line: &str) {
