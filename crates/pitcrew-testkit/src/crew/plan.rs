@@ -72,7 +72,7 @@ prompt = '''
 @edit lib/four.txt four => mine
 @read other/five.txt
 @edit other/five.txt five => yours
-@bash git update-index --cacheinfo 100644,$(echo yours | git hash-object -w --stdin),other/five.txt && git -c user.name=a -c user.email=a@example.org commit -qm strays
+@bash printf '%s\n' '--- a/other/five.txt' '+++ b/other/five.txt' '@@ -1 +1 @@' '-five' '+yours' | git apply --cached && git -c user.name=a -c user.email=a@example.org commit -qm strays
 @complete wrote both
 @when attempt 2)
 @read lib/four.txt
