@@ -29,12 +29,16 @@ pub fn has_secrets(text: &str) -> bool {
 
 fn is_secret(line: &str) -> bool {
     // What npm has for one registry is how it logs in there.
-    if line.trim_start().starts_with("//") {
+    let quotes = ['"', '\''];
+    if line.trim_start().trim_start_matches(quotes).starts_with("//") {
         return true;
     }
+    // Some have a colon instead; a heading and an address have one too.
+    let has_colon = !line.contains('=') && !line.contains("://") && !line.starts_with('[');
+    let sign = if has_colon { ':' } else { '=' };
     let ends = |it: char| it.is_whitespace() || "{,[\"'!;:?&".contains(it);
-    let names = line.match_indices('=').map(|(at, _)| {
-        let before = line[..at].trim_end();
+    let names = line.match_indices(sign).map(|(at, _)| {
+        let before = line[..at].trim_end().trim_end_matches(quotes);
         before.rsplit(ends).next().unwrap_or_default().to_ascii_lowercase()
     });
     let is_secret = |name: String| SECRETS.iter().any(|it| name.ends_with(it));
@@ -92,6 +96,10 @@ mod tests {
         let kept = "registry=https://npm.example/\n@mine:registry=https://mine.example/n/\nsave-exact=true\n";
         assert_eq!(without_secrets(npm), kept);
         assert!(has_secrets(npm) && !has_secrets(kept));
+        for secret in ["\"//n.example/:_authToken\" = x\n", "\"token\" = \"x\"\n", "aPassword: x\n"]
+        {
+            assert_eq!(without_secrets(secret), "", "{secret}");
+        }
         let pip = "[global]\nindex-url = https://me:hidden@one.example/simple\nextra-index-url =\n    \
             https://hidden@two.example/a\n    https://three.example/b\nproxy = me:hidden@proxy.example:3128\n";
         let kept = "[global]\nindex-url = https://one.example/simple\nextra-index-url =\n    \

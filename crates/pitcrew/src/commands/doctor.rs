@@ -138,7 +138,9 @@ fn packages() -> Finding {
         return Finding::new("packages", Health::Limited, text).help(help);
     }
     let tools = found.iter().map(|it| {
-        let places: Vec<String> = it.places.iter().map(|it| printable(&it.to_string())).collect();
+        let places = it.places.iter().map(ToString::to_string);
+        let places = places.chain(it.beside.iter().map(ToString::to_string));
+        let places: Vec<String> = places.map(|it| printable(&it)).collect();
         format!("{} from {}", it.tool, places.join(", "))
     });
     Finding::new("packages", Health::Good, tools.collect::<Vec<_>>().join("; "))
