@@ -1,6 +1,7 @@
 //! Real agents where no box can be made: tier T2.
 
 use pitcrew_model::Tier;
+use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
 use pitcrew_testkit::{
     PATIENCE, RealAgent,
     crew::{Aspect, Cast, Crew, four_tasks},
@@ -12,6 +13,9 @@ use pitcrew_testkit::{
 #[test]
 fn agents_of_different_vendors_work_without_a_box() {
     let test = "landlock::agents_of_different_vendors_work_without_a_box";
+    if landlock_abi() < LANDLOCK_ABI_MIN {
+        return skipped(test, "the kernel has too old a version of Landlock");
+    }
     let found: Result<Vec<RealAgent>, String> =
         ["goose", "claude", "codex"].into_iter().map(RealAgent::find).collect();
     let agents = match found {

@@ -12,9 +12,10 @@ fn works_and_is_held(test: &str, agent: &str, prepare: impl FnOnce(&Crew)) {
         Err(reason) => return skipped(test, &reason),
     };
     pitcrew_testkit::offline(test, || {
-        let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &[found], PATIENCE);
-        // The home of one of them may not be where the machine has its temporary files.
+        // The home of one of them may not be where the machine has its temporary files. Made first: it
+        // is there until the orchestrator has stopped.
         let state = tempfile::tempdir_in("/var/tmp").expect("a folder");
+        let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &[found], PATIENCE);
         crew.sandbox.set("XDG_STATE_HOME", &state.path().display().to_string());
         prepare(&crew);
         let plan = crew.sandbox.plan(&format!(
