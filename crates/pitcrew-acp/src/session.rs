@@ -93,15 +93,25 @@ impl Session {
 
     /// Ends the session and the agent, and waits until its whole process tree is gone.
     pub async fn stop(&self, grace: Duration) -> Exit {
+        self.closed(grace).await;
+        self.inner.connection.stop(grace).await
+    }
+
+    /// The same for an agent in a state of its own: once it has closed its session it has put away
+    /// what was to be kept, and is not waited for. Some then take their time.
+    pub async fn dismiss(&self, grace: Duration) -> Exit {
+        let grace = if self.closed(grace).await { Duration::ZERO } else { grace };
+        self.inner.connection.stop(grace).await
+    }
+
+    /// Asks the agent to close the session, where it can. One that neither reads nor answers is not
+    /// waited for longer than half of the grace.
+    async fn closed(&self, grace: Duration) -> bool {
         let close = async {
             self.cancel().await;
             self.inner.agreed.can_close && self.close().await
         };
-        // An agent that neither reads nor answers is stopped all the same.
-        let is_closed = timeout(grace / 2, close).await.unwrap_or(false);
-        // Who has closed its session has put away what was to be kept; some then take their time.
-        let grace = if is_closed { Duration::ZERO } else { grace };
-        self.inner.connection.stop(grace).await
+        timeout(grace / 2, close).await.unwrap_or(false)
     }
 
     /// Whether the agent says that it did.

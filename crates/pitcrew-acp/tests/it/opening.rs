@@ -142,3 +142,24 @@ async fn the_same_attempt_is_not_started_twice() {
     assert!(error.to_string().contains("another shim already runs"), "{error}");
     stage.session.stop(Duration::from_millis(100)).await;
 }
+
+/// An agent that closes its session and has something to do when it is asked to end.
+const CLOSES: &str = r#"trap ': > asked; exit 0' TERM
+read line; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}}'
+read line; echo '{"id":9,"result":{"sessionId":"s1"}}'
+read line; echo '{"id":10,"result":{}}'
+while :; do sleep 0.1; done"#;
+
+#[tokio::test]
+async fn who_has_closed_its_session_is_dismissed_at_once_and_asked_to_end_otherwise() {
+    for is_dismissed in [true, false] {
+        let home = tempfile::tempdir().expect("a folder");
+        let opened = open(launch(home.path(), &["sh", "-c", CLOSES])).await;
+        let (session, _events) = opened.expect("a session");
+        let ended =
+            if is_dismissed { session.dismiss(LONG).await } else { session.stop(LONG).await };
+        let expected = if is_dismissed { (None, Some(9)) } else { (Some(0), None) };
+        assert_eq!((ended.code, ended.signal), expected);
+        assert_eq!(home.path().join("checkout/asked").exists(), !is_dismissed);
+    }
+}

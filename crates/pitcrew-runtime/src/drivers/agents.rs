@@ -243,7 +243,7 @@ impl Agents {
                 live.stopping.store(true, Ordering::SeqCst);
                 live.over.notify_one();
                 match live.started().await {
-                    Some(session) => session.stop(STOP_GRACE).await,
+                    Some(session) => session.dismiss(STOP_GRACE).await,
                     None => LOST,
                 }
             }
