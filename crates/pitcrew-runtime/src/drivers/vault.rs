@@ -9,7 +9,9 @@ use pitcrew_git::{
     AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
     PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
-use pitcrew_model::{CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone};
+use pitcrew_model::{
+    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
+};
 use pitcrew_process::{Cancel, Policy};
 use pitcrew_writer::Subject;
 use std::{
