@@ -304,7 +304,7 @@ impl World {
         self.counters.count(fault);
         // As whoever reads the record does after a restart: also what is known already.
         let attempt = AttemptId(worker.0);
-        let plan = PlanId(1 + dice.below(self.ledger.plans.len() as u64));
+        let plan = PlanId(1 + dice.below(self.ledger.plans.len() as u64 + 1));
         let whose = if dice.one_in(3) { EgressOf::Plan(plan) } else { EgressOf::Attempt(attempt) };
         self.signal(Signal::EgressDecided(EgressDecision {
             whose,
