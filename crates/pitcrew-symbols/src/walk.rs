@@ -24,7 +24,7 @@ use std::{
 /// Sources of one checkout. More are not looked at.
 const FILES_MAX: usize = 500_000;
 /// Folders that are looked through before other threads are asked to help.
-const ALONE_MAX: usize = 32;
+const ALONE_MAX: usize = 256;
 /// Entries that are asked for at once, in bytes.
 const ENTRIES_BYTES: usize = 32 << 10;
 
@@ -45,6 +45,7 @@ pub fn walk(root: &Path, threads_count: usize, stop: &AtomicBool) -> Vec<Found> 
         root: opened,
         ahead: Mutex::new(Ahead { waiting, busy_count: 0 }),
         more: Condvar::new(),
+        hungry_count: AtomicUsize::new(0),
         files_count: AtomicUsize::new(0),
         stop,
     };
@@ -78,8 +79,9 @@ impl Folder {
 }
 
 struct Ahead {
+    /// Folders that anybody may take.
     waiting: Vec<Folder>,
-    /// Folders that are looked through now; each may have more in it.
+    /// Threads that have folders; each may find more.
     busy_count: usize,
 }
 
@@ -88,11 +90,13 @@ struct Walking<'a> {
     root: Root,
     ahead: Mutex<Ahead>,
     more: Condvar,
+    /// Threads that wait for folders. As long as there is none, nobody shares.
+    hungry_count: AtomicUsize,
     files_count: AtomicUsize,
     stop: &'a AtomicBool,
 }
 
-/// Somebody looks through a folder.
+/// Somebody has folders.
 struct Busy<'a>(&'a Walking<'a>);
 
 impl Drop for Busy<'_> {
@@ -119,19 +123,36 @@ impl Walking<'_> {
     /// Looks through folders until there are no more, or as many as it may.
     fn work(&self, folders_max: usize) -> Vec<Found> {
         let (mut found, mut buffer) = (Vec::new(), Vec::with_capacity(ENTRIES_BYTES));
-        for _ in 0..folders_max {
-            let Some((folder, _busy)) = self.next() else { break };
-            let inner = self.look_into(&folder, &mut found, &mut buffer);
-            self.ahead().waiting.extend(inner);
+        let mut left_count = folders_max;
+        while let Some((folder, _busy)) = self.next() {
+            let mut mine = vec![folder];
+            while let Some(folder) = mine.pop() {
+                mine.append(&mut self.look_into(&folder, &mut found, &mut buffer));
+                left_count -= 1;
+                if left_count == 0 || self.is_over() {
+                    self.ahead().waiting.append(&mut mine);
+                    return found;
+                }
+                if mine.len() > 1 && self.hungry_count.load(Ordering::Relaxed) > 0 {
+                    // The older ones have more in them.
+                    let half = mine.len() / 2;
+                    self.ahead().waiting.extend(mine.drain(..half));
+                    self.more.notify_all();
+                }
+            }
         }
         found
+    }
+
+    fn is_over(&self) -> bool {
+        let full = self.files_count.load(Ordering::Relaxed) >= FILES_MAX;
+        full || self.stop.load(Ordering::Relaxed)
     }
 
     fn next(&self) -> Option<(Folder, Busy<'_>)> {
         let mut ahead = self.ahead();
         loop {
-            let full = self.files_count.load(Ordering::Relaxed) >= FILES_MAX;
-            if full || self.stop.load(Ordering::Relaxed) {
+            if self.is_over() {
                 return None;
             }
             if let Some(folder) = ahead.waiting.pop() {
@@ -141,7 +162,9 @@ impl Walking<'_> {
             if ahead.busy_count == 0 {
                 return None;
             }
+            self.hungry_count.fetch_add(1, Ordering::Relaxed);
             ahead = self.more.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+            self.hungry_count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
