@@ -186,10 +186,8 @@ fn asks_first(crew: &Crew, task: &TaskView, requests: &Requests) -> Result<Strin
         it.1.to_string().contains("# Task asks (")
             && it.1["tools"].to_string().contains("sandbox_permissions")
     };
-    let remark = match crew.model.calls().iter().any(has_sandbox) {
-        true => "outside its sandbox",
-        false => "",
-    };
+    let is_sandboxed = crew.model.calls().iter().any(has_sandbox);
+    let remark = if is_sandboxed { "outside its sandbox" } else { "" };
     let asked: Vec<&str> = requests.of("asks").map(|it| it.title.as_str()).collect();
     match (asked[..].iter().find(|it| it.contains("seen.txt")), task.status) {
         (Some(_), TaskStatus::Completed) if asked.len() == 1 => Ok(remark.to_owned()),

@@ -6,7 +6,7 @@ use std::{fmt::Write, fs};
 
 pub fn write(tried: &[Tried]) -> String {
     let mut out = String::from("# Agents that were tested\n\n");
-    let _ = writeln!(out, "Written on {} by `cargo xtask agents`, on {}.\n", today(), machine(),);
+    let _ = writeln!(out, "Written on {} by `cargo xtask agents`, on {}.\n", today(), machine());
     out.push_str(PREFACE);
     out.push_str("\n## What works\n\n");
     out.push_str(&aspects(tried));

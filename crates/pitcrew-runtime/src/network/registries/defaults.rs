@@ -36,8 +36,8 @@ pub(super) fn cargo(user: &Variables) -> Option<String> {
     let chains = rustup.map(|it| entries(&it.join("toolchains"))).unwrap_or_default();
     let chains = chains.into_iter().map(|it| it.join("bin/cargo"));
     // What is on the path may only choose among these.
-    let programs = chains.chain(find_program("cargo", user).map(|it| it.path));
-    programs.filter_map(|it| index_in(&it)).next()
+    let mut programs = chains.chain(find_program("cargo", user).map(|it| it.path));
+    programs.find_map(|it| index_in(&it))
 }
 
 /// The first address behind the mark of an index in a program.
