@@ -29,7 +29,8 @@ pub fn check(world: &World, worker: &Worker) {
         hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);
     }
     if worker.status == WorkerStatus::Running {
-        let moves = worker.turn.is_some() || attempt.snapshot.is_some();
+        // What its turn left is kept when nothing is pulled into it any more.
+        let moves = worker.turn.is_some() || !is_still;
         hold!(moves, "a running worker has a turn", "{}", worker.id);
         let told = !decided || worker.turn.is_none();
         hold!(told, "a worker is told what was decided", "{}", worker.id);
