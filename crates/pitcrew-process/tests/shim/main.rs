@@ -286,7 +286,10 @@ async fn a_start_that_is_given_up_leaves_no_agent_behind() {
     // More than the shim waits for its first client, so that a wrong wait is told as what it is.
     let exit = end_shim(fixture.dir(), GRACE, GRACE * 6).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(15)), "not the end of an earlier agent");
-    assert!(began.elapsed() < Duration::from_secs(8), "it waited for a client that cannot come");
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "it waited for a client that cannot come: {exit:?}"
+    );
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 

@@ -44,7 +44,13 @@ impl Service {
                 Order::Send { id, frame } if cursor.is_some() => self.send(id, &frame)?,
                 // Somebody who did not attach has nothing to say to the agent.
                 Order::Send { .. } => {}
-                Order::Stop { grace_ms } => self.begin_end(grace_ms),
+                Order::Stop { grace_ms } => {
+                    self.begin_end(grace_ms);
+                    // Whoever says so without having attached reads the record of the end.
+                    if cursor.is_none() && !self.met_a_client {
+                        self.expect_nobody();
+                    }
+                }
             }
             Ok(())
         });
