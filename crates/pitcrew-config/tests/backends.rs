@@ -103,7 +103,7 @@ fn each_layer_replaces_single_keys_and_is_named() {
         shown.map(|(key, value, at)| format!("{key} = {value} # {at}")).collect();
     expect![[r#"
         backends.claude = command = ["claude-agent-acp"] # default
-        backends.claude.env = A, B, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, DISABLE_AUTOUPDATER, DISABLE_ERROR_REPORTING, DISABLE_TELEMETRY, ENABLE_TOOL_SEARCH, NO_BROWSER (values hidden) # user.toml:4
+        backends.claude.env = A, B, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC, CLAUDE_CODE_MAX_RETRIES, DISABLE_AUTOUPDATER, DISABLE_ERROR_REPORTING, DISABLE_TELEMETRY, ENABLE_TOOL_SEARCH, NO_BROWSER (values hidden) # user.toml:4
         backends.claude.mode = "plan" # claude.toml:1
         backends.claude.model = "opus" # user.toml:2"#]]
     .assert_eq(&shown.join("\n"));
