@@ -21,8 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Rounds that are played at the same time.
-const AT_A_TIME: usize = 2;
+/// Rounds that are played at the same time: each waits now and then.
+const AT_A_TIME: usize = 3;
 
 #[derive(Default)]
 struct Tally {
