@@ -3,10 +3,10 @@
 //! Started before the program, and no child of the program's, which may wait for all its children. It
 //! decides nothing: what may be reached is decided where the socket is.
 
-use crate::{
-    command,
-    egress::{Ready, Socket, ready, say_ready},
-};
+mod ready;
+
+use crate::{command, egress::Socket};
+use ready::{Ready, ready, say_ready};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsString,
@@ -41,7 +41,7 @@ pub fn start_bridge(program: &Path, spec: &BridgeSpec) -> io::Result<u16> {
     let status = command.spawn()?.wait()?;
     drop(command);
     match ready(ours)? {
-        Ready::Listening { port: Some(port) } if status.success() => Ok(port),
+        Ready::Listening { port } if status.success() => Ok(port),
         Ready::Listening { .. } => Err(io::Error::other("the bridge ended at once")),
         Ready::Failed { reason } => Err(io::Error::other(reason)),
     }
@@ -90,7 +90,7 @@ async fn serve(spec: &BridgeSpec) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     let socket = Arc::new(Socket::at(&spec.socket)?);
-    say_ready(&Ready::Listening { port: Some(port) })?;
+    say_ready(&Ready::Listening { port })?;
     let mut visits = JoinSet::new();
     loop {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! How a process of ours says that it has begun: in one line on its standard output.
+//! How the bridge says that it has begun: in one line on its standard output.
 
 use crate::poll::{self, Step};
 use rustix::event::PollFlags;
@@ -15,13 +15,13 @@ const LINE_BYTES_MAX: usize = 64 * 1_024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ready {
-    Listening { port: Option<u16> },
+pub(super) enum Ready {
+    Listening { port: u16 },
     Failed { reason: String },
 }
 
 /// Tells whoever started us how it went. Fails when nobody is there any more.
-pub(crate) fn say_ready(ready: &Ready) -> io::Result<()> {
+pub(super) fn say_ready(ready: &Ready) -> io::Result<()> {
     let mut line = serde_json::to_vec(ready).expect("plain data");
     line.push(b'\n');
     let mut stdout = io::stdout().lock();
@@ -30,7 +30,7 @@ pub(crate) fn say_ready(ready: &Ready) -> io::Result<()> {
 }
 
 /// Waits for that line.
-pub(crate) fn ready(mut stdout: PipeReader) -> io::Result<Ready> {
+pub(super) fn ready(mut stdout: PipeReader) -> io::Result<Ready> {
     poll::never_block(&stdout)?;
     let until = Instant::now() + Duration::from_millis(START_MS_MAX);
     let mut line = Vec::new();
