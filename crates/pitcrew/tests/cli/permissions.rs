@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use pitcrew_testkit::Sandbox;
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 const WORKSPACE_FILE: &str = ".github/agents/orchestrator/permissions.md";
 
@@ -156,6 +156,10 @@ fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
     assert!(shown.stdout.lines().any(|it| denied(&it)), "{shown}");
 
     sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("nothing was changed");
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    use_editor(&mut sandbox, &file("## Auto-Deny\n- git_push\n"));
+    sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("written: ");
+    assert_eq!(fs::metadata(&own).expect("a file").permissions().mode() & 0o777, 0o600);
     sandbox.set("EDITOR", "false");
     sandbox.pitcrew(&["permissions", "edit"]).expect(1).notes("the editor `false` failed");
 }

@@ -138,7 +138,7 @@ impl Session {
         Ok((permissions, errors))
     }
 
-    /// The file is the old one or the new one at any moment. A link stays a link.
+    /// The file is the old one or the new one at any moment, for the same readers. A link stays a link.
     fn put(&self, text: &str) -> Result<(), Report> {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let new = path.with_extension("md.new");
@@ -147,6 +147,10 @@ impl Session {
             .map_or(Ok(()), fs::create_dir_all)
             .and_then(|()| fs::File::create(&new))
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| match fs::metadata(&path) {
+                Ok(before) => fs::set_permissions(&new, before.permissions()),
+                Err(_) => Ok(()),
+            })
             .and_then(|()| fs::rename(&new, &path));
         written.map_err(|error| {
             fs::remove_file(&new).ok();
