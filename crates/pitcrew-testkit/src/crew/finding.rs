@@ -76,6 +76,23 @@ impl Findings {
         self.0.insert(aspect, found);
     }
 
+    /// Fails the test unless everything holds that `four_tasks` plays.
+    #[track_caller]
+    pub fn hold_all_of_the_plan(&self) {
+        for aspect in [
+            Aspect::Edit,
+            Aspect::Complete,
+            Aspect::Retry,
+            Aspect::Permission,
+            Aspect::Gate,
+            Aspect::Reattach,
+            Aspect::ModelError,
+            Aspect::Cancel,
+        ] {
+            self.hold(aspect);
+        }
+    }
+
     /// Fails the test unless this holds; the remark.
     #[track_caller]
     pub fn hold(&self, aspect: Aspect) -> &str {

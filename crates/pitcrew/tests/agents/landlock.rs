@@ -4,7 +4,7 @@ use pitcrew_model::Tier;
 use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
 use pitcrew_testkit::{
     PATIENCE, RealAgent,
-    crew::{Aspect, Cast, Crew, four_tasks},
+    crew::{Cast, Crew, four_tasks},
     skipped,
 };
 
@@ -28,18 +28,7 @@ fn agents_of_different_vendors_work_without_a_box() {
         // As for everybody: nothing is shared but what agents need.
         crew.sandbox.unset("PITCREW_SANDBOX_WRITE");
         let found = four_tasks(&crew, Cast { mends: "goose", asks: "codex", strays: "claude" });
-        for aspect in [
-            Aspect::Edit,
-            Aspect::Complete,
-            Aspect::Retry,
-            Aspect::Permission,
-            Aspect::Gate,
-            Aspect::Reattach,
-            Aspect::ModelError,
-            Aspect::Cancel,
-        ] {
-            found.hold(aspect);
-        }
+        found.hold_all_of_the_plan();
         let tiers = crew.board().workers.into_iter().filter_map(|it| Some(it.confined?.tier));
         let tiers: Vec<Tier> = tiers.collect();
         assert!(tiers.len() >= 4 && tiers.iter().all(|it| *it == Tier::T2), "{tiers:?}");

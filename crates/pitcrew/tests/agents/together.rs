@@ -2,7 +2,7 @@
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
-use pitcrew_testkit::crew::{Aspect, Cast, four_tasks};
+use pitcrew_testkit::crew::{Cast, four_tasks};
 
 /// S3-070: three kinds of agents on four tasks, with a permission that a person gives, a check that
 /// fails and is mended, an edit outside the region, which the gate refuses, an error of the model, a
@@ -13,18 +13,7 @@ fn agents_of_different_vendors_work_on_one_plan() {
     with_crew(test, &["goose", "claude"], |crew| {
         let cast = Cast { mends: "goose", asks: "claude", strays: "goose" };
         let found = four_tasks(crew, cast);
-        for aspect in [
-            Aspect::Edit,
-            Aspect::Complete,
-            Aspect::Retry,
-            Aspect::Permission,
-            Aspect::Gate,
-            Aspect::Reattach,
-            Aspect::ModelError,
-            Aspect::Cancel,
-        ] {
-            found.hold(aspect);
-        }
+        found.hold_all_of_the_plan();
         assert_eq!(crew.task("built-in").status, TaskStatus::Completed);
         let said = crew.conversation("mends");
         assert!(said.contains("I begin."), "{said}");
