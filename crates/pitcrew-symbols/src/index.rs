@@ -4,10 +4,12 @@
 //! which files changed since, and reads those. A question that comes before it is done is answered
 //! from the files that have the name in their text, read first. Nothing here writes to the checkout.
 
+mod places;
 mod state;
 mod work;
 mod scan;
 
+pub use places::{Names, Sought, View};
 pub use state::{File, State};
 pub use work::whatever_happens;
 

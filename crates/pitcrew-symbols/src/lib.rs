@@ -1,7 +1,7 @@
 //! Tells what is defined where: names, signatures, fields and doc lines, without asking a model.
 //!
 //! Sources are read with tree-sitter, one file at a time, down to the level of declarations;
-//! bodies are parsed and never looked into. An index follows the files of one checkout, the pool
+//! bodies are never looked into. An index follows the files of one checkout, the pool
 //! remembers contents for all of them, and the oracle answers questions. Nothing here runs a program
 //! or resolves types.
 

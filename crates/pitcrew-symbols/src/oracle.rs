@@ -7,13 +7,14 @@ mod question;
 mod names;
 mod hints;
 mod rank;
+mod scout;
 mod nearest;
 mod text;
 mod outline;
 mod cache;
 
 pub use cache::Answers;
-pub use hints::shared;
+pub use hints::{shared, without_extension};
 pub use names::segments;
 pub use outline::{Outline, outline};
 

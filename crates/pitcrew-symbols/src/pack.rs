@@ -1,26 +1,27 @@
 //! The symbols of one file as bytes, in memory and on disk.
 //!
 //! A symbol takes about as many bytes as its texts have, and each can be read without the others.
+//! Containers are kept once and in order, so that what stands in one is found without reading it.
 //!
 //! ```text
-//! symbols_count:u32  imports_at:u32  symbol_at:u32 ...  symbol ...  import ...
+//! symbols_count:u32 containers_count:u32 imports_at:u32
+//! symbol_at:u32 ... container_at:u32 ... container_of_symbol:u16 ... symbol ... container ... import ...
 //! ```
 
-use crate::{
-    Import, Kind, Language, Member, Symbol, Visibility,
-    bytes::{Reader, Writer},
-};
-use bytes::{Bytes, BytesMut};
-use std::collections::HashSet;
+mod packing;
+
+pub use packing::Packing;
+
+use crate::{Import, Kind, Language, Member, Symbol, Visibility, bytes::Reader};
+use bytes::Bytes;
 
 /// More of one file are not kept; it was made by a program.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
-const HEADER_BYTES: usize = 8;
+const HEADER_BYTES: usize = 12;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
-const BLOCK_BYTES: usize = 256 << 10;
 
 /// The symbols of one file, in a part of what holds many.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl Packed {
 
     /// Of a file that defines nothing.
     pub fn empty() -> Self {
-        Self { bytes: Bytes::from_static(&[0, 0, 0, 0, 8, 0, 0, 0, 0]) }
+        Self { bytes: Bytes::from_static(&[0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0]) }
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -63,18 +64,63 @@ impl Packed {
     }
 
     pub fn symbols_count(&self) -> usize {
-        let count = Reader::new(self.bytes()).fixed().map_or(0, |it| it as usize);
-        // Garbage may say anything.
-        count.min(self.bytes().len() / 4).min(SYMBOLS_PER_FILE_MAX)
+        self.header(0).min(SYMBOLS_PER_FILE_MAX)
+    }
+
+    pub fn containers_count(&self) -> usize {
+        self.header(1).min(SYMBOLS_PER_FILE_MAX)
+    }
+
+    /// A count; garbage may say anything.
+    fn header(&self, index: usize) -> usize {
+        self.fixed(index * 4).unwrap_or_default().min(self.bytes().len() / 4)
+    }
+
+    fn fixed(&self, at: usize) -> Option<usize> {
+        let bytes = self.bytes().get(at..at.checked_add(4)?)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
     }
 
     pub fn head(&self, index: usize) -> Option<Head<'_>> {
-        head(&mut self.reader(index)?)
+        self.head_of(index, &mut self.reader(index)?)
+    }
+
+    fn head_of<'a>(&'a self, index: usize, reader: &mut Reader<'a>) -> Option<Head<'a>> {
+        let container = match self.container_of(index)? {
+            0 => None,
+            number => Some(self.container(usize::from(number) - 1)?),
+        };
+        let name = reader.text()?;
+        let kind = kind(reader)?;
+        Some(Head { name, container, kind, visibility: visibility(reader)? })
+    }
+
+    /// What a symbol stands in, counted from 1 on; 0 where that is nothing.
+    pub fn container_of(&self, index: usize) -> Option<u16> {
+        let at = HEADER_BYTES + (self.symbols_count() + self.containers_count()) * 4 + index * 2;
+        let bytes = self.bytes().get(at..at.checked_add(2)?)?;
+        Some(u16::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    pub fn container(&self, index: usize) -> Option<&str> {
+        let at = self.fixed(HEADER_BYTES + (self.symbols_count() + index) * 4)?;
+        Reader::new(self.bytes().get(at..)?).text()
+    }
+
+    /// Kind and signature.
+    pub fn line(&self, index: usize) -> Option<(Kind, &str)> {
+        let mut reader = self.reader(index)?;
+        reader.text()?;
+        let kind = kind(&mut reader)?;
+        visibility(&mut reader)?;
+        reader.small()?;
+        reader.small()?;
+        Some((kind, reader.text()?))
     }
 
     pub fn symbol(&self, language: Language, index: usize) -> Option<Symbol> {
         let mut reader = self.reader(index)?;
-        let head = head(&mut reader)?;
+        let head = self.head_of(index, &mut reader)?;
         let first = reader.small()?;
         let last = first.checked_add(reader.small()?)?;
         let signature = reader.text()?.into();
@@ -95,7 +141,7 @@ impl Packed {
 
     pub fn imports(&self) -> Vec<Import> {
         let read = || {
-            let at = Reader::new(self.bytes().get(4..)?).fixed()? as usize;
+            let at = self.fixed(HEADER_BYTES - 4)?;
             let mut reader = Reader::new(self.bytes().get(at..)?);
             let count = reader.count()?;
             let mut imports = Vec::new();
@@ -107,12 +153,32 @@ impl Packed {
         read().unwrap_or_default()
     }
 
-    /// The functions that stand in something, without a look at everything else: a generated file has
-    /// tens of thousands of symbols.
-    pub fn callables(&self) -> impl Iterator<Item = usize> {
-        let entries = self.bytes().get(HEADER_BYTES..).unwrap_or_default().chunks_exact(4);
-        let flags = entries.take(self.symbols_count()).map(|it| it[3] & CALLABLE != 0);
-        flags.enumerate().filter_map(|(index, is_callable)| is_callable.then_some(index))
+    /// The functions that stand in a container, without a look at everything else: a generated file
+    /// has tens of thousands of symbols.
+    pub fn callables(&self, container: &str) -> Vec<usize> {
+        let (mut low, mut high) = (0, self.containers_count());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.container(middle) {
+                Some(it) if it < container => low = middle + 1,
+                Some(it) if it == container => return self.callables_in(middle),
+                Some(_) | None => high = middle,
+            }
+        }
+        Vec::new()
+    }
+
+    fn callables_in(&self, container: usize) -> Vec<usize> {
+        let count = self.symbols_count();
+        let bytes = self.bytes().get(HEADER_BYTES..).unwrap_or_default();
+        let (places, rest) = bytes.split_at_checked(count * 4).unwrap_or_default();
+        let containers = rest.get(self.containers_count() * 4..).unwrap_or_default();
+        let number = u16::try_from(container + 1).map_or([0; 2], u16::to_le_bytes);
+        let both = places.chunks_exact(4).zip(containers.chunks_exact(2)).enumerate();
+        both.filter_map(|(index, (place, it))| {
+            (it == number && place[3] & CALLABLE != 0).then_some(index)
+        })
+        .collect()
     }
 
     fn reader(&self, index: usize) -> Option<Reader<'_>> {
@@ -121,122 +187,6 @@ impl Packed {
         let [a, b, c, d] = entry;
         let at = u32::from_le_bytes([a, b, c, d & !CALLABLE]) as usize;
         self.bytes().get(at..).map(Reader::new)
-    }
-}
-
-/// Symbols and imports on their way to bytes, in the order in which they are found.
-#[derive(Default)]
-pub struct Packing {
-    /// Where each symbol begins, and whether it is callable in its highest bit.
-    places: Vec<u32>,
-    symbols: Writer,
-    imports: Writer,
-    imports_count: usize,
-    head: Writer,
-    /// Takes what is done, of many files: one piece of memory for each would have the allocator
-    /// sweep up what parsing has left, file by file.
-    block: BytesMut,
-}
-
-impl Packing {
-    pub fn symbols_count(&self) -> usize {
-        self.places.len()
-    }
-
-    pub fn symbol(&mut self, entry: &Entry<'_>) {
-        if self.places.len() == SYMBOLS_PER_FILE_MAX {
-            return;
-        }
-        let head = entry.head;
-        let is_callable = matches!(head.kind, Kind::Method | Kind::Function);
-        let flag = if head.container.is_some() && is_callable { CALLABLE_BIT } else { 0 };
-        let writer = &mut self.symbols;
-        self.places.push(short(writer.bytes.len()) | flag);
-        writer.text(head.name);
-        writer.text(head.container.unwrap_or_default());
-        writer.byte(number_of(head.kind));
-        writer.byte(number_of_visibility(head.visibility));
-        writer.number(entry.lines.0.into());
-        writer.number(entry.lines.1.saturating_sub(entry.lines.0).into());
-        writer.text(entry.signature);
-        writer.text(entry.doc);
-        writer.count(entry.members.len());
-        for member in entry.members {
-            writer.byte(number_of(member.kind));
-            writer.text(&member.text);
-        }
-    }
-
-    pub fn import(&mut self, import: &Import) {
-        self.imports_count += 1;
-        write_import(&mut self.imports, import);
-    }
-
-    /// Makes those public that stand in nothing and have one of these names.
-    pub fn publish(&mut self, names: &HashSet<String>) {
-        if names.is_empty() {
-            return;
-        }
-        for place in &self.places {
-            let start = (place & !CALLABLE_BIT) as usize;
-            let mut reader = Reader::new(&self.symbols.bytes[start..]);
-            let named = head(&mut reader)
-                .is_some_and(|it| it.container.is_none() && names.contains(it.name));
-            if named {
-                let after = self.symbols.bytes.len() - reader.len();
-                self.symbols.bytes[after - 1] = number_of_visibility(Visibility::Public);
-            }
-        }
-    }
-
-    /// What was found, in a part of this thread's block. The next file begins with nothing.
-    pub fn finish(&mut self) -> Packed {
-        let base = HEADER_BYTES + self.places.len() * 4;
-        let imports_at = base + self.symbols.bytes.len();
-        let head = &mut self.head;
-        head.bytes.clear();
-        head.fixed(short(self.places.len()));
-        head.fixed(short(imports_at));
-        for place in self.places.drain(..) {
-            head.fixed(place + short(base));
-        }
-        let mut count = Writer::default();
-        count.count(std::mem::take(&mut self.imports_count));
-        let parts = [&head.bytes, &self.symbols.bytes, &count.bytes, &self.imports.bytes];
-        let bytes_count = parts.iter().map(|it| it.len()).sum();
-        if self.block.capacity() < bytes_count {
-            self.block = BytesMut::with_capacity(bytes_count.max(BLOCK_BYTES));
-        }
-        for part in parts {
-            self.block.extend_from_slice(part);
-        }
-        let bytes = self.block.split().freeze();
-        for writer in [&mut self.symbols, &mut self.imports] {
-            writer.bytes.clear();
-            writer.bytes.shrink_to(BLOCK_BYTES);
-        }
-        Packed { bytes }
-    }
-}
-
-/// A place or a number; its highest bit is free.
-fn short(value: usize) -> u32 {
-    let value = i32::try_from(value).expect("a file is limited, and so are its symbols");
-    value.unsigned_abs()
-}
-
-fn write_import(writer: &mut Writer, import: &Import) {
-    writer.number(import.line.into());
-    writer.text(&import.text);
-    writer.text(&import.module);
-    writer.count(import.names.len());
-    for name in &import.names {
-        writer.text(name);
-    }
-    writer.count(import.aliases.len());
-    for (there, here) in &import.aliases {
-        writer.text(there);
-        writer.text(here);
     }
 }
 
@@ -253,17 +203,13 @@ fn number_of_visibility(visibility: Visibility) -> u8 {
     }
 }
 
-fn head<'a>(reader: &mut Reader<'a>) -> Option<Head<'a>> {
-    let name = reader.text()?;
-    let container = Some(reader.text()?).filter(|it| !it.is_empty());
-    let kind = kind(reader)?;
-    let visibility = match reader.byte()? {
-        0 => Visibility::Public,
-        1 => Visibility::Restricted,
-        2 => Visibility::Private,
-        _ => return None,
-    };
-    Some(Head { name, container, kind, visibility })
+fn visibility(reader: &mut Reader<'_>) -> Option<Visibility> {
+    match reader.byte()? {
+        0 => Some(Visibility::Public),
+        1 => Some(Visibility::Restricted),
+        2 => Some(Visibility::Private),
+        _ => None,
+    }
 }
 
 fn kind(reader: &mut Reader<'_>) -> Option<Kind> {
@@ -332,6 +278,22 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_called_in_a_container_is_found() {
+        let source = "struct B; impl B { fn b() {} const C: u8 = 1; }\nimpl A { fn a() {} }\n\
+            fn b() {}\nmod c { fn d() {} }\nimpl B { fn e() {} }\n";
+        let packed = extract::packed(Language::Rust, source.as_bytes()).packed;
+        let names = |container: &str| {
+            let named = |it: usize| packed.head(it).unwrap().name.to_owned();
+            packed.callables(container).into_iter().map(named).collect::<Vec<_>>()
+        };
+        assert_eq!(names("B"), ["b", "e"]);
+        assert_eq!(names("A"), ["a"]);
+        assert_eq!(names("c"), ["d"]);
+        assert_eq!(names("b"), [""; 0]);
+        assert_eq!(packed.line(packed.callables("B")[1]), Some((Kind::Method, "fn e()")));
+    }
+
+    #[test]
     fn nothing_is_packed_as_nothing() {
         assert_eq!(Packing::default().finish().bytes(), Packed::empty().bytes());
     }
@@ -366,7 +328,10 @@ mod tests {
             }
             bytes.truncate(cut.index(bytes.len()));
             let packed = Packed::new(bytes.into());
-            unpacked(&packed);
+            for it in unpacked(&packed) {
+                packed.callables(&it.qualified());
+            }
+            (0..=packed.symbols_count()).for_each(|it| { packed.line(it); });
             packed.imports();
         }
     }

@@ -54,9 +54,13 @@ impl Table {
     /// `finish` must follow.
     pub fn add(&mut self, file: Slot, path: &str, language: Language, packed: &Packed) {
         let depth = u8::try_from(path.matches('/').count().min(31)).expect("it is limited");
+        let container = |index| packed.container(index).map(|it| of_name(last_name(it, language)));
+        let containers: Vec<Option<u32>> = (0..packed.containers_count()).map(container).collect();
         for index in 0..packed.symbols_count() {
             let Some(head) = packed.head(index) else { continue };
-            let owner = head.container.map_or(0, |it| of_name(last_name(it, language)));
+            let number = packed.container_of(index).map_or(0, usize::from);
+            let owner =
+                number.checked_sub(1).and_then(|it| *containers.get(it)?).unwrap_or_default();
             let visibility = match head.visibility {
                 Visibility::Public => 0,
                 Visibility::Restricted => 1,

@@ -45,26 +45,46 @@ pub fn first_answer(tree: &Tree, kept: &Path) -> Outcome<Duration> {
 pub struct Lookups {
     pub hit_p50: Duration,
     pub hit_p99: Duration,
+    /// Of questions that say who asks and what is imported.
+    pub hinted_p99: Duration,
     pub miss_p99: Duration,
 }
 
 pub fn lookups(index: &Index, tree: &Tree) -> Outcome<Lookups> {
     let names = names(tree, LOOKUPS)?;
-    let hits = times(names.iter().map(String::as_str), index);
+    let hits = times(names.iter().map(String::as_str), index, |_| None);
+    let rust: Vec<&str> = tree.of(Language::Rust).collect();
+    let asker = |number: usize| rust.get(number * 7_919 % rust.len()).copied();
+    let hinted = times(names.iter().map(String::as_str), index, asker);
     let misspelt: Vec<String> = names.iter().take(MISSES).map(|it| format!("{it}xq")).collect();
-    let misses = times(misspelt.iter().map(String::as_str), index);
+    let misses = times(misspelt.iter().map(String::as_str), index, |_| None);
     let part = |times: &[Duration], percent: usize| {
         times[(times.len() * percent / 100).min(times.len() - 1)]
     };
-    Ok(Lookups { hit_p50: part(&hits, 50), hit_p99: part(&hits, 99), miss_p99: part(&misses, 99) })
+    Ok(Lookups {
+        hit_p50: part(&hits, 50),
+        hit_p99: part(&hits, 99),
+        hinted_p99: part(&hinted, 99),
+        miss_p99: part(&misses, 99),
+    })
 }
 
-fn times<'a>(symbols: impl Iterator<Item = &'a str>, index: &Index) -> Vec<Duration> {
+/// Who asks imports the symbol from where it is itself.
+fn times<'a>(
+    symbols: impl Iterator<Item = &'a str>,
+    index: &Index,
+    asker: impl Fn(usize) -> Option<&'a str>,
+) -> Vec<Duration> {
     let ask = |(number, symbol): (usize, &str)| {
         // Says nothing, but is no question that was asked before.
-        let context = number.to_string();
+        let mut context = number.to_string();
+        let from = asker(number);
+        if let Some(from) = from {
+            let module = from.trim_end_matches(".rs").replace(['-', '.'], "_").replace('/', "::");
+            context = format!("use {module}::{symbol}; // {number}");
+        }
         let began = Instant::now();
-        index.lookup(&Question { symbol, context: &context, from: None });
+        index.lookup(&Question { symbol, context: &context, from });
         began.elapsed()
     };
     let mut times: Vec<Duration> = symbols.enumerate().map(ask).collect();
@@ -75,8 +95,8 @@ fn times<'a>(symbols: impl Iterator<Item = &'a str>, index: &Index) -> Vec<Durat
 /// From an edit to its being known.
 pub fn updates(index: &Index, tree: &Tree) -> Outcome<Duration> {
     let mut times = Vec::new();
-    let rust = tree.files.iter().filter(|it| it.1 == Language::Rust);
-    for (number, (path, _)) in
+    let rust = tree.of(Language::Rust);
+    for (number, path) in
         rust.step_by((tree.files.len() / UPDATES / 2).max(1)).take(UPDATES).enumerate()
     {
         let place = tree.root.join(path);
@@ -84,7 +104,7 @@ pub fn updates(index: &Index, tree: &Tree) -> Outcome<Duration> {
         content.extend_from_slice(format!("\npub fn edited_{number}() {{}}\n").as_bytes());
         fs::write(&place, content)?;
         let began = Instant::now();
-        index.refresh_paths([path.as_str()]);
+        index.refresh_paths([path]);
         let symbol = format!("edited_{number}");
         let answer = index.lookup(&Question { symbol: &symbol, ..Question::default() });
         times.push(began.elapsed());

@@ -81,6 +81,11 @@ impl Tree {
         }
         Ok(Self { _folder: folder, root, files, bytes })
     }
+
+    /// The paths of all files in a language.
+    pub fn of(&self, language: Language) -> impl Iterator<Item = &str> {
+        self.files.iter().filter(move |it| it.1 == language).map(|it| it.0.as_str())
+    }
 }
 
 fn comment(language: Language, number: usize) -> String {

@@ -1,7 +1,10 @@
 //! C and C++: one grammar is an extension of the other.
 
 mod declarator;
+mod exports;
 mod types;
+
+pub use exports::without_exports;
 
 use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};

@@ -136,16 +136,7 @@ fn class_named(
     outer: Node<'_>,
 ) {
     let body = node.field(Field::Body);
-    let mut members = Vec::new();
-    each(body, |it| {
-        let value = it.field(Field::Value);
-        let field = matches!(it.kind(), "public_field_definition" | "field_definition");
-        if it.kind() == "index_signature" || field && !value.is_some_and(is_function) {
-            let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
-            let end = long.map_or(it.end_byte(), Node::start_byte);
-            members.push(walk.member(Kind::Field, it.start_byte(), end));
-        }
-    });
+    let members = fields(walk, body);
     let inside = walk.inside(scope, Kind::Class, &name, Visibility::Public);
     let mut parts = outer.children();
     let start =
@@ -163,6 +154,33 @@ fn class_named(
     if let Some(body) = body {
         walk.children(&inside, body, visit);
     }
+}
+
+/// The fields of a class, also those that its constructor declares by taking them.
+fn fields(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
+    let mut members = Vec::new();
+    each(body, |it| {
+        let value = it.field(Field::Value);
+        let field = matches!(it.kind(), "public_field_definition" | "field_definition");
+        if it.kind() == "index_signature" || field && !value.is_some_and(is_function) {
+            let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
+            let end = long.map_or(it.end_byte(), Node::start_byte);
+            members.push(walk.member(Kind::Field, it.start_byte(), end));
+        }
+        if it.kind() == "method_definition"
+            && walk.field(it, Field::Name).as_deref() == Some("constructor")
+        {
+            each(it.field(Field::Parameters), |it| {
+                let first = it.children().find(|it| !it.is_attribute());
+                if first
+                    .is_some_and(|it| matches!(it.kind(), "accessibility_modifier" | "readonly"))
+                {
+                    members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
+                }
+            });
+        }
+    });
+    members
 }
 
 fn is_function(node: Node<'_>) -> bool {
@@ -312,6 +330,7 @@ fn variables(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
             continue;
         };
         if name.kind() != "identifier" {
+            assign::parts(walk, scope, it, outer, constant);
             continue;
         }
         let name = walk.text(name);

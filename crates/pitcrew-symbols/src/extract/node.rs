@@ -3,9 +3,10 @@
 //! Tree-sitter finds a field by comparing its name with every other, and measures the name of a
 //! node's kind each time it is asked for. A file has thousands of declarations.
 
+use super::bodies::Cuts;
 use crate::Language;
 use std::{ops::Range, sync::OnceLock};
-use tree_sitter::{Point, TreeCursor};
+use tree_sitter::TreeCursor;
 
 /// Parts of nodes, by the names that grammars give them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,21 +158,32 @@ impl Words {
 pub struct Node<'t> {
     inner: tree_sitter::Node<'t>,
     kind: &'static Kind,
+    file: &'t File<'t>,
+}
+
+/// What all nodes of a tree have in common.
+#[derive(Debug)]
+pub struct File<'a> {
     words: &'static Words,
+    /// Places are those of the whole source, also where it was parsed without its bodies.
+    cuts: &'a Cuts,
+}
+
+impl<'a> File<'a> {
+    pub fn new(language: Language, cuts: &'a Cuts) -> Self {
+        Self { words: Words::of(language), cuts }
+    }
 }
 
 impl<'t> Node<'t> {
-    pub fn new(language: Language, node: tree_sitter::Node<'t>) -> Self {
-        Self::within(Words::of(language), node)
-    }
-
-    fn within(words: &'static Words, node: tree_sitter::Node<'t>) -> Self {
+    pub fn new(file: &'t File<'t>, node: tree_sitter::Node<'t>) -> Self {
+        let words = file.words;
         let kind = words.kinds.get(usize::from(node.kind_id())).unwrap_or(&words.error);
-        Self { inner: node, kind, words }
+        Self { inner: node, kind, file }
     }
 
     fn with(self, node: tree_sitter::Node<'t>) -> Self {
-        Self::within(self.words, node)
+        Self::new(self.file, node)
     }
 
     pub fn kind(self) -> &'static str {
@@ -189,7 +201,7 @@ impl<'t> Node<'t> {
 
     /// The first child that is this part of it.
     pub fn field(self, field: Field) -> Option<Self> {
-        let id = self.words.fields[field as usize];
+        let id = self.file.words.fields[field as usize];
         if id == 0 {
             return None;
         }
@@ -198,7 +210,7 @@ impl<'t> Node<'t> {
 
     /// Every child that is this part of it.
     pub fn fields(self, field: Field) -> impl Iterator<Item = Self> {
-        let id = self.words.fields[field as usize];
+        let id = self.file.words.fields[field as usize];
         let mut children = self.children();
         std::iter::from_fn(move || {
             loop {
@@ -214,7 +226,7 @@ impl<'t> Node<'t> {
     pub fn children(self) -> Children<'t> {
         let mut cursor = self.inner.walk();
         let more = cursor.goto_first_child();
-        Children { cursor, more, words: self.words }
+        Children { cursor, more, file: self.file }
     }
 
     pub fn named_children(self) -> impl Iterator<Item = Self> {
@@ -242,27 +254,36 @@ impl<'t> Node<'t> {
     }
 
     pub fn is_error(self) -> bool {
-        std::ptr::eq(self.kind, &raw const self.words.error)
+        std::ptr::eq(self.kind, &raw const self.file.words.error)
     }
 
     pub fn start_byte(self) -> usize {
-        self.inner.start_byte()
+        let at = self.inner.start_byte();
+        at + self.file.cuts.before_start(at).bytes
     }
 
     pub fn end_byte(self) -> usize {
-        self.inner.end_byte()
+        let at = self.inner.end_byte();
+        at + self.file.cuts.before_end(at).bytes
     }
 
     pub fn byte_range(self) -> Range<usize> {
-        self.inner.byte_range()
+        let start = self.start_byte();
+        // Nothing at all may stand where something was left out.
+        start..self.end_byte().max(start)
     }
 
-    pub fn start_position(self) -> Point {
-        self.inner.start_position()
-    }
-
-    pub fn end_position(self) -> Point {
-        self.inner.end_position()
+    /// First and last row, from 0 on.
+    pub fn rows(self) -> (usize, usize) {
+        let (start, end) = (self.inner.start_position(), self.inner.end_position());
+        // A node that ends with a line break ends on the line before.
+        let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
+        let cuts = self.file.cuts;
+        let (before, inside) = (
+            cuts.before_start(self.inner.start_byte()).rows,
+            cuts.before_end(self.inner.end_byte()).rows,
+        );
+        (start.row + before, (last + inside).max(start.row + before))
     }
 }
 
@@ -276,7 +297,7 @@ impl PartialEq for Node<'_> {
 pub struct Children<'t> {
     cursor: TreeCursor<'t>,
     more: bool,
-    words: &'static Words,
+    file: &'t File<'t>,
 }
 
 impl Children<'_> {
@@ -293,7 +314,7 @@ impl<'t> Iterator for Children<'t> {
         if !self.more {
             return None;
         }
-        let node = Node::within(self.words, self.cursor.node());
+        let node = Node::new(self.file, self.cursor.node());
         self.more = self.cursor.goto_next_sibling();
         Some(node)
     }

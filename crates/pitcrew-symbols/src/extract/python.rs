@@ -6,6 +6,8 @@ use crate::{Kind, Member, Visibility};
 
 /// Values are shown up to this size.
 const VALUE_BYTES_MAX: usize = 120;
+/// Names that one statement gives values to; more are left out.
+const NAMES_MAX: usize = 200;
 /// Longer decorators are left out of a signature.
 const DECORATOR_BYTES_MAX: usize = 80;
 
@@ -156,28 +158,41 @@ fn end_of(assignment: Node<'_>) -> usize {
     }
 }
 
-/// A variable of a module; those of a class are its members.
+/// Variables of a module, also in `a, b = 1, 2` and `a = b = 1`; those of a class are its members.
 fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    let Some(left) = node.field(Field::Left).filter(|it| it.kind() == "identifier") else {
-        return;
-    };
-    let name = walk.text(left);
-    let constant = is_constant(&name);
-    let member = scope.is_type() && !(constant && scope.kind == Some(Kind::Class));
-    if member || &*name == "__all__" {
-        return;
+    let mut names = Vec::new();
+    let mut next = Some(node);
+    while let Some(it) = next.filter(|it| it.kind() == "assignment" && names.len() < NAMES_MAX) {
+        match it.field(Field::Left) {
+            Some(left) if left.kind() == "identifier" => names.push(left),
+            Some(left) if matches!(left.kind(), "pattern_list" | "tuple_pattern") => {
+                each(Some(left), |it| {
+                    names.extend(Some(it).filter(|it| it.kind() == "identifier"));
+                });
+            }
+            Some(_) | None => {}
+        }
+        next = it.field(Field::Right);
     }
-    let signature = walk.header(node.start_byte(), end_of(node));
-    let definition = Definition {
-        kind: if constant { Kind::Constant } else { Kind::Variable },
-        visibility: visibility(scope, &name),
-        name,
-        signature,
-        members: Vec::new(),
-        node,
-        doc: None,
-    };
-    walk.define(scope, definition);
+    let doc = walk.doc();
+    for name in names {
+        let name = walk.text(name);
+        let constant = is_constant(&name);
+        let member = scope.is_type() && !(constant && scope.kind == Some(Kind::Class));
+        if member || matches!(&*name, "__all__" | "_") {
+            continue;
+        }
+        let definition = Definition {
+            kind: if constant { Kind::Constant } else { Kind::Variable },
+            visibility: visibility(scope, &name),
+            name,
+            signature: walk.header(node.start_byte(), end_of(node)),
+            members: Vec::new(),
+            node,
+            doc: doc.clone(),
+        };
+        walk.define(scope, definition);
+    }
 }
 
 fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {

@@ -173,7 +173,8 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
     let mut seen = documentation(language) == Documentation::Any;
     for line in source.lines().map(str::trim) {
         seen |= line.starts_with("/**") || line.starts_with("///");
-        if !seen || language == Language::Rust && line.starts_with("//!") {
+        let is_directive = language == Language::Go && is_directive(line);
+        if !seen || is_directive || language == Language::Rust && line.starts_with("//!") {
             continue;
         }
         let text = line.trim_start_matches(['/', '*', '!', '#', '-']).trim_end_matches("*/").trim();
@@ -186,6 +187,16 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
         }
     }
     None
+}
+
+/// Whether a comment of Go says something to a tool: `//go:noinline`, `//nolint`.
+fn is_directive(line: &str) -> bool {
+    let Some(text) = line.strip_prefix("//") else { return false };
+    let small = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
+    let told = |(tool, what): (&str, &str)| {
+        !tool.is_empty() && tool.chars().all(small) && what.starts_with(small)
+    };
+    text.starts_with("nolint") || text.split_once(':').is_some_and(told)
 }
 
 #[cfg(test)]

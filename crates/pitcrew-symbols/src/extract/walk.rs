@@ -150,9 +150,8 @@ impl<'a> Walk<'a> {
         for node in parent.children() {
             if node.is_comment() {
                 // A remark behind a declaration is not about the next one.
-                let row = node.start_position().row;
-                let beside =
-                    before.is_some_and(|it| !it.is_comment() && it.end_position().row == row);
+                let (row, _) = node.rows();
+                let beside = before.is_some_and(|it| !it.is_comment() && it.rows().1 == row);
                 let span = self.extended(comments, node);
                 comments = (!beside).then_some(span);
             } else if node.is_attribute() {
@@ -359,8 +358,6 @@ fn is_package(node: Node<'_>) -> bool {
 
 fn lines(node: Node<'_>) -> (u32, u32) {
     let number = |row: usize| u32::try_from(row).map_or(u32::MAX, |it| it + 1);
-    let (start, end) = (node.start_position(), node.end_position());
-    // A node that ends with a line break ends on the line before.
-    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
-    (number(start.row), number(last))
+    let (first, last) = node.rows();
+    (number(first), number(last))
 }

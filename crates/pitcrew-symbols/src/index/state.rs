@@ -1,5 +1,6 @@
 //! What is known about a checkout: its files, their symbols, and what has still to be read.
 
+use super::places::Places;
 use crate::{
     Language,
     digest::Key,
@@ -34,6 +35,7 @@ pub struct State {
     /// Numbers of files that are gone; postings may still have them.
     gone: Vec<Slot>,
     by_path: HashMap<Arc<str>, Slot>,
+    places: Places,
     table: Table,
     /// Files that are new or changed and were not read yet. What is known of them does not count.
     pending: BTreeMap<Arc<str>, Found>,
@@ -67,13 +69,26 @@ impl State {
     }
 
     pub fn file(&self, path: &str) -> Option<&File> {
-        let slot = *self.by_path.get(path)?;
-        self.at(slot)
+        self.at(self.slot(path)?)
+    }
+
+    pub fn slot(&self, path: &str) -> Option<Slot> {
+        self.by_path.get(path).copied()
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The file of a posting, where what is known of it holds.
     pub fn file_of(&self, posting: &Posting) -> Option<&File> {
         self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
+    }
+
+    /// Whether there is such a file.
+    pub fn is_live(&self, posting: &Posting) -> bool {
+        let is_there = self.places.of(posting.file).is_some();
+        is_there && (self.pending.is_empty() || self.file_of(posting).is_some())
     }
 
     /// Whether every posting has a file, and what is known of it holds.
@@ -87,7 +102,7 @@ impl State {
         if self.is_all_live() {
             return runs.iter().map(|it| it.len()).sum();
         }
-        runs.iter().flat_map(|it| it.iter()).filter(|it| self.file_of(it).is_some()).count()
+        runs.into_iter().flatten().filter(|it| self.is_live(it)).count()
     }
 
     fn at(&self, slot: Slot) -> Option<&File> {
@@ -166,6 +181,7 @@ impl State {
             Slot::try_from(self.files.len() - 1).expect("files are limited")
         });
         self.table.add(slot, &file.path, file.language, &file.packed);
+        self.places.add(slot, &file.path, file.language);
         self.by_path.insert(file.path.clone(), slot);
         self.files[slot as usize] = Some(file);
         self.generation += 1;
@@ -175,6 +191,7 @@ impl State {
     fn forget(&mut self, index: usize, file: &File) {
         self.by_path.remove(&file.path);
         self.table.remove(&file.packed);
+        self.places.remove(index);
         self.gone.push(Slot::try_from(index).expect("files are limited"));
         self.generation += 1;
         self.unsaved = true;

@@ -78,8 +78,10 @@ impl Shared {
         });
         let files = files.collect();
         let mut state = self.write();
+        // Somebody who asked at once may have read more already, which is still to be kept.
+        let unsaved = state.unsaved;
         state.read(files);
-        state.unsaved = false;
+        state.unsaved = unsaved;
     }
 
     /// Finds out what is new, changed or gone.
@@ -204,4 +206,22 @@ fn read(root: &Root, pool: &Pool, found: &Found, buffer: &mut Vec<u8>) -> Option
 pub fn whatever_happens(language: Language, content: &[u8]) -> Extracted {
     catch_unwind(|| extract::packed(language, content))
         .unwrap_or_else(|_| Extracted::broken(language))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_was_read_before_the_thread_behind_began_is_kept_too() {
+        let (root, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(root.path().join("a.rs"), "pub fn gate() {}\n").unwrap();
+        let shared = Shared::new(root.path(), &Arc::new(Pool::open(kept.path())));
+        shared.look();
+        shared.catch_up(Pace::Hurry);
+        shared.begin();
+        shared.save();
+        assert_ne!(fs::read_dir(kept.path()).unwrap().count(), 0);
+    }
 }

@@ -1,14 +1,28 @@
 //! Answers that were given, as long as no file has changed.
 
 use super::{Answer, Question};
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{BuildHasher as _, RandomState},
+};
 
 const ANSWERS_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 pub struct Answers {
     generation: u64,
-    known: HashMap<(String, String, Option<String>), Answer>,
+    hasher: RandomState,
+    known: HashMap<u64, Given>,
+    /// The oldest first. They go one by one: nobody has to wait until all of them are gone.
+    order: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Given {
+    symbol: String,
+    context: String,
+    from: Option<String>,
+    answer: Answer,
 }
 
 impl Answers {
@@ -16,19 +30,69 @@ impl Answers {
         if generation != self.generation {
             return None;
         }
-        self.known.get(&key(question)).cloned()
+        let given = self.known.get(&self.key(question))?;
+        let asked = (given.symbol.as_str(), given.context.as_str(), given.from.as_deref());
+        (asked == (question.symbol, question.context, question.from)).then(|| given.answer.clone())
     }
 
     pub fn put(&mut self, question: &Question<'_>, generation: u64, answer: &Answer) {
-        if generation != self.generation || self.known.len() >= ANSWERS_MAX {
+        if generation != self.generation {
             self.known.clear();
+            self.order.clear();
             self.generation = generation;
         }
-        self.known.insert(key(question), answer.clone());
+        let key = self.key(question);
+        if self.order.len() == ANSWERS_MAX
+            && !self.known.contains_key(&key)
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        let given = Given {
+            symbol: question.symbol.to_owned(),
+            context: question.context.to_owned(),
+            from: question.from.map(str::to_owned),
+            answer: answer.clone(),
+        };
+        if self.known.insert(key, given).is_none() {
+            self.order.push_back(key);
+        }
+    }
+
+    fn key(&self, question: &Question<'_>) -> u64 {
+        self.hasher.hash_one((question.symbol, question.context, question.from))
     }
 }
 
-fn key(question: &Question<'_>) -> (String, String, Option<String>) {
-    let from = question.from.map(str::to_owned);
-    (question.symbol.to_owned(), question.context.to_owned(), from)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(symbol: &str) -> Question<'_> {
+        Question { symbol, ..Question::default() }
+    }
+
+    fn told(text: &str) -> Answer {
+        Answer { text: text.to_owned(), ..Answer::default() }
+    }
+
+    #[test]
+    fn the_oldest_answer_goes_first_and_all_go_with_a_change() {
+        let mut answers = Answers::default();
+        let names: Vec<String> = (0..=ANSWERS_MAX).map(|it| it.to_string()).collect();
+        for name in &names {
+            answers.put(&ask(name), 1, &told(name));
+            answers.put(&ask(name), 1, &told(name));
+        }
+        assert_eq!(answers.get(&ask("0"), 1), None);
+        for name in &names[1..] {
+            assert_eq!(answers.get(&ask(name), 1), Some(told(name)));
+        }
+        let elsewhere = Question { from: Some("a.rs"), ..ask("1") };
+        assert_eq!(answers.get(&elsewhere, 1), None, "it is another question");
+        assert_eq!(answers.get(&ask("1"), 2), None, "a file has changed");
+        answers.put(&ask("1"), 2, &told("new"));
+        assert_eq!(answers.get(&ask("2"), 2), None);
+        assert_eq!(answers.get(&ask("1"), 2), Some(told("new")));
+    }
 }

@@ -66,7 +66,6 @@ impl Hints {
         if self.modules.is_empty() && self.files.is_empty() {
             return 0;
         }
-        let parts = module_parts(path);
         let bare = without_extension(path);
         let leads_here = |it: &String| {
             let rest = bare.strip_prefix(it.as_str());
@@ -76,6 +75,7 @@ impl Hints {
         if self.files.iter().any(leads_here) {
             return EXACT;
         }
+        let parts: Vec<&str> = module_parts(path).collect();
         self.modules.iter().map(|it| fits(it, &parts)).max().unwrap_or_default()
     }
 
@@ -104,17 +104,20 @@ pub fn shared(from: &[String], path: &str) -> usize {
 
 /// Twice the number of parts at the end of a module that stand together in a path, and one more
 /// where they stand at its end.
-fn fits(module: &[String], path: &[String]) -> usize {
-    for count in (1..=module.len()).rev() {
-        let wanted = &module[module.len() - count..];
-        if path.ends_with(wanted) {
-            return count * 2 + 1;
-        }
-        if path.windows(count).any(|it| it == wanted) {
-            return count * 2;
-        }
-    }
-    0
+fn fits(module: &[String], path: &[&str]) -> usize {
+    let Some(last) = module.last() else { return 0 };
+    let ends = path.iter().enumerate().filter(|(_, it)| is_same(it, last)).map(|(at, _)| at + 1);
+    let together = |end: usize| {
+        let both = path[..end].iter().rev().zip(module.iter().rev());
+        both.take_while(|(a, b)| is_same(a, b)).count()
+    };
+    ends.map(|end| together(end) * 2 + usize::from(end == path.len())).max().unwrap_or_default()
+}
+
+/// Whether names are the same where `-` cannot be written.
+pub fn is_same(a: &str, b: &str) -> bool {
+    let bar = |it: u8| if it == b'-' { b'_' } else { it };
+    a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| bar(a) == bar(b))
 }
 
 /// The parts of a module in a form in which they can be compared.
@@ -133,10 +136,9 @@ fn module_of(parts: &[String], text: &str) -> Vec<String> {
     parts
 }
 
-/// The parts of a path as a module would be named.
-pub fn module_parts(path: &str) -> Vec<String> {
-    let parts = without_extension(path).split('/').filter(|it| !UNNAMED.contains(it));
-    parts.map(|it| it.replace('-', "_")).collect()
+/// The parts of a path that a module has in its name, too.
+pub fn module_parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    without_extension(path).split('/').filter(|it| !UNNAMED.contains(it))
 }
 
 pub fn without_extension(path: &str) -> &str {
@@ -199,8 +201,10 @@ mod tests {
 
     #[test]
     fn crates_and_index_files_are_named_as_modules() {
-        assert_eq!(module_parts("crates/pitcrew-model/src/lib.rs"), ["crates", "pitcrew_model"]);
-        assert_eq!(module_parts("ui/button/index.test.tsx"), ["ui", "button"]);
+        let parts = |path| module_parts(path).collect::<Vec<_>>();
+        assert_eq!(parts("crates/pitcrew-model/src/lib.rs"), ["crates", "pitcrew-model"]);
+        assert!(is_same("pitcrew-model", "pitcrew_model") && !is_same("model", "models"));
+        assert_eq!(parts("ui/button/index.test.tsx"), ["ui", "button"]);
     }
 
     #[test]

@@ -52,12 +52,13 @@ fn with_path(text: &str) -> (Option<&str>, &str) {
 
 /// The names between `::`, `.`, `#`, `->` and `/`.
 pub fn parts(text: &str) -> Vec<String> {
+    pieces(text).map(str::to_owned).collect()
+}
+
+pub fn pieces(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let is_part = |it: &&str| !it.is_empty() && *it != ".." && *it != "-";
-    text.split(['.', ':', '#', '/', '>', '\\'])
-        .map(|it| it.trim_end_matches('-'))
-        .filter(is_part)
-        .map(str::to_owned)
-        .collect()
+    let between = ['.', ':', '#', '/', '>', '\\'];
+    text.split(between).map(|it| it.trim_end_matches('-')).filter(is_part)
 }
 
 /// The parts of a path, without those that mean nothing.

@@ -1,6 +1,6 @@
 //! What a file has in it: one line for each symbol.
 
-use super::text::one_line;
+use super::text::OneLine;
 use crate::{
     FileSymbols, Language, Skipped, Symbol,
     index::whatever_happens,
@@ -27,7 +27,7 @@ pub fn outline(root: &Path, path: &str) -> Option<Outline> {
     let mut buffer = Vec::new();
     let read = Root::open(root)?.read(path, &mut buffer)?;
     let language = Language::of(Path::new(path));
-    let path = &one_line(path);
+    let path = OneLine(path);
     let (Some(language), Some(content)) = (language, read.content) else {
         let text = no_source(path, &read, language);
         return Some(Outline { language, symbols: Vec::new(), text });
@@ -63,10 +63,10 @@ fn write_symbol(text: &mut String, symbol: &Symbol) {
     let (first, last) = symbol.lines;
     let lines = format!("{first}-{last}");
     let indent = depth.min(8) * 2;
-    let _ = writeln!(text, "{lines:>9}  {:indent$}{}", "", one_line(&symbol.signature));
+    let _ = writeln!(text, "{lines:>9}  {:indent$}{}", "", OneLine(&symbol.signature));
 }
 
-fn no_source(path: &str, read: &Read<'_>, language: Option<Language>) -> String {
+fn no_source(path: OneLine<'_>, read: &Read<'_>, language: Option<Language>) -> String {
     let bytes = read.stamp.size;
     match (read.content, language) {
         (None, Some(_)) => format!("{path}: {bytes} bytes, too large to be read\n"),

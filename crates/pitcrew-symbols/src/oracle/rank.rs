@@ -5,8 +5,9 @@
 
 use super::{
     MATCHES_MAX,
-    hints::{Hints, module_parts, without_extension},
+    hints::{Hints, is_same, module_parts, without_extension},
     names::{self, Wanted},
+    scout::{Guess, Scout},
 };
 use crate::{
     Kind,
@@ -128,46 +129,44 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     }
     if wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty() {
         // Each run is ordered by rank.
-        let all_live = state.is_all_live();
         let live = |run: &'_ [Posting]| {
-            let live = run.iter().filter(|it| all_live || state.file_of(it).is_some());
+            let live = run.iter().filter(|it| state.is_live(it));
             live.take(COMPARED_MAX).copied().collect::<Vec<_>>()
         };
         return smallest(runs.map(live).concat(), |it| it.rank);
     }
-    let mut postings = runs.concat();
+    let scout = Scout::new(state, wanted, hints);
     let owner = wanted.qualifiers.last().map(|it| of_name(it));
-    if let Some(owner) = owner
-        && postings.iter().any(|it| it.owner == owner)
-    {
-        postings.retain(|it| it.owner == owner);
-    }
-    let worth = |posting: &Posting| {
-        let file = state.file_of(posting)?;
-        let path = &*file.path;
-        if !is_in(path, &wanted.path) {
-            return None;
+    let owner = owner.filter(|owner| runs.iter().any(|it| it.iter().any(|it| it.owner == *owner)));
+    let mut best: Vec<(Guess, Posting)> = Vec::with_capacity(COMPARED_MAX * 4);
+    let mut worst = None;
+    for posting in runs.into_iter().flatten() {
+        if owner.is_some_and(|it| it != posting.owner) {
+            continue;
         }
-        let named = |it: &String| module_parts(path).contains(it);
-        let qualified = wanted.qualifiers.iter().filter(|it| named(it)).count();
-        let (hinted, near) = (hints.score(path), hints.nearness(path));
-        let kin = Reverse(hints.is_kin(file.language));
-        Some((Reverse(qualified), Reverse(hinted), kin, Reverse(near), posting.rank))
-    };
-    let worths: Vec<_> = postings.iter().filter_map(|it| Some((worth(it)?, *it))).collect();
-    smallest(worths, |it| it.0).into_iter().map(|it| it.1).collect()
+        let Some(guess) = scout.guess(posting) else { continue };
+        if worst.is_some_and(|it| guess >= it) {
+            continue;
+        }
+        best.push((guess, *posting));
+        if best.len() == COMPARED_MAX * 4 {
+            best = smallest(best, |it| it.0);
+            worst = best.iter().map(|it| it.0).max();
+        }
+    }
+    smallest(best, |it| it.0).into_iter().map(|it| it.1).collect()
 }
 
 fn smallest<T, K: Ord>(mut items: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     if items.len() > COMPARED_MAX {
-        items.select_nth_unstable_by(COMPARED_MAX, |a, b| key(a).cmp(&key(b)));
+        items.select_nth_unstable_by(COMPARED_MAX - 1, |a, b| key(a).cmp(&key(b)));
         items.truncate(COMPARED_MAX);
     }
     items
 }
 
 /// Whether a path ends with this one, with or without an extension, or is below it.
-fn is_in(path: &str, wanted: &str) -> bool {
+pub fn is_in(path: &str, wanted: &str) -> bool {
     let ends =
         |path: &str| path.strip_suffix(wanted).is_some_and(|it| it.is_empty() || it.ends_with('/'));
     let below = || path.strip_prefix(wanted).is_some_and(|it| it.starts_with('/'));
@@ -179,15 +178,14 @@ fn qualified(wanted: &Wanted, hit: &Hit<'_>) -> usize {
     if wanted.qualifiers.is_empty() {
         return 0;
     }
-    let mut chain = module_parts(&hit.file.path);
     let container = hit.file.packed.head(hit.index).and_then(|it| it.container);
-    chain.extend(container.map(names::parts).unwrap_or_default());
-    let same = |(a, b): &(&String, &String)| **a == b.replace('-', "_") || a == b;
-    chain.iter().rev().zip(wanted.qualifiers.iter().rev()).take_while(same).count()
+    let inner = names::pieces(container.unwrap_or_default()).rev();
+    let chain = inner.chain(module_parts(&hit.file.path).rev());
+    chain.zip(wanted.qualifiers.iter().rev()).take_while(|(a, b)| is_same(a, b)).count()
 }
 
 fn is_known_type(state: &State, name: &str) -> bool {
-    state.table().named(name).concat().iter().take(COMPARED_MAX).any(|it| {
+    state.table().named(name).into_iter().flatten().take(COMPARED_MAX).any(|it| {
         let head = state.file_of(it).and_then(|file| file.packed.head(usize::from(it.symbol)));
         head.is_some_and(|it| it.name == name && it.kind.is_type() && it.kind != Kind::TypeAlias)
     })

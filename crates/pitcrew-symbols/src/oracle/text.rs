@@ -4,8 +4,8 @@ use super::{
     Answer, Match,
     rank::{Hit, Matches},
 };
-use crate::{Kind, Member, Symbol, index::State};
-use std::fmt::Write as _;
+use crate::{Kind, Symbol, index::State};
+use std::fmt::{self, Write as _};
 
 /// Fields, variants, parameters and methods of the best match, and of the others.
 const MEMBERS_MAX: (usize, usize) = (40, 8);
@@ -38,7 +38,7 @@ pub fn found(state: &State, found: &Matches<'_>) -> Answer {
 
 /// S0-039: the words that say so.
 pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
-    let symbol = one_line(symbol);
+    let symbol = OneLine(symbol);
     let mut text =
         format!("Symbol '{symbol}' not found in workspace symbol tree or active agents.\n");
     if !nearest.is_empty() {
@@ -48,26 +48,26 @@ pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
 }
 
 fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usize) {
-    let (kind, name, (first, last)) = (symbol.kind.word(), &symbol.name, symbol.lines);
-    let (name, path) = (one_line(name), one_line(&hit.file.path));
+    let (kind, (first, last)) = (symbol.kind.word(), symbol.lines);
+    let (name, path) = (OneLine(&symbol.name), OneLine(&hit.file.path));
     let _ = writeln!(text, "{kind} {name} ({path}:{first}-{last})");
     let start = text.len();
     if let Some(container) = &symbol.container {
         add(text, start, "in ", container);
     }
     add(text, start, "", &symbol.signature);
-    let members: Vec<&Member> =
-        symbol.members.iter().filter(|it| it.kind != Kind::Parameter).collect();
-    for member in members.iter().take(members_max) {
-        add(text, start, &format!("{} ", member.kind.word()), &member.text);
+    let members = || symbol.members.iter().filter(|it| it.kind != Kind::Parameter);
+    for member in members().take(members_max) {
+        add_kind(text, start, member.kind, &member.text);
     }
+    let members_count = members().count();
     let methods = methods(hit, symbol);
-    for index in methods.iter().take(members_max.saturating_sub(members.len())) {
-        if let Some(it) = hit.file.packed.symbol(hit.file.language, *index) {
-            add(text, start, &format!("{} ", it.kind.word()), &it.signature);
+    for index in methods.iter().take(members_max.saturating_sub(members_count)) {
+        if let Some((kind, signature)) = hit.file.packed.line(*index) {
+            add_kind(text, start, kind, signature);
         }
     }
-    let all_count = members.len() + methods.len();
+    let all_count = members_count + methods.len();
     if all_count > members_max {
         add(text, start, "", &format!("and {} more", all_count - members_max));
     }
@@ -78,29 +78,32 @@ fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usiz
 
 /// What can be called on a type, as far as it stands in the same file.
 fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<usize> {
-    if !symbol.kind.is_type() {
-        return Vec::new();
+    if symbol.kind.is_type() { hit.file.packed.callables(&symbol.qualified()) } else { Vec::new() }
+}
+
+fn add_kind(text: &mut String, start: usize, kind: Kind, line: &str) {
+    if text.len() - start < MATCH_BYTES_MAX {
+        let _ = writeln!(text, "  {} {}", kind.word(), OneLine(line));
     }
-    let packed = &hit.file.packed;
-    let qualified = symbol.qualified();
-    let inside =
-        |index: &usize| packed.head(*index).is_some_and(|it| it.container == Some(&*qualified));
-    packed.callables().filter(inside).collect()
 }
 
 fn add(text: &mut String, start: usize, before: &str, line: &str) {
     if text.len() - start < MATCH_BYTES_MAX {
-        let _ = writeln!(text, "  {before}{}", one_line(line));
+        let _ = writeln!(text, "  {before}{}", OneLine(line));
     }
 }
 
 /// Whatever a source has in its texts, it cannot look like something else here.
-pub fn one_line(text: &str) -> String {
-    let mut end = text.len().min(LINE_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+#[derive(Clone, Copy)]
+pub struct OneLine<'a>(pub &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.0[..self.0.floor_char_boundary(LINE_BYTES_MAX)];
+        for (number, part) in text.split(char::is_control).enumerate() {
+            f.write_str(if number > 0 { " " } else { "" })?;
+            f.write_str(part)?;
+        }
+        f.write_str(if text.len() < self.0.len() { " ..." } else { "" })
     }
-    let more = if end < text.len() { " ..." } else { "" };
-    let spoken = |it: char| if it.is_control() { ' ' } else { it };
-    text[..end].chars().map(spoken).chain(more.chars()).collect()
 }

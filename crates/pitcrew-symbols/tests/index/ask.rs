@@ -131,6 +131,36 @@ fn of_many_a_handful_is_told_and_the_rest_counted() {
 }
 
 #[test]
+fn of_very_many_the_one_that_is_meant_comes_first() {
+    let tree = Tree::new(&[]);
+    for number in 0..150 {
+        let text = "pub fn open() {}\npub struct Gate;\n";
+        tree.write(&format!("parts/part-{number}/src/gate_{number}.rs"), text);
+    }
+    tree.write("parts/part-9/x.ts", "import { open } from '../part-5/open';\n");
+    tree.write("parts/part-5/open/index.ts", "export function open() {}\n");
+    let index = tree.index();
+    let first = |symbol: &str, context: &str, from: Option<&str>| {
+        let answer = index.query(&Question { symbol, context, from });
+        answer.matches.first().map(|it| it.path.clone()).unwrap_or(answer.text)
+    };
+    let gate = |number: usize| format!("parts/part-{number}/src/gate_{number}.rs");
+    assert_eq!(first("open", "use part_77::gate_77::open;", None), gate(77));
+    // Nothing there is a path, so that any of them may be meant.
+    assert!(first("open", "it is in part_78", None).contains("/src/gate_"));
+    assert_eq!(first("open", "it is in parts/part-78", None), gate(78));
+    assert_eq!(first("open", "", Some("parts/part-79/src/other.rs")), gate(79));
+    assert_eq!(first("open", "", Some(&gate(80))), gate(80));
+    assert_eq!(first("part_81::gate_81::open", "", None), gate(81));
+    assert_eq!(first("gate_82::Gate", "", Some("parts/part-1/src/other.rs")), gate(82));
+    assert_eq!(first("gate_83.rs:open", "", None), gate(83));
+    assert_eq!(first("parts/part-84:open", "", None), gate(84));
+    assert_eq!(first("open", "", Some("parts/part-9/x.ts")), "parts/part-5/open/index.ts");
+    tree.remove(&gate(77));
+    assert_ne!(first("open", "use part_77::gate_77::open;", None), gate(77), "it is gone");
+}
+
+#[test]
 fn an_outline_has_a_line_for_each_symbol() {
     let tree = tree();
     let index = tree.index();

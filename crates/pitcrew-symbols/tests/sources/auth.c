@@ -45,3 +45,8 @@ session_new(const char *user,
 }
 int (*pick(int which))(int);
 char **split(char *text) { return 0; }
+
+#define BEFORE 1
+/** Stands behind a macro. */
+int documented(void);
+struct variant { int tag; union { int number; float fraction; }; struct { int inner; } named; };

@@ -55,3 +55,10 @@ extern "C" void single();
 constexpr double kPi = 3.14;
 }  // namespace core::auth
 static int counter;
+
+/** Is exported. */
+class LIB_EXPORT Exported : public Base {
+public:
+    Exported() = default;
+    int size() const;
+};

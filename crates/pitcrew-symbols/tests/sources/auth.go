@@ -59,3 +59,11 @@ func New[T any](key string, opts ...Option) (*Validator[T], error) {
 func (v *Validator[T]) Validate(ctx context.Context, token string) error { return nil }
 func (r Reason) String() string { return "" }
 func private() {}
+
+// Hinted is told to the compiler too.
+//
+//go:noinline
+func Hinted() {}
+
+//go:noinline
+func undocumented() {} //nolint:unused

@@ -68,3 +68,7 @@ except ImportError:
     fast = None
 
 def _private(): pass
+
+FIRST, second, _ = 1, 2, 3
+# Both.
+left = right = None

@@ -89,3 +89,17 @@ declare function ambient(a: number): void;
 function local() {}
 function later() {}
 export { later };
+
+/** Hooks. */
+export const { useGetUserQuery, useList: useAll = 1, ...rest } = api;
+export const [first, second = 2] = pair;
+export const ROLES = {
+  administrator: "may do everything that there is to do in this place",
+  visitor: "may look at what is shown to everybody, and at nothing else",
+} as const;
+export const Button = React.memo(function Button(props: Props, more: number) {
+  return "something long enough to be cut off, as components mostly are";
+});
+class Point {
+  constructor(public readonly x: number, private y = 1, readonly z: string, plain: number) {}
+}

@@ -79,12 +79,21 @@ fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>)
 fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(body), |it| {
-        let declares = it.field(Field::Declarator).is_some();
+        let declares = it.field(Field::Declarator).is_some() || holds_fields(it);
         if it.kind() == "field_declaration" && declares && !declares_function(walk, it) {
             members.push(walk.member(Kind::Field, it.start_byte(), it.end_byte()));
         }
     });
     members
+}
+
+/// `union { int a; float b; };` in a type: its fields are those of the type.
+fn holds_fields(node: Node<'_>) -> bool {
+    let of = node.field(Field::Type);
+    of.is_some_and(|it| {
+        let holds = matches!(it.kind(), "struct_specifier" | "union_specifier");
+        holds && it.field(Field::Name).is_none() && it.field(Field::Body).is_some()
+    })
 }
 
 fn declares_function(walk: &Walk<'_>, node: Node<'_>) -> bool {

@@ -35,8 +35,10 @@ pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
         return class_named(walk, scope, name, value, outer);
     }
     let function = is_function(value);
-    let body = value.field(Field::Body).filter(|_| function);
-    let object = value.kind() == "object" || value.byte_range().len() > VALUE_BYTES_MAX;
+    let long = value.byte_range().len() > VALUE_BYTES_MAX;
+    let wrapped = if long { wrapped_function(value) } else { None };
+    let body = wrapped.or(function.then_some(value)).and_then(|it| it.field(Field::Body));
+    let object = value.kind() == "object" || long;
     let end = match body {
         Some(body) => body.start_byte(),
         None if object => value.start_byte(),
@@ -48,10 +50,80 @@ pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
         true => Kind::Constant,
         false => Kind::Variable,
     };
-    let members = if function { parameters(walk, value) } else { entries(walk, value) };
+    let members = match wrapped {
+        Some(inner) => parameters(walk, inner),
+        None if function => parameters(walk, value),
+        None => entries(walk, if long { unwrapped(value) } else { value }),
+    };
     let visibility = scope.visibility;
     let node = if outer.named_child_count() == 1 { outer } else { declarator };
     walk.define(scope, Definition { kind, name, visibility, signature, members, node, doc: None });
+}
+
+/// What stands in `... as const`, `... satisfies A` and `Object.freeze(...)`.
+fn unwrapped(value: Node<'_>) -> Node<'_> {
+    let inner = match value.kind() {
+        "as_expression" | "satisfies_expression" | "parenthesized_expression" => Some(value),
+        "call_expression" => value.field(Field::Arguments),
+        _ => None,
+    };
+    inner.and_then(|it| it.named_child(0)).filter(|it| it.kind() == "object").unwrap_or(value)
+}
+
+/// The function in `memo(function ...)` and `forwardRef((props, ref) => ...)`.
+fn wrapped_function(value: Node<'_>) -> Option<Node<'_>> {
+    let arguments = Some(value).filter(|it| it.kind() == "call_expression")?;
+    let first = arguments.field(Field::Arguments)?.named_child(0)?;
+    Some(first).filter(|it| is_function(*it))
+}
+
+/// Names that a pattern gives to parts of a value; more are left out.
+const PARTS_MAX: usize = 200;
+
+/// `const { a, b: c, ...d } = e` and `const [a, b] = c`: each name is one definition.
+pub fn parts(
+    walk: &mut Walk<'_>,
+    scope: &Scope,
+    declarator: Node<'_>,
+    outer: Node<'_>,
+    constant: bool,
+) {
+    let mut waiting: Vec<Node<'_>> = declarator.field(Field::Name).into_iter().collect();
+    let mut names = Vec::new();
+    while let Some(it) = waiting.pop()
+        && names.len() < PARTS_MAX
+    {
+        match it.kind() {
+            "identifier" | "shorthand_property_identifier_pattern" => names.push(it),
+            "pair_pattern" => waiting.extend(it.field(Field::Value)),
+            "object_assignment_pattern" | "assignment_pattern" => {
+                waiting.extend(it.field(Field::Left));
+            }
+            "object_pattern" | "array_pattern" | "rest_pattern" => {
+                each(Some(it), |it| waiting.push(it));
+            }
+            _ => {}
+        }
+    }
+    names.sort_by_key(|it| it.start_byte());
+    let value = declarator.field(Field::Value);
+    let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX);
+    let end = long.map_or(declarator.end_byte(), Node::start_byte);
+    let signature = leading(walk, outer, declarator, end);
+    let kind = if constant { Kind::Constant } else { Kind::Variable };
+    let doc = walk.doc();
+    for name in names {
+        let definition = Definition {
+            kind,
+            name: walk.text(name),
+            visibility: scope.visibility,
+            signature: signature.clone(),
+            members: Vec::new(),
+            node: outer,
+            doc: doc.clone(),
+        };
+        walk.define(scope, definition);
+    }
 }
 
 /// The keys of an object, and how its functions are called.

@@ -1,0 +1,203 @@
+//! Where files are, in a form in which thousands of them are compared within microseconds.
+//!
+//! Names stand for themselves by their hashes: this chooses what is worth being compared in full,
+//! and decides nothing.
+
+use crate::{Language, digest::of_name, oracle::without_extension, table::Slot};
+use std::collections::HashMap;
+
+#[derive(Debug, Default)]
+pub struct Places {
+    /// Of each file, by its number.
+    files: Vec<Place>,
+    /// Each one behind the one that it is in; the first is the root.
+    folders: Vec<Folder>,
+    by_path: HashMap<Box<str>, u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    folder: u32,
+    /// Of its name without an extension.
+    name: u32,
+    pub language: Language,
+    is_live: bool,
+}
+
+#[derive(Debug)]
+struct Folder {
+    parent: u32,
+    depth: u32,
+    name: u32,
+}
+
+/// What is looked for in paths.
+#[derive(Debug, Default)]
+pub struct Sought {
+    /// Hashes of names; not more than there are bits.
+    names: Vec<u32>,
+}
+
+/// Which of the sought names are in a path, as bits.
+pub type Names = u32;
+
+impl Sought {
+    /// The bit of a name; all bits where there are too many names.
+    pub fn add(&mut self, name: &str) -> Names {
+        let name = hash(name);
+        let known = self.names.iter().position(|it| *it == name);
+        let bit = known.unwrap_or(self.names.len());
+        if bit == Names::BITS as usize {
+            return Names::MAX;
+        }
+        if known.is_none() {
+            self.names.push(name);
+        }
+        1 << bit
+    }
+
+    fn bits(&self, name: u32) -> Names {
+        let bits = self.names.iter().zip(0..);
+        bits.fold(0, |all, (it, bit)| all | Names::from(*it == name) << bit)
+    }
+}
+
+/// What one question has found out about all folders.
+#[derive(Debug)]
+pub struct View {
+    sought: Sought,
+    folders: Vec<Seen>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    names: Names,
+    near: u32,
+}
+
+impl View {
+    /// The names that are in the path of a file, and how many folders it shares with whoever asks.
+    pub fn of(&self, place: &Place) -> (Names, u32) {
+        let Seen { names, near } = self.folders[place.folder as usize];
+        (names | self.sought.bits(place.name), near)
+    }
+}
+
+/// `-` cannot be written in the names of modules.
+fn hash(name: &str) -> u32 {
+    if name.contains('-') { of_name(&name.replace('-', "_")) } else { of_name(name) }
+}
+
+impl Places {
+    pub fn add(&mut self, slot: Slot, path: &str, language: Language) {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (folder, name) = (self.folder(folder), hash(without_extension(name)));
+        let place = Place { folder, name, language, is_live: true };
+        let slot = slot as usize;
+        if self.files.len() <= slot {
+            self.files.resize(slot + 1, place);
+        }
+        self.files[slot] = place;
+    }
+
+    pub fn remove(&mut self, index: usize) {
+        if let Some(place) = self.files.get_mut(index) {
+            place.is_live = false;
+        }
+    }
+
+    /// None where the file is gone.
+    pub fn of(&self, slot: Slot) -> Option<&Place> {
+        self.files.get(slot as usize).filter(|it| it.is_live)
+    }
+
+    fn folder(&mut self, path: &str) -> u32 {
+        if let Some(known) = self.by_path.get(path) {
+            return *known;
+        }
+        let (mut parent, mut depth) = (0, 0);
+        if self.folders.is_empty() {
+            self.folders.push(Folder { parent, depth, name: 0 });
+            self.by_path.insert("".into(), 0);
+        }
+        let ends = path.match_indices('/').map(|it| it.0).chain([path.len()]);
+        for end in ends.filter(|it| *it > 0) {
+            depth += 1;
+            let part = path[..end].rsplit('/').next().unwrap_or_default();
+            parent = self.by_path.get(&path[..end]).copied().unwrap_or_else(|| {
+                let number = u32::try_from(self.folders.len()).expect("files are limited");
+                self.folders.push(Folder { parent, depth, name: hash(part) });
+                self.by_path.insert(path[..end].into(), number);
+                number
+            });
+        }
+        parent
+    }
+
+    /// Looks at every folder once.
+    pub fn view(&self, sought: Sought, from: &[Vec<String>]) -> View {
+        let mut folders: Vec<Seen> = Vec::with_capacity(self.folders.len());
+        for folder in &self.folders {
+            let above = folders.get(folder.parent as usize).map_or(0, |it| it.names);
+            folders.push(Seen { names: above | sought.bits(folder.name), near: 0 });
+        }
+        for region in from {
+            for (seen, count) in folders.iter_mut().zip(self.shared(region)) {
+                seen.near = count.max(seen.near);
+            }
+        }
+        View { sought, folders }
+    }
+
+    /// How many folders each folder shares with a region.
+    fn shared(&self, region: &[String]) -> Vec<u32> {
+        let region: Vec<u32> = region.iter().map(|it| hash(it)).collect();
+        let mut counts: Vec<u32> = Vec::with_capacity(self.folders.len());
+        for folder in &self.folders {
+            let above = counts.get(folder.parent as usize).copied().unwrap_or_default();
+            let goes_on =
+                above + 1 == folder.depth && region.get(above as usize) == Some(&folder.name);
+            counts.push(above + u32::from(goes_on));
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_names_are_seen_for_every_file() {
+        let mut places = Places::default();
+        let paths = ["a/my-core/gate.rs", "a/my-core/deep/x.rs", "core.rs", "b/a/core.test.ts"];
+        for (slot, path) in (0..).zip(paths) {
+            places.add(slot, path, Language::Rust);
+        }
+        let mut sought = Sought::default();
+        let (core, gate) = (sought.add("core"), sought.add("gate"));
+        let my_core = sought.add("my_core");
+        let from = |it: &str| it.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let view = places.view(sought, &[from("a/my-core/y.rs"), from("b")]);
+        let seen = |slot| places.of(slot).map(|it| view.of(it));
+        assert_eq!(seen(0), Some((gate | my_core, 2)));
+        assert_eq!(seen(1), Some((my_core, 2)));
+        assert_eq!(seen(2), Some((core, 0)));
+        assert_eq!(seen(3), Some((core, 1)));
+        places.remove(1);
+        assert!(places.of(1).is_none(), "it is gone");
+        places.add(1, "core/y.rs", Language::Rust);
+        let view = places.view(Sought::default(), &[]);
+        assert_eq!(places.of(1).map(|it| view.of(it)), Some((0, 0)));
+        assert!(places.of(9).is_none());
+    }
+
+    #[test]
+    fn more_names_than_bits_are_in_every_path() {
+        let mut sought = Sought::default();
+        let bits: Vec<Names> = (0..40).map(|it| sought.add(&it.to_string())).collect();
+        assert_eq!(bits[31], 1 << 31);
+        assert_eq!(bits[32], Names::MAX);
+        assert_eq!(sought.add("7"), bits[7], "it is known");
+    }
+}

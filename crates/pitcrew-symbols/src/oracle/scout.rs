@@ -1,0 +1,102 @@
+//! Guesses what a symbol is worth without reading it, for names that thousands have.
+//!
+//! A path is read only where a name is in it that speaks for it. What comes first by this is
+//! compared in full afterwards.
+
+use super::{
+    hints::{Hints, without_extension},
+    names::Wanted,
+    rank::is_in,
+};
+use crate::{
+    Language,
+    index::{Names, Sought, State, View},
+    table::{Posting, Slot},
+};
+
+/// Better ones are smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Guess(u64);
+
+impl Guess {
+    /// By the same in the same order as it is compared in full. One number is compared at once.
+    fn new(qualified: u32, hinted: usize, is_kin: bool, near: u32, rank: u8) -> Self {
+        let qualified = 0xff - u64::from(qualified.min(0xff));
+        let hinted = 0xffff - hinted.min(0xffff) as u64;
+        let near = 0xff - u64::from(near.min(0xff));
+        let is_foreign = u64::from(!is_kin);
+        Self(qualified << 40 | hinted << 24 | is_foreign << 16 | near << 8 | u64::from(rank))
+    }
+}
+
+pub struct Scout<'a> {
+    state: &'a State,
+    hints: &'a Hints,
+    /// What the path must have; empty where it may be any.
+    path: &'a str,
+    of_path: Names,
+    qualifiers: Names,
+    hinting: Names,
+    /// For each language, whether whoever asks can use its files.
+    kin: Vec<bool>,
+    view: View,
+    /// The files of whoever asks.
+    own: Vec<Slot>,
+}
+
+impl<'a> Scout<'a> {
+    pub fn new(state: &'a State, wanted: &'a Wanted, hints: &'a Hints) -> Self {
+        let mut sought = Sought::default();
+        let qualifiers = wanted.qualifiers.iter().fold(0, |all, it| all | sought.add(it));
+        let files = hints.files.iter().filter_map(|it| it.rsplit('/').next());
+        let modules = hints.modules.iter().filter_map(|it| it.last().map(String::as_str));
+        let hinting = modules.chain(files).fold(0, |all, it| all | sought.add(it));
+        let last = wanted.path.rsplit('/').next().filter(|it| !it.is_empty());
+        let of_path = last.map_or(0, |it| sought.add(it) | sought.add(without_extension(it)));
+        let view = state.places().view(sought, &hints.from);
+        let own = hints.from.iter().filter_map(|it| state.slot(&it.join("/"))).collect();
+        let kin = Language::ALL.iter().map(|it| hints.is_kin(*it)).collect();
+        Self { state, hints, path: &wanted.path, of_path, qualifiers, hinting, kin, view, own }
+    }
+
+    /// None where it cannot be meant.
+    pub fn guess(&self, posting: &Posting) -> Option<Guess> {
+        let place = self.state.places().of(posting.file)?;
+        let (names, near) = self.view.of(place);
+        let near = near + u32::from(self.own.contains(&posting.file));
+        let is_kin = self.kin[place.language as usize];
+        let is_any = self.path.is_empty() && self.state.pending().is_empty();
+        if names == 0 && is_any {
+            return Some(Guess::new(0, 0, is_kin, near, posting.rank));
+        }
+        if !self.path.is_empty() && names & self.of_path == 0 {
+            return None;
+        }
+        let path = &*self.state.file_of(posting)?.path;
+        if !is_in(path, self.path) {
+            return None;
+        }
+        let qualified = (names & self.qualifiers).count_ones();
+        let hinted = if names & self.hinting > 0 { self.hints.score(path) } else { 0 };
+        Some(Guess::new(qualified, hinted, is_kin, near, posting.rank))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counts_more_comes_first() {
+        let guesses = [
+            Guess::new(2, 0, false, 0, 255),
+            Guess::new(1, 1_000, false, 0, 255),
+            Guess::new(1, 3, true, 0, 255),
+            Guess::new(1, 3, false, 4, 255),
+            Guess::new(1, 3, false, 3, 0),
+            Guess::new(1, 3, false, 3, 1),
+            Guess::new(0, usize::MAX, true, u32::MAX, 0),
+        ];
+        assert!(guesses.is_sorted_by(|a, b| a < b), "{guesses:?}");
+    }
+}
