@@ -6,9 +6,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, BACKEND_BUILTIN, BACKEND_COMMAND, Backend, CheckoutPlace, CommitId, Delegation,
-    Effect, Event, LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus,
-    TaskWork, WorkerId, Workspace, Zone, text,
+    AttemptId, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId, QueryId,
+    RepoPath, SubtaskName, TaskId, TaskStatus, WorkerId, Workspace, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -173,12 +172,7 @@ fn consult_oracle(state: &State, query: QueryId) -> Effect {
 
 fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let (it, task, plan) = rows(state, state.workers[worker].attempt);
-    let backend = task.spec.agent.backend.as_deref().expect("a plan's tasks have agents");
-    let backend = match (backend, &task.spec.work) {
-        (BACKEND_BUILTIN, TaskWork::Prompt { .. }) => Backend::Model,
-        (BACKEND_BUILTIN | BACKEND_COMMAND, _) => Backend::Builtin,
-        (name, _) => Backend::Program { name: name.into() },
-    };
+    let backend = task.spec.program().expect("a plan's tasks have agents");
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
     let (zone, sees) = reach(state, worker);
     let (reads, model) = (plan.head.reads, task.spec.model.clone());

@@ -1,6 +1,6 @@
 //! What a person writes: a plan and its tasks.
 
-use crate::{Caps, Failure, Reads, RepoPath, limits};
+use crate::{Backend, Caps, Failure, Reads, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,15 @@ impl TaskSpec {
     /// The backend whose model does the work. Our own scripts and commands need none.
     pub fn vendor(&self) -> Option<&str> {
         self.agent.vendor(&self.work)
+    }
+
+    /// What is started for it; none where nobody has said who does it.
+    pub fn program(&self) -> Option<Backend> {
+        Some(match (self.agent.backend.as_deref()?, &self.work) {
+            (BACKEND_BUILTIN, TaskWork::Prompt { .. }) => Backend::Model,
+            (BACKEND_BUILTIN | BACKEND_COMMAND, _) => Backend::Builtin,
+            (name, _) => Backend::Program { name: name.into() },
+        })
     }
 }
 

@@ -49,7 +49,9 @@ impl World {
             Effect::PreparePlan { plan, .. } => self.prepare_plan(*plan, dice, fails),
             Effect::CheckBase { plan, checks, .. } => self.check_base(*plan, checks, fails),
             Effect::PrepareCheckout { attempt, start, place, .. } => {
-                if let Some(place) = place {
+                // One that was cancelled meanwhile does not begin any more.
+                let begins = self.state().attempts[*attempt].is_open();
+                if let Some(place) = place.as_ref().filter(|_| begins) {
                     self.git.must_be_there(place.parent, *attempt);
                 }
                 self.prepare_checkout(*attempt, start, dice, fails)

@@ -45,6 +45,9 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     }
     refresh(state, id);
     look_at_wait(state, id);
+    if state.mail.posted[id].message.kind == MessageKind::Question {
+        query::somebody_waits(state);
+    }
 }
 
 /// Whoever waits for its sub-tasks is answered early when it is asked: by one of them, or by

@@ -1,9 +1,9 @@
 //! Plans, their merge queue and their landing.
 
-use super::permission;
+use super::{permission, worker};
 use crate::{
     State,
-    state::{BaseCheck, Budget, Comeback, Egress, Plan},
+    state::{BaseCheck, Budget, Egress, Plan},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -80,16 +80,9 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
 fn wake_paused(state: &mut State, plan: PlanId) {
     for task in state.units(&state.plans[plan]) {
         let Some(attempt) = state.tasks[task].last_attempt() else { continue };
-        let worker = state.attempts[attempt].worker;
-        let row = &state.workers[worker];
-        if row.status != WorkerStatus::Paused {
-            continue;
-        }
-        let start = Comeback::Turn(TurnCause::Start);
-        if row.turns_count == 0 && row.comebacks.front() != Some(&start) {
-            super::worker::change(state, worker, |it| it.comebacks.push_front(start));
-        } else if !row.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
-            super::worker::will_return(state, worker, Comeback::Turn(TurnCause::Resumed));
+        let id = state.attempts[attempt].worker;
+        if state.workers[id].status == WorkerStatus::Paused {
+            worker::change(state, id, |it| worker::gets_turn(it, TurnCause::Resumed));
         }
     }
 }

@@ -82,12 +82,11 @@ fn asking_changed(state: &mut State, asker: WorkerId) {
     });
 }
 
-/// It has begun to wait: nobody gets an answer from it whom it waits for.
-pub fn owner_waits(state: &mut State, owner: WorkerId) {
-    let asked = &state.queries.asked;
-    let is_at = |query: &QueryId| asked[*query].owners.last() == Some(&owner);
-    let its: Vec<QueryId> = state.queries.routed.values().copied().filter(is_at).collect();
-    for query in its {
+/// Somebody has begun to wait for somebody else: no answer comes to whoever its owner waits for, and
+/// that may be through others.
+pub fn somebody_waits(state: &mut State) {
+    let open: Vec<QueryId> = state.queries.routed.values().copied().collect();
+    for query in open {
         refresh(state, query);
     }
 }

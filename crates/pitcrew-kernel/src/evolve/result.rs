@@ -175,6 +175,8 @@ fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     if row.step != Some(effect) {
         return worker::turn_over(state, worker, effect);
     }
+    // What it left is saved when nothing is pulled into it any more: nobody has tried that yet.
+    let is_still = row.family.pulls.is_empty();
     row.step = None;
     if row.checkout == Checkout::Coming {
         row.checkout = Checkout::Gone;
@@ -183,7 +185,7 @@ fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     match state.workers[worker].process {
         // The stop failed: more cannot be done, and the work is still to be saved.
         Process::Stopping => worker::gone(state, worker),
-        Process::None | Process::Gone if !state.attempts[attempt].is_open() => {
+        Process::None | Process::Gone if is_still && !state.attempts[attempt].is_open() => {
             attempt::put_away(state, attempt);
         }
         Process::None | Process::Alive | Process::Gone => {}

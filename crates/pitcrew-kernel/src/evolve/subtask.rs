@@ -184,7 +184,7 @@ pub fn await_begun(
     let wait = Wait { tasks: tasks.to_vec(), open, until, call: call.map(Into::into) };
     worker::change(state, worker, |it| it.wait = Some(wait));
     refresh_wait(state, worker);
-    query::owner_waits(state, worker);
+    query::somebody_waits(state);
 }
 
 pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {

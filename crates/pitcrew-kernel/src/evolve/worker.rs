@@ -58,8 +58,9 @@ pub fn moved(
             it.limited = Some((since, waits_count + 1));
             go_on_after(it, TurnCause::QuotaOver);
         }
-        // It asked for nothing itself: a cap has stopped it.
-        if to == WorkerStatus::WaitingPermission && it.requests.is_empty() {
+        // It asked for nothing itself, or for something before its first turn: a cap has stopped it.
+        if to == WorkerStatus::WaitingPermission && (it.requests.is_empty() || it.turns_count == 0)
+        {
             go_on_after(it, TurnCause::Resumed);
         }
     });
@@ -72,9 +73,19 @@ pub fn moved(
 /// A worker that is stopped by a limit goes on where it was. It did not end its turn by itself, so
 /// it is not reminded.
 fn go_on_after(worker: &mut Worker, cause: TurnCause) {
-    let cause = if worker.turns_count == 0 { TurnCause::Start } else { cause };
     worker.comebacks.retain(|it| *it != Comeback::Turn(TurnCause::Reminder));
-    if !worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
+    gets_turn(worker, cause);
+}
+
+/// It gets a turn: the one that it has coming, or one for this cause. Whatever it was answered before,
+/// its task is told first.
+pub fn gets_turn(worker: &mut Worker, cause: TurnCause) {
+    let start = Comeback::Turn(TurnCause::Start);
+    if worker.turns_count == 0 {
+        if worker.comebacks.front() != Some(&start) {
+            worker.comebacks.push_front(start);
+        }
+    } else if !worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
         worker.comebacks.push_back(Comeback::Turn(cause));
     }
 }

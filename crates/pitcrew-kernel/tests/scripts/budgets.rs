@@ -250,6 +250,37 @@ fn an_agent_that_is_ready_over_the_cap_gets_no_turn() {
     );
 }
 
+/// Even where it has asked something before it was told what to do.
+#[test]
+fn an_agent_that_is_ready_over_the_cap_is_told_its_task_first() {
+    check(
+        "
+            ~ plan demo tokens=100 | a | b
+            ~ prepared plan-1
+            ~ checkout attempt-2
+            ~ start task-1
+            ~ ask attempt-2 which port?
+            ~ uses worker-1 100
+            ~ ready worker-2
+            answer request-1 8080
+            approve request-2
+            turn worker-2 end_turn
+        ",
+        &expect![[r#"
+            > answer request-1 8080
+              request-1 at_user -> answered (8080)
+            > approve request-2
+              request-2 at_user -> approved
+              worker-2 waiting_permission -> running (a slot is free)
+              => prompt worker-2 (start)
+            > turn worker-2 end_turn
+              worker-2 running -> waiting_input (it asked a person)
+              worker-2 waiting_input -> running (a slot is free)
+              => prompt worker-2 (answer)
+        "#]],
+    );
+}
+
 #[test]
 fn nobody_is_asked_for_the_sake_of_a_worker_that_is_done() {
     check(

@@ -245,7 +245,7 @@ fn what_is_said_to_a_task_waits_for_its_next_worker() {
             ~ tick +5s
             ~ checkout attempt-2
             ready worker-2
-            show prompt worker-2
+            show prompt worker-2 since What a person said before
         ",
         &expect![[r#"
             > exited worker-1 1
@@ -260,23 +260,7 @@ fn what_is_said_to_a_task_waits_for_its_next_worker() {
               task-1 starting -> running
               message-2 queued -> delivered by worker-2
               => prompt worker-2 (start)
-            > show prompt worker-2
-              | # Task a (task-1, attempt 2)
-              |
-              | Do a.
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-2. It is yours alone; work nowhere else.
-              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
-              |
+            > show prompt worker-2 since What a person said before
               | ## What a person said before
               | > use port 8080
               |

@@ -3,8 +3,8 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-008, S1-065, S1-066, S1-067, S1-068: the task alone, the place, the rules, how to finish, and that
-/// parts can be handed out.
+/// S0-008, S1-021, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the place, the rules, how to
+/// finish, and that parts can be handed out.
 #[test]
 fn low_effort_tells_the_task_alone() {
     check(
@@ -50,8 +50,7 @@ fn low_effort_tells_the_task_alone() {
     );
 }
 
-/// S0-008, S1-021, S1-069, S1-088, S4-153: every worker is told its checkout and how to complete; also the plan and what the
-/// dependencies did.
+/// S0-008, S1-069, S4-153: also the plan, and in a few words what the dependencies did.
 #[test]
 fn medium_effort_tells_what_the_dependencies_did() {
     check(
@@ -64,36 +63,10 @@ fn medium_effort_tells_what_the_dependencies_did() {
             ~ verified attempt-1
             ~ integrated attempt-1
             ~ start task-2
-            show prompt worker-3
+            show prompt worker-3 since The plan
         ",
         &expect![[r#"
-            > show prompt worker-3
-              | # Task app (task-2, attempt 1)
-              |
-              | Do app.
-              |
-              | ## Acceptance criteria
-              | - it starts
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-3. It is yours alone; work nowhere else.
-              | You may change: app. What you change elsewhere is refused, and the attempt fails.
-              | Shared with other tasks, where you must: Cargo.lock.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
-              |
-              | ## Checks that will be run on the merged result
-              | - make
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
-              |
+            > show prompt worker-3 since The plan
               | ## The plan
               | Your task is part of the plan "demo". Make it fast.
               |
@@ -116,36 +89,10 @@ fn high_effort_tells_about_everybody() {
             ~ verified attempt-1
             ~ integrated attempt-1
             ~ start task-2
-            show prompt worker-3
+            show prompt worker-3 since The plan
         ",
         &expect![[r#"
-            > show prompt worker-3
-              | # Task app (task-2, attempt 1)
-              |
-              | Do app.
-              |
-              | ## Acceptance criteria
-              | - it starts
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-3. It is yours alone; work nowhere else.
-              | You may change: app. What you change elsewhere is refused, and the attempt fails.
-              | Shared with other tasks, where you must: Cargo.lock.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
-              |
-              | ## Checks that will be run on the merged result
-              | - make
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
-              |
+            > show prompt worker-3 since The plan
               | ## The plan
               | Your task is part of the plan "demo". Make it fast.
               |
@@ -174,29 +121,10 @@ fn the_reason_of_a_failure_is_in_the_next_prompt() {
             ~ fail attempt-1 checks make
             ~ tick +1s
             ~ start task-1
-            show prompt worker-2
+            show prompt worker-2 since The previous attempt
         ",
         &expect![[r#"
-            > show prompt worker-2
-              | # Task a (task-1, attempt 2)
-              |
-              | Do a.
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-2. It is yours alone; work nowhere else.
-              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## Checks that will be run on the merged result
-              | - make
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
-              |
+            > show prompt worker-2 since The previous attempt
               | ## The previous attempt
               | Attempt 1 did not succeed: check `make` failed with exit code 1.
               | Your checkout holds what that attempt left: mend it.
@@ -221,29 +149,10 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
             ~ saved attempt-1
             ~ tick +1s
             ~ start task-1
-            show prompt worker-2
+            show prompt worker-2 since The previous attempt
         ",
         &expect![[r#"
-            > show prompt worker-2
-              | # Task a (task-1, attempt 2)
-              |
-              | Do a.
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-2. It is yours alone; work nowhere else.
-              | You may change: core. What you change elsewhere is refused, and the attempt fails.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
-              |
+            > show prompt worker-2 since The previous attempt
               | ## The previous attempt
               | Attempt 1 did not succeed: refused at the gate: ui/x is outside the zone.
               | Your checkout is fresh: start again from the newest integrated state.
@@ -271,24 +180,10 @@ fn the_order_of_a_command_stands_last() {
             ~ verified attempt-1
             ~ integrated attempt-1
             ~ start task-2
-            show prompt worker-2
+            show prompt worker-2 since The plan
         ",
         &expect![[r#"
-            > show prompt worker-2
-              | # Task b (task-2, attempt 1)
-              |
-              | Run b.
-              |
-              | ## Where you work
-              | Your checkout is /checkouts/attempt-2. It is yours alone; work nowhere else.
-              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
+            > show prompt worker-2 since The plan
               | ## The plan
               | Your task is part of the plan "demo".
               |

@@ -79,7 +79,7 @@ fn what_a_parent_leaves_is_saved_after_the_pull() {
     );
 }
 
-/// Whichever way the agent goes.
+/// Whichever way the agent goes, and whatever else of it fails meanwhile.
 #[test]
 fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
     check(
@@ -91,6 +91,7 @@ fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
             ~ work subtask-2
             ~ pull attempt-1 subtask-2
             exited worker-1 killed
+            fail-turn worker-1 exited
             tick +10s
             pulled attempt-1
             saved attempt-1
@@ -101,6 +102,8 @@ fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
               attempt-1 ended: failed (the agent ended before its turn: signal 9)
               worker-1 running -> failed (the agent ended before its turn: signal 9)
               task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+            > fail-turn worker-1 exited
+              nothing
             > tick +10s
               nothing
             > pulled attempt-1

@@ -226,6 +226,61 @@ fn a_parent_that_begins_to_wait_ends_what_its_subtask_asks_it() {
     );
 }
 
+/// S0-130: the last step of a circle may be made by somebody whom the owner waits for.
+#[test]
+fn a_subtask_of_the_owner_that_asks_the_asker_ends_the_query() {
+    check_two(
+        "
+            ~ spawn attempt-2 wait=60s | look isolated
+            ~ start subtask-3
+            ~ query attempt-1 TokenStore
+            unknown query-1 core/tokens.rs
+            ask attempt-3 @worker-1 which port?
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-1
+              message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > ask attempt-3 @worker-1 which port?
+              message-2: worker-3 -> worker-1, question, normal: which port?
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              message-1 queued -> dead (nobody waits for the answer)
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
+/// S0-130: or by one that begins to wait between them.
+#[test]
+fn a_subtask_of_the_owner_that_begins_to_wait_ends_the_query() {
+    check_two(
+        "
+            ~ slots 6
+            ~ spawn attempt-2 wait=60s | look isolated
+            ~ start subtask-3
+            ~ spawn attempt-3 | deeper
+            ~ start subtask-4
+            ~ ask attempt-4 @worker-1 which port?
+            ~ query attempt-1 TokenStore
+            unknown query-1 core/tokens.rs
+            await attempt-3 60s
+        ",
+        &expect![[r#"
+            > unknown query-1 core/tokens.rs
+              query-1 goes to worker-2 as message-2
+              message-2: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
+              worker-1 running -> waiting_input (it asked worker-2)
+            > await attempt-3 60s
+              worker-3 waits for subtask-4 until 60000 ms
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              message-2 queued -> dead (nobody waits for the answer)
+              worker-3 running -> waiting_subtasks (it waits for its sub-tasks)
+              worker-1 waiting_input -> running (a slot is free)
+        "#]],
+    );
+}
+
 /// A turn that ends while it waits for an owner, and while others work for it: it goes on with them.
 #[test]
 fn a_parent_whose_turn_ends_while_it_asks_hears_of_its_subtask() {

@@ -198,9 +198,10 @@ impl Script {
 
     fn show(&mut self, what: &str) {
         match what.split_once(' ') {
-            Some(("prompt", worker)) => {
+            Some(("prompt", which)) => {
+                let (worker, part) = which.split_once(' ').unwrap_or((which, ""));
                 let worker: WorkerId = worker.parse().expect("a worker");
-                for line in self.prompts[&worker].lines() {
+                for line in prompt_part(&self.prompts[&worker], part).lines() {
                     let _ = writeln!(self.out, "{}", format!("  | {line}").trim_end());
                 }
             }
@@ -229,6 +230,17 @@ impl Script {
     fn ended(effect: EffectId, result: EffectResult) -> (Actor, InputBody) {
         let signal = Signal::EffectEnded { effect, result };
         (Actor::Orchestrator, InputBody::Signal(signal))
+    }
+}
+
+/// All of it, or what stands `since HEADING` or `until HEADING`.
+fn prompt_part<'a>(prompt: &'a str, part: &str) -> &'a str {
+    let Some((which, heading)) = part.split_once(' ') else { return prompt };
+    let at = prompt.find(&format!("## {heading}")).expect("the prompt has this heading");
+    match which {
+        "since" => &prompt[at..],
+        "until" => prompt[..at].trim_end(),
+        _ => panic!("neither since nor until: {part}"),
     }
 }
 

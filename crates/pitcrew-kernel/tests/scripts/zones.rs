@@ -87,10 +87,10 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
             ~ plan demo shared=Cargo.lock denied=infra | a in ui
             ~ prepared plan-1
             ~ start task-1
-            show prompt worker-1
+            show prompt worker-1 until How to finish
         ",
         &expect![[r#"
-            > show prompt worker-1
+            > show prompt worker-1 until How to finish
               | # Task a (task-1, attempt 1)
               |
               | Do a.
@@ -104,13 +104,6 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
               |
               | ## What lies outside
               | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
         "#]],
     );
 }
@@ -122,10 +115,10 @@ fn without_a_region_nothing_lies_outside() {
             ~ plan demo denied=infra | a
             ~ prepared plan-1
             ~ start task-1
-            show prompt worker-1
+            show prompt worker-1 until How to finish
         ",
         &expect![[r#"
-            > show prompt worker-1
+            > show prompt worker-1 until How to finish
               | # Task a (task-1, attempt 1)
               |
               | Do a.
@@ -135,13 +128,6 @@ fn without_a_region_nothing_lies_outside() {
               | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
               | Nobody may change: infra.
               | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
-              |
-              | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
-              |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
-              |
-              | You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. You keep your own context and get the result.
         "#]],
     );
 }

@@ -19,17 +19,17 @@ pub fn check(world: &World, worker: &Worker) {
     let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
     let decided = worker.comebacks.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
-    let rests = worker.turn.is_none() && attempt.snapshot.is_none() && !held;
+    // What a turn left is kept before the next one, and not while something is pulled into it.
+    let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
+    let rests = worker.turn.is_none() && is_still && !held;
     let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
     let borrows = state.tasks[attempt.task].borrows();
-    let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
     if worker.turn.is_some() && is_still && !borrows {
         let due = attempt.snapshot_due;
         let known = due.is_some() && next_due(state) <= due;
         hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);
     }
     if worker.status == WorkerStatus::Running {
-        // What its turn left is kept when nothing is pulled into it any more.
         let moves = worker.turn.is_some() || !is_still;
         hold!(moves, "a running worker has a turn", "{}", worker.id);
         let told = !decided || worker.turn.is_none();

@@ -129,7 +129,7 @@ fn for_attempt(
     words: &str,
 ) -> Option<(Actor, InputBody)> {
     let number = attempt.0;
-    let mut effect = script.step_of(attempt);
+    let mut effect = None;
     let result = match verb {
         "checkout" => EffectResult::CheckoutPrepared {
             attempt,
@@ -158,24 +158,25 @@ fn for_attempt(
         "dropped" => {
             let of =
                 |it: &Effect| matches!(it, Effect::DropSnapshots { attempt: of } if *of == attempt);
-            effect = script.effect(of);
+            effect = Some(script.effect(of));
             EffectResult::SnapshotsDropped { attempt }
         }
         "pulled" | "not-pulled" => {
             let of =
                 |it: &Effect| matches!(it, Effect::PullWork { attempt: of, .. } if *of == attempt);
-            effect = script.effect(of);
-            pull_ended(attempt, script.pulled(effect), verb, words)
+            let pull = script.effect(of);
+            effect = Some(pull);
+            pull_ended(attempt, script.pulled(pull), verb, words)
         }
         "snapshot" | "unchanged" | "no-snapshot" => {
             let of =
                 |it: &Effect| matches!(it, Effect::Snapshot { attempt: of, .. } if *of == attempt);
-            effect = script.effect(of);
+            effect = Some(script.effect(of));
             snapshot_ended(attempt, verb, words)
         }
         "removed" | "kept" => {
             let of = |it: &Effect| matches!(it, Effect::RemoveCheckout { attempt: of, .. } if *of == attempt);
-            effect = script.effect(of);
+            effect = Some(script.effect(of));
             if verb == "removed" {
                 EffectResult::CheckoutRemoved { attempt }
             } else {
@@ -184,7 +185,7 @@ fn for_attempt(
         }
         _ => return None,
     };
-    Some(Script::ended(effect, result))
+    Some(Script::ended(effect.unwrap_or_else(|| script.step_of(attempt)), result))
 }
 
 fn pull_ended(attempt: AttemptId, task: TaskId, verb: &str, words: &str) -> EffectResult {
