@@ -24,14 +24,15 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `1 d 1 h`.
 pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
         0..10 => format!("{seconds}.{} s", milliseconds % 1_000 / 100),
         10..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600.. => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        86_400.. => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
 }
 
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn a_duration_has_the_units_that_matter() {
         let said: Vec<String> =
-            [0, 95, 9_999, 59_999, 60_000, 200_000, 3_600_000, 7_500_000, u64::MAX]
+            [0, 95, 9_999, 59_999, 60_000, 200_000, 3_600_000, 7_500_000, 90_000_000]
                 .map(duration)
                 .into();
         assert_eq!(
@@ -127,7 +128,7 @@ mod tests {
                 "3 min 20 s",
                 "1 h 0 min",
                 "2 h 5 min",
-                "5124095576030 h 25 min"
+                "1 d 1 h"
             ]
         );
     }

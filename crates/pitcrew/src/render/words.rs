@@ -2,24 +2,8 @@
 
 use pitcrew_model::RepoPath;
 use pitcrew_views::plain;
+pub use pitcrew_views::words::{counted as plural, duration};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn duration(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    match seconds {
-        0..10 => format!("{seconds}.{} s", milliseconds % 1_000 / 100),
-        10..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
-        86_400.. => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
-    }
-}
-
-/// `1 file`, `3 files`.
-pub fn plural(count: u64, word: &str) -> String {
-    if count == 1 { format!("{count} {word}") } else { format!("{count} {word}s") }
-}
 
 /// The region of a task in a few words.
 pub fn region(paths: &[RepoPath]) -> String {
@@ -94,13 +78,6 @@ pub fn red_on_base<'a>(commands: impl Iterator<Item = &'a str>) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_told_as_people_tell_them() {
-        let shown: Vec<String> =
-            [0, 1_450, 59_999, 200_000, 7_500_000, 90_000_000].map(duration).to_vec();
-        assert_eq!(shown, ["0.0 s", "1.4 s", "59 s", "3 min 20 s", "2 h 5 min", "1 d 1 h"]);
-    }
 
     #[test]
     fn text_is_cut_by_columns_and_not_by_bytes() {
