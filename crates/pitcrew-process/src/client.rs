@@ -9,12 +9,14 @@ mod events;
 mod leftover;
 mod attach;
 mod start;
+mod complaint;
 
 pub use attach::{Attached, Presence, attach_shim};
+pub use complaint::Complaint;
 pub use error::{ShimError, ShimErrorKind};
 pub use events::{ShimEvent, ShimEvents};
 pub use leftover::end_shim;
-pub use start::start_shim;
+pub use start::{PreparedShim, prepare_shim, start_shim};
 
 use crate::shim::{Order, encode};
 use error::Context;

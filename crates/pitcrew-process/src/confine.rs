@@ -22,11 +22,13 @@ use std::{
 };
 
 /// What is started in the place of a program.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub(crate) argv: Vec<OsString>,
     /// The whole environment.
     pub(crate) env: Vec<(OsString, OsString)>,
+    /// What of the machine is in a box.
+    pub(crate) shared: Vec<PathBuf>,
 }
 
 /// How a program ended, of which the system told this of what was started in its place.
@@ -55,7 +57,7 @@ pub(crate) fn wrap(
     ends: Ends,
 ) -> io::Result<Wrapped> {
     match policy.tier {
-        Tier::T1 => Ok(Wrapped { argv: argv.to_vec(), env }),
+        Tier::T1 => Ok(Wrapped { argv: argv.to_vec(), env, shared: Vec::new() }),
         Tier::T2 => {
             let (program, rest) = found(argv, &env)?;
             unboxed::wrap(policy, &program, rest, cwd, env)

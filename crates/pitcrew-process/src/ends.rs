@@ -50,12 +50,18 @@ impl Ends {
 /// A socket with both ends in it, to be the standard input of what is started.
 pub(crate) fn hand_over(stdin: impl AsFd, stdout: impl AsFd) -> io::Result<OwnedFd> {
     let (ours, theirs) = UnixStream::pair()?;
+    pass(ours, stdin, stdout)?;
+    Ok(theirs.into())
+}
+
+/// Gives both ends to a launcher that waits for them at the other end of a socket.
+pub(crate) fn pass(socket: impl AsFd, stdin: impl AsFd, stdout: impl AsFd) -> io::Result<()> {
     let ends = [stdin.as_fd(), stdout.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut message = SendAncillaryBuffer::new(&mut space);
     assert!(message.push(SendAncillaryMessage::ScmRights(&ends)), "there is space for two");
-    sendmsg(ours, &[IoSlice::new(&[0])], &mut message, SendFlags::empty())?;
-    Ok(theirs.into())
+    sendmsg(socket, &[IoSlice::new(&[0])], &mut message, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 /// Input and output, out of our standard input.

@@ -61,14 +61,15 @@ pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
 fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
-    let confined = spec.and_then(|it| Ok((taken(&it)?, become_confined(&it)?, let_go(&it)?)));
+    // The box may be made long before the program is to begin.
+    let confined = spec.and_then(|it| Ok((become_confined(&it)?, taken(&it)?, let_go(&it)?)));
     match confined {
-        Ok((ends, more, ())) => refused(argv, &execute(argv, more, ends)),
+        Ok((more, ends, ())) => refused(argv, &execute(argv, more, ends)),
         Err(refusal) => refusal,
     }
 }
 
-/// Input and output of the program, where they are not ours.
+/// Input and output of the program, where they are not ours. Waits until they are handed over.
 fn taken(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
     let taken = spec.takes_ends.then(ends::take_over).transpose();
     taken.map_err(|error| Refusal::layer("input and output", error))

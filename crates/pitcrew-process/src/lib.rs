@@ -39,8 +39,8 @@ pub use beneath::{Beneath, BeneathError};
 pub use bridge::{BridgeSpec, bridge_main, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{
-    Attached, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle, attach_shim,
-    end_shim, start_shim,
+    Attached, Complaint, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents,
+    ShimHandle, attach_shim, end_shim, prepare_shim, start_shim,
 };
 pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
 pub use detached::{Detached, leave_session, spawn_detached};
@@ -59,6 +59,6 @@ pub use pitcrew_model::Tier;
 pub use policy::{Egress, EgressAt, Limits, Net, Policy};
 pub use run::{
     Finished, Prepared, Run, RunError, RunErrorKind, Stdin, Streams, Way, open_way, prepare,
-    run_confined, run_observed, run_trusted, shell,
+    prepare_waiting, run_confined, run_observed, run_trusted, shell,
 };
 pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};

@@ -36,6 +36,10 @@ pub struct Policy {
     pub launcher: Option<PathBuf>,
     /// The program that makes boxes. Looked for once, where there is an environment to look in.
     pub bubblewrap: PathBuf,
+    /// Files of root's are root's in a box as well, where root starts it. For who compares owners, and
+    /// makes no boxes itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_owners: bool,
 }
 
 /// Whom a program may speak to.
@@ -102,6 +106,7 @@ impl Policy {
             inner: None,
             launcher: None,
             bubblewrap: "/usr/bin/bwrap".into(),
+            keeps_owners: false,
         }
     }
 

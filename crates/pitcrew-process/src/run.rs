@@ -6,7 +6,7 @@ mod start;
 mod supervise;
 mod prepared;
 
-pub use prepared::{Prepared, Way, open_way, prepare};
+pub use prepared::{Prepared, Way, open_way, prepare, prepare_waiting};
 
 use crate::{
     Cancel, Policy,

@@ -20,6 +20,7 @@ mod spool;
 mod record;
 mod stderr;
 mod reaper;
+mod ahead;
 mod agent;
 mod connection;
 mod exit;
@@ -133,7 +134,14 @@ fn begin(dir: &Path) -> Result<service::Service, Start> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| broken(error.into()))?;
     let lock = lock::inherit(dir).map_err(broken)?.ok_or(Start::AlreadyRunning)?;
-    service::Service::new(read_spec(dir).map_err(broken)?, lock)
+    let spec = read_spec(dir).map_err(broken)?;
+    let ahead = if ahead::is_early() { ahead::Ahead::make(&spec) } else { None };
+    if ahead::is_early() && !ahead::is_wanted().map_err(broken)? {
+        // As if we had never been there.
+        forget_spec(dir);
+        return Err(Start::Failed { reason: "nobody wants the agent any more".into() });
+    }
+    service::Service::new(spec, ahead, lock)
 }
 
 /// Fails when whoever started us is gone or has given up; then nobody will come.

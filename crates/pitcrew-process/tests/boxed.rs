@@ -4,6 +4,7 @@ use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confi
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -103,6 +104,19 @@ fn a_program_in_a_box_has_no_rights_of_root_and_no_network() {
     lab.says("grep -c '^Cap\\(Eff\\|Prm\\|Bnd\\):.0000000000000000$' /proc/self/status", "3");
     lab.refuses("mount -t tmpfs none src");
     lab.says("grep -c : /proc/net/dev", "1");
+}
+
+/// Git knows the files of its index by their owner.
+#[test]
+fn who_keeps_owners_sees_those_of_the_machine_and_has_no_more_rights() {
+    let lab = Lab::new();
+    let keeping = Policy { keeps_owners: true, ..lab.policy.clone() };
+    let lab = Lab { policy: keeping, ..lab };
+    let owner = fs::metadata(lab.checkout()).expect("a folder").uid();
+    lab.says("stat -c %u .", &owner.to_string());
+    lab.says("grep -c '^Cap\\(Eff\\|Prm\\|Bnd\\):.0000000000000000$' /proc/self/status", "3");
+    lab.refuses("mount -t tmpfs none src");
+    lab.refuses("cat /etc/shadow");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Starts a shim and meets it.
+//! Starts a shim and meets it, now or when its agent is to begin.
 
 use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, attach, error::Context,
@@ -11,13 +11,16 @@ use crate::{
 use std::{
     fs::{DirBuilder, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, OpenOptionsExt},
+    },
     path::Path,
     process::Stdio,
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixStream, unix::OwnedReadHalf},
     process::{Child, Command},
 };
@@ -33,8 +36,66 @@ pub async fn start_shim(
     program: &Path,
     spec: &ShimSpec,
 ) -> Result<(ShimHandle, ShimEvents), ShimError> {
+    within_time(spec, start(program, spec)).await
+}
+
+/// Starts a shim before its agent is to begin, for which it makes ready what it can. Waits for
+/// nothing.
+///
+/// The agent's checkout may still be made meanwhile; its folder must be there.
+pub fn prepare_shim(program: &Path, spec: &ShimSpec) -> Result<PreparedShim, ShimError> {
+    let spawned = || -> Result<PreparedShim, ShimErrorKind> {
+        let broken = |error: io::Error| not_started(error.to_string());
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(broken)?;
+        ours.set_nonblocking(true).map_err(broken)?;
+        let socket = UnixStream::from_std(ours).map_err(broken)?;
+        let shim = spawn(program, spec, OwnedFd::from(theirs).into()).map_err(broken)?;
+        let shim = shim.ok_or(ShimErrorKind::AlreadyRunning)?;
+        Ok(PreparedShim { spec: spec.clone(), shim, socket })
+    };
+    spawned().map_err(|kind| Context::new(spec).error(kind))
+}
+
+/// A shim whose agent has not begun. When this is dropped, or we are gone, it never does, and what
+/// was made ready for it ends.
+#[derive(Debug)]
+pub struct PreparedShim {
+    spec: ShimSpec,
+    shim: Child,
+    socket: UnixStream,
+}
+
+impl PreparedShim {
+    /// What it was started with.
+    pub fn spec(&self) -> &ShimSpec {
+        &self.spec
+    }
+
+    /// Lets the agent begin, and attaches to the shim.
+    pub async fn go(self) -> Result<(ShimHandle, ShimEvents), ShimError> {
+        let Self { spec, shim, mut socket } = self;
+        let gone = async {
+            let told = socket.write_all(&[0]).await;
+            told.map_err(|error| not_started(error.to_string()))?;
+            meet(shim, socket, &spec).await
+        };
+        within_time(&spec, gone).await
+    }
+
+    /// Waits until nothing of it is left.
+    pub async fn end(self) {
+        let Self { mut shim, socket, .. } = self;
+        drop(socket);
+        shim.wait().await.ok();
+    }
+}
+
+async fn within_time(
+    spec: &ShimSpec,
+    start: impl Future<Output = Result<Met, ShimErrorKind>>,
+) -> Result<(ShimHandle, ShimEvents), ShimError> {
     let context = Context::new(spec);
-    let start = tokio::time::timeout(Duration::from_millis(START_MS_MAX), start(program, spec));
+    let start = tokio::time::timeout(Duration::from_millis(START_MS_MAX), start);
     let met = match start.await {
         Ok(met) => met.map_err(|kind| context.error(kind))?,
         Err(_) => return Err(context.error(not_started("it does not answer"))),
@@ -54,9 +115,20 @@ struct Met {
 }
 
 async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
-    let spawned = spawn(program, spec).map_err(|error| not_started(error.to_string()))?;
+    let spawned =
+        spawn(program, spec, Stdio::piped()).map_err(|error| not_started(error.to_string()))?;
     let mut shim = spawned.ok_or(ShimErrorKind::AlreadyRunning)?;
-    if let Some(refusal) = refusal(first_words(&mut shim).await) {
+    let stdout = shim.stdout.take().ok_or_else(|| not_started("it cannot be heard"))?;
+    meet(shim, stdout, spec).await
+}
+
+/// Hears what the shim says, and attaches to it.
+async fn meet(
+    mut shim: Child,
+    stdout: impl AsyncRead + Unpin,
+    spec: &ShimSpec,
+) -> Result<Met, ShimErrorKind> {
+    if let Some(refusal) = refusal(first_words(stdout).await) {
         // It has nothing left to do but to end, and its folder is free again only then.
         shim.wait().await.map_err(|error| not_started(error.to_string()))?;
         return Err(refusal);
@@ -83,7 +155,7 @@ fn not_started(reason: impl Into<String>) -> ShimErrorKind {
 
 /// Starts the shim, unless another one owns the folder. It gets no variable of ours: an agent
 /// could read them there.
-fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Option<Child>> {
+fn spawn(program: &Path, spec: &ShimSpec, stdout: Stdio) -> io::Result<Option<Child>> {
     let mut folders = DirBuilder::new();
     folders.recursive(true).mode(0o700);
     folders.create(&spec.dir)?;
@@ -98,12 +170,11 @@ fn spawn(program: &Path, spec: &ShimSpec) -> io::Result<Option<Child>> {
     let log = options.append(true).create(true).mode(0o600).open(spec.dir.join("shim.log"))?;
     let argv = [program.as_os_str(), "shim".as_ref(), spec.dir.as_os_str()];
     let mut command = command::command(&argv, &spec.dir, &[])?;
-    command.stdin(lock).stdout(Stdio::piped()).stderr(log);
+    command.stdin(lock).stdout(stdout).stderr(log);
     Command::from(command).spawn().map(Some)
 }
 
-async fn first_words(shim: &mut Child) -> io::Result<Start> {
-    let stdout = shim.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+async fn first_words(stdout: impl AsyncRead + Unpin) -> io::Result<Start> {
     let mut line = String::new();
     BufReader::new(stdout).take(64 * 1_024).read_line(&mut line).await?;
     serde_json::from_str(&line)

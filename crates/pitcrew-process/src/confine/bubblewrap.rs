@@ -27,7 +27,8 @@ const ALWAYS: &[&str] = &[
 ];
 
 /// Root without its rights is a trap: tools give files away and fail, and sandboxes within the box
-/// may not be made for it. Files of root's are nobody's in there.
+/// may not be made for it. Files of root's are nobody's in there. Either way the rights are the same:
+/// none.
 const AS_NOBODY: &[&str] = &["--uid", "65534", "--gid", "65534"];
 
 /// Folders that are empty at first and gone with the box.
@@ -50,7 +51,7 @@ pub(super) fn wrap(
         Net::Open => {}
         Net::None | Net::Proxy(_) => argv.push("--unshare-net".into()),
     }
-    if rustix::process::geteuid().is_root() {
+    if rustix::process::geteuid().is_root() && !policy.keeps_owners {
         argv.extend(AS_NOBODY.iter().map(OsString::from));
     }
     let home = env.iter().rev().find(|it| it.0 == "HOME").map(|it| PathBuf::from(&it.1));
@@ -68,7 +69,15 @@ pub(super) fn wrap(
     env.retain(|(name, value)| {
         name != "TMPDIR" || policy.write.iter().any(|it| Path::new(value).starts_with(it))
     });
-    Wrapped { argv, env }
+    Wrapped { argv, env, shared: shared(mounts) }
+}
+
+fn shared(mounts: Vec<(PathBuf, Mount)>) -> Vec<PathBuf> {
+    let shared = mounts.into_iter().filter(|(_, mount)| match mount {
+        Mount::ReadOnly | Mount::Writable | Mount::Pinned => true,
+        Mount::Empty | Mount::Hidden | Mount::Link(_) => false,
+    });
+    shared.map(|it| it.0).collect()
 }
 
 fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> Mounts {

@@ -53,7 +53,7 @@ pub(super) fn wrap(
     let mut argv = launcher(ours, &spec).to_vec();
     argv.push(program.into());
     argv.extend(rest.iter().cloned());
-    Ok(Wrapped { argv, env })
+    Ok(Wrapped { argv, env, shared: Vec::new() })
 }
 
 /// The sockets that the environment names, of those that are shared: the way to us.

@@ -25,6 +25,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Child, Stdio},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -34,12 +35,18 @@ const END_MS_MAX: u64 = 2_000;
 /// A running egress process. Ends with this, also when we are killed.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    child: Child,
+    /// Whoever starts it.
+    starting: Option<JoinHandle<io::Result<Started>>>,
     /// It ends when nobody holds this.
     lifeline: Option<UnixStream>,
-    exit: OwnedFd,
     /// What it was told; it removes that when it has read it.
     spec: PathBuf,
+}
+
+#[derive(Debug)]
+struct Started {
+    child: Child,
+    exit: OwnedFd,
 }
 
 impl Outlet {
@@ -89,8 +96,9 @@ impl Outlet {
         Ok((Some(outlet), policy))
     }
 
-    /// Starts `program egress SPEC` and does not wait for it: whoever connects meanwhile waits at what
-    /// it will listen on, which we have opened.
+    /// Starts `program egress SPEC` and does not wait for it, not even until it is another program:
+    /// whoever connects meanwhile waits at what it will listen on, which we have opened. Where it cannot
+    /// be started, nobody listens there.
     fn start(program: &Path, spec: &EgressSpec, name: &str) -> io::Result<(Self, Option<u16>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
         let path = spec.dir.join(name);
@@ -100,11 +108,15 @@ impl Outlet {
         let argv: [OsString; 3] = [program.into(), "egress".into(), path.clone().into()];
         let mut command = command::command(&argv, &spec.dir, &[])?;
         command.process_group(0).stdin(listener).stdout(OwnedFd::from(theirs));
-        let child = command.stderr(Stdio::null()).spawn().inspect_err(|_| {
-            fs::remove_file(&path).ok();
-        })?;
-        let exit = pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty())?;
-        Ok((Self { child, lifeline: Some(lifeline), exit, spec: path }, port))
+        command.stderr(Stdio::null());
+        let start = move || {
+            let child = command.spawn()?;
+            let exit = pidfd_open(rustix::process::Pid::from_child(&child), PidfdFlags::empty())?;
+            Ok(Started { child, exit })
+        };
+        let starting = thread::Builder::new().name("egress".into()).spawn(start);
+        let starting = starting.inspect_err(|_| drop(fs::remove_file(&path)))?;
+        Ok((Self { starting: Some(starting), lifeline: Some(lifeline), spec: path }, port))
     }
 }
 
@@ -133,6 +145,16 @@ impl Drop for Outlet {
     /// Lets it write down what it has counted, and proves that it is gone.
     fn drop(&mut self) {
         self.lifeline = None;
+        let started = self.starting.take().and_then(|it| it.join().ok());
+        if let Some(Ok(mut started)) = started {
+            started.end();
+        }
+        fs::remove_file(&self.spec).ok();
+    }
+}
+
+impl Started {
+    fn end(&mut self) {
         let until = Instant::now() + Duration::from_millis(END_MS_MAX);
         let is_over = || {
             let exit = (self.exit.as_fd(), PollFlags::IN);
@@ -143,7 +165,6 @@ impl Drop for Outlet {
         pidfd_send_signal(&self.exit, Signal::KILL).ok();
         // Whoever waits for every child may have waited for this one before.
         self.child.wait().ok();
-        fs::remove_file(&self.spec).ok();
     }
 }
 

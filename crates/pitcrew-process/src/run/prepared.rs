@@ -2,7 +2,7 @@
 
 use super::{Finished, Run, RunError, Started, Stdin, begin, cancelled, end};
 use crate::{
-    Cancel, Policy, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
+    Cancel, Policy, Tier, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
     head_count::HeadCount, marker::Mark,
 };
 use std::{io, time::Duration};
@@ -46,6 +46,15 @@ pub fn prepare(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
     };
     let mut prepared = Prepared::new(policy, run, ends)?;
     if ends == Ends::Awaited {
+        prepared.started = Some(begin(&prepared.run, Some(prepared.mark.clone()))?);
+    }
+    Ok(prepared)
+}
+
+/// The same for a program that waits by itself for the first of its input before it does anything.
+pub fn prepare_waiting(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
+    let mut prepared = Prepared::new(policy, run, Ends::Inherited)?;
+    if policy.tier == Tier::T3 {
         prepared.started = Some(begin(&prepared.run, Some(prepared.mark.clone()))?);
     }
     Ok(prepared)

@@ -1,8 +1,16 @@
 //! The agent's process and our ends of its pipes.
 
-use super::{ShimSpec, lines::Lines, reaper::Reaper, spool::Spool, wire::Start};
+use super::{
+    ShimSpec,
+    ahead::{Ahead, Waiting},
+    lines::Lines,
+    reaper::Reaper,
+    spool::Spool,
+    wire::Start,
+};
 use crate::{
-    Policy, command, confine,
+    Policy, command,
+    confine::{self, Wrapped},
     egress::Outlet,
     ends::{self, Ends},
     marker::RUN_MARKER,
@@ -34,12 +42,12 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    pub(super) fn start(spec: &ShimSpec) -> Result<Self, Start> {
+    pub(super) fn start(spec: &ShimSpec, ahead: Option<Ahead>) -> Result<Self, Start> {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
         // Before the reaper, which waits for every child that there is.
-        let (outlet, policy) = Outlet::open(&spec.policy).map_err(failed)?;
+        let ahead = ahead.map_or_else(|| Ahead::way_out(spec), Ok).map_err(failed)?;
         let (mut child, stdin, stdout) =
-            spawn(spec, &policy).map_err(|error| refusal(spec, &error))?;
+            spawn(spec, &ahead.policy, ahead.waiting).map_err(|error| refusal(spec, &error))?;
         let pid = i32::try_from(child.id()).expect("a process number is positive");
         // The child is ours and not waited for, so it has an entry.
         let id = ProcessId::of(pid).expect("a child that was not waited for is in the table");
@@ -51,7 +59,7 @@ impl Agent {
             reaper: Reaper::start(pid).map_err(failed)?,
             lines: Lines::new(FRAME_BYTES_MAX),
             pending: VecDeque::new(),
-            outlet,
+            outlet: ahead.outlet,
         };
         agent.never_block().map_err(failed)?;
         Ok(agent)
@@ -125,22 +133,33 @@ impl Agent {
 }
 
 /// The agent, and our ends of its input and output.
-fn spawn(spec: &ShimSpec, policy: &Policy) -> io::Result<(Child, PipeWriter, PipeReader)> {
-    let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
-    let marker = (RUN_MARKER.into(), spec.marker().into());
-    let given = spec.env.iter().chain(&policy.env);
-    let env = given.map(|(name, value)| (name.into(), value.into())).chain([marker]).collect();
-    let ends = Ends::alone(policy);
-    let wrapped = confine::wrap(policy, &argv, &spec.cwd, env, ends)?;
-    let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
+fn spawn(
+    spec: &ShimSpec,
+    policy: &Policy,
+    waiting: Option<Waiting>,
+) -> io::Result<(Child, PipeWriter, PipeReader)> {
+    let wrapped = wrapped(spec, policy)?;
     let (stdin, ours_stdin) = io::pipe()?;
     let (ours_stdout, stdout) = io::pipe()?;
-    match ends {
+    if let Some(child) = waiting.and_then(|it| it.enter(&wrapped, &stdin, &stdout)) {
+        return Ok((child, ours_stdin, ours_stdout));
+    }
+    let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
+    match Ends::alone(policy) {
         Ends::Inherited | Ends::Awaited => command.stdin(stdin).stdout(stdout),
         Ends::HandedOver => command.stdin(ends::hand_over(stdin, stdout)?).stdout(Stdio::null()),
     };
     let child = command.process_group(0).stderr(Stdio::piped()).spawn()?;
     Ok((child, ours_stdin, ours_stdout))
+}
+
+/// What is started in the agent's place.
+pub(super) fn wrapped(spec: &ShimSpec, policy: &Policy) -> io::Result<Wrapped> {
+    let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
+    let marker = (RUN_MARKER.into(), spec.marker().into());
+    let given = spec.env.iter().chain(&policy.env);
+    let env = given.map(|(name, value)| (name.into(), value.into())).chain([marker]).collect();
+    confine::wrap(policy, &argv, &spec.cwd, env, Ends::alone(policy))
 }
 
 /// Only what is wrong with the program itself makes the agent missing; a machine that is out of

@@ -93,7 +93,7 @@ impl Connection {
         self.pending_from = 0;
         let Some(cursor) = &mut self.cursor else { return Ok(false) };
         if *cursor < spool.length() {
-            self.pending.resize(64 * 1_024, 0);
+            self.pending = vec![0; 64 * 1_024];
             let count = spool.read_at(*cursor, &mut self.pending)?;
             self.pending.truncate(count);
             *cursor += count as u64;

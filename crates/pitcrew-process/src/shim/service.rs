@@ -10,8 +10,8 @@ mod talk;
 mod end;
 
 use super::{
-    ShimSpec, agent::Agent, connection::Connection, exit, exit::ExitRecord, reaper::Reaped,
-    spool::Spool, stderr::Stderr, wire::Start,
+    ShimSpec, agent::Agent, ahead::Ahead, connection::Connection, exit, exit::ExitRecord,
+    reaper::Reaped, spool::Spool, stderr::Stderr, wire::Start,
 };
 use crate::{head_count::HeadCount, poll, poll::Step, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
@@ -96,7 +96,7 @@ pub(super) struct Service {
 
 impl Service {
     /// Listens first and starts the agent last, so that a failure leaves nothing running.
-    pub(super) fn new(spec: ShimSpec, lock: File) -> Result<Self, Start> {
+    pub(super) fn new(spec: ShimSpec, ahead: Option<Ahead>, lock: File) -> Result<Self, Start> {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
         let own = ProcessId::of(rustix::process::getpid().as_raw_pid())
             .ok_or_else(|| Start::Failed { reason: "no /proc is mounted".into() })?;
@@ -106,7 +106,7 @@ impl Service {
         let listener = listen(&spec).map_err(|error| Start::Failed {
             reason: format!("cannot listen on `{}`: {error}", spec.socket.display()),
         })?;
-        let agent = Agent::start(&spec).inspect_err(|_| {
+        let agent = Agent::start(&spec, ahead).inspect_err(|_| {
             fs::remove_file(&spec.socket).ok();
         })?;
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use pitcrew_process::{
     Calls, Cancel, ConfineSpec, Files, Finished, Limits, Policy, Run, Unix, run_confined,
+    run_trusted,
 };
 use std::{
     fs,
@@ -45,7 +46,10 @@ impl Scene {
     pub fn new(user: User) -> Self {
         let root = TempDir::new().unwrap();
         let launcher = root.path().join("launcher");
-        fs::copy(launcher_program(), &launcher).unwrap();
+        // By another process: a program that this one has open for writing cannot be run, and whatever
+        // other tests start meanwhile has it open too.
+        let copy = Run::new("cp", root.path()).arg(launcher_program()).arg(&launcher);
+        assert!(run_trusted(copy, &Cancel::default()).unwrap().success());
         let scene = Self { root, user, launcher };
         for folder in ["checkout", "outside"] {
             fs::create_dir(scene.path(folder)).unwrap();

@@ -4,7 +4,7 @@ use crate::common::{self, Fixture, shim_program};
 use pitcrew_process::{Policy, ShimEvent, Tier, roots};
 use std::{collections::BTreeMap, time::Duration};
 
-fn boxed(script: &str) -> Fixture {
+pub fn boxed(script: &str) -> Fixture {
     let mut fixture = Fixture::new(script);
     let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
     let roots = roots(&BTreeMap::from([path]));

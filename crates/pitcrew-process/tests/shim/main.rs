@@ -6,6 +6,7 @@ mod common;
 mod attach;
 mod bombs;
 mod boxed;
+mod prepared;
 
 use common::{Fixture, LINE_BYTES_MAX, is_alive, shim_program};
 use pitcrew_model::Exit;

@@ -1,0 +1,127 @@
+//! What of an agent can be there before it is to begin: its way to the network, and its box with our
+//! launcher in it, which waits for the agent's input and output.
+//!
+//! Whoever starts a shim so early gives it a socket as its standard output, says there when the agent
+//! is to begin, and ends it by letting go of the socket.
+
+use super::{ShimSpec, agent::wrapped};
+use crate::{Policy, command, confine::Wrapped, egress::Outlet, ends, ends::Ends, poll};
+use rustix::{
+    event::PollFlags,
+    fs::{Mode, OFlags, fstat, open, stat},
+    net::sockopt::socket_type,
+    process::{Pid, Signal, kill_process_group},
+};
+use std::{
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    path::PathBuf,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How long a checkout may take to be made before nobody is expected any more.
+const EXPECTED_MS_MAX: u64 = 10 * 60_000;
+
+pub(super) struct Ahead {
+    pub(super) outlet: Option<Outlet>,
+    /// Says where that is.
+    pub(super) policy: Policy,
+    pub(super) waiting: Option<Waiting>,
+}
+
+impl Ahead {
+    /// Without a box.
+    pub(super) fn way_out(spec: &ShimSpec) -> io::Result<Self> {
+        let (outlet, policy) = Outlet::open(&spec.policy)?;
+        Ok(Self { outlet, policy, waiting: None })
+    }
+
+    /// What can be made of it; what cannot is made when the agent begins.
+    pub(super) fn make(spec: &ShimSpec) -> Option<Self> {
+        let mut ahead = Self::way_out(spec).ok()?;
+        // A box that holds its program to a part of the checkout is made of what is in that.
+        if Ends::alone(&ahead.policy) == Ends::HandedOver && ahead.policy.inner.is_none() {
+            ahead.waiting = Waiting::start(spec, &ahead.policy).ok();
+        }
+        Some(ahead)
+    }
+}
+
+/// Whether we were started before the agent is to begin.
+pub(super) fn is_early() -> bool {
+    socket_type(io::stdout()).is_ok()
+}
+
+/// Waits until the agent is to begin. False: nobody wants it.
+pub(super) fn is_wanted() -> io::Result<bool> {
+    let until = Instant::now() + Duration::from_millis(EXPECTED_MS_MAX);
+    let stdout = io::stdout();
+    while Instant::now() < until {
+        if poll::wait(&[(stdout.as_fd(), PollFlags::IN)], Some(until))?[0] {
+            let read = rustix::io::retry_on_intr(|| rustix::io::read(&stdout, &mut [0_u8]));
+            return Ok(read? == 1);
+        }
+    }
+    Ok(false)
+}
+
+/// A box that nobody is in but our launcher. It is gone with this.
+pub(super) struct Waiting {
+    child: Option<Child>,
+    /// Where the launcher waits for what it is handed.
+    socket: UnixStream,
+    wrapped: Wrapped,
+    /// What is in the box. Held, so that nothing else gets their numbers.
+    shared: Vec<(PathBuf, OwnedFd)>,
+}
+
+impl Waiting {
+    fn start(spec: &ShimSpec, policy: &Policy) -> io::Result<Self> {
+        let wrapped = wrapped(spec, policy)?;
+        let held = |path: &PathBuf| -> io::Result<(PathBuf, OwnedFd)> {
+            Ok((path.clone(), open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?))
+        };
+        let shared = wrapped.shared.iter().map(held).collect::<io::Result<_>>()?;
+        let (socket, theirs) = UnixStream::pair()?;
+        let mut command = command::command(&wrapped.argv, &spec.cwd, &wrapped.env)?;
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = Some(command.process_group(0).spawn()?);
+        Ok(Self { child, socket, wrapped, shared })
+    }
+
+    /// Lets the agent begin in it, where the box that would be made now is just this one.
+    pub(super) fn enter(
+        mut self,
+        wrapped: &Wrapped,
+        stdin: impl AsFd,
+        stdout: impl AsFd,
+    ) -> Option<Child> {
+        let is_alive = self.child.as_mut()?.try_wait().is_ok_and(|it| it.is_none());
+        if !is_alive || *wrapped != self.wrapped || !self.shared.iter().all(is_there) {
+            return None;
+        }
+        ends::pass(&self.socket, stdin, stdout).ok()?;
+        self.child.take()
+    }
+}
+
+/// Whether what is at a path is still the same.
+fn is_there((path, held): &(PathBuf, OwnedFd)) -> bool {
+    match (stat(path), fstat(held)) {
+        (Ok(now), Ok(held)) => (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // With whoever holds it the box ends.
+        kill_process_group(Pid::from_child(&child), Signal::KILL).ok();
+        child.wait().ok();
+    }
+}
