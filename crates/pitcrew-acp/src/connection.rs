@@ -8,6 +8,8 @@ mod pace;
 mod reader;
 mod incoming;
 mod sent;
+mod totals;
+mod silence;
 
 use incoming::ask_name;
 pub(crate) use incoming::{OPTION_ID_BYTES_MAX, OPTIONS_MAX};
@@ -24,14 +26,14 @@ use crate::{
     turn::Turn,
     usage::UsageMeter,
 };
-use pitcrew_model::{EffectId, ErrorCause, Exit, Timestamp, Usage};
+use pitcrew_model::{EffectId, ErrorCause, Exit, StopReason, Timestamp, Usage};
 use pitcrew_process::{ShimErrorKind, ShimHandle};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 use tokio::{
     sync::{Notify, oneshot, watch},
@@ -78,6 +80,10 @@ struct State {
     note: Option<String>,
     /// When it last said something, or was prompted.
     heard_at: Option<Instant>,
+    /// The same by the clock on the wall, which whoever was here before us had too.
+    heard_at_ms: Timestamp,
+    /// The model that the session works with, where the agent says it.
+    model: Option<String>,
     /// It has said that nobody is logged in.
     is_logged_out: bool,
     garbage_count: u32,
@@ -176,8 +182,7 @@ impl Connection {
 
     /// What an error is about that a request of ours was answered with just now.
     pub fn cause(&self, error: &RpcError) -> ErrorCause {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        let now = silence::timestamp(SystemTime::now());
         let is_logged_out = self.state().is_logged_out;
         fault::of_answer(error, &self.known(is_logged_out, now))
     }
@@ -193,7 +198,12 @@ impl Connection {
 
     /// Sends a prompt and waits for the end of its turn. A turn that was begun before is waited
     /// for, and an end that came before is taken.
-    pub async fn turn(&self, effect: EffectId, frame: &str) -> Result<TurnEnd, TurnError> {
+    pub async fn turn(
+        &self,
+        effect: EffectId,
+        session: &str,
+        frame: &str,
+    ) -> Result<TurnEnd, TurnError> {
         let kept = self.state().turn_end.take_if(|it| it.0 == effect);
         if let Some((_, end)) = kept {
             return Ok(end);
@@ -205,7 +215,11 @@ impl Connection {
             return Err(error);
         }
         fail::fail_point!("prompt-sent", |_| std::process::abort());
-        match end.await {
+        let end = tokio::select! {
+            end = end => end,
+            never = self.end_silent_wait(effect, session) => match never {},
+        };
+        match end {
             Ok(end) => Ok(end),
             Err(_) => Err(self.why_gone().await),
         }
@@ -222,6 +236,7 @@ impl Connection {
             if state.turn.is_none() {
                 state.garbage_count = 0;
                 state.heard_at = Some(Instant::now());
+                state.heard_at_ms = silence::timestamp(SystemTime::now());
                 self.activity.notify_one();
             }
             let turn = state.turn.get_or_insert_with(|| Turn::new(effect));
@@ -311,10 +326,11 @@ impl Connection {
     /// What the open turn has used so far, where that is news; also that of one that was cut off.
     pub fn take_usage(&self) -> Option<Usage> {
         let mut state = self.state();
-        if state.turn.is_none() {
-            return state.usage_left.take();
-        }
-        state.usage.take_news()
+        let usage = match state.turn {
+            Some(_) => state.usage.take_news(),
+            None => state.usage_left.take(),
+        };
+        usage.map(|it| self.profile.prices.priced(it, state.model.as_deref()))
     }
 
     /// Ends the agent's process tree and waits until it is gone. A shim that does not bring that
@@ -360,6 +376,13 @@ impl Connection {
 impl State {
     fn new(usage: UsageMeter) -> Self {
         Self { usage, ..Self::default() }
+    }
+
+    /// The end is kept where nobody waits for it.
+    fn end_turn(&mut self, turn: Turn, stop: StopReason, usage: Usage) {
+        self.asks.clear();
+        let effect = turn.effect;
+        self.turn_end = turn.finish(stop, usage).map(|end| (effect, end));
     }
 
     /// Nothing more comes of what is open. What has come is kept for whoever asks for it.

@@ -4,6 +4,7 @@
 //! about errors all day, so the words of a turn that ended well are believed only where they begin
 //! as a rule says.
 
+mod log;
 mod reset;
 
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     profile::{ErrorKind, ErrorRule},
     turn::Words,
 };
+pub(crate) use log::of_log;
 use pitcrew_model::{ErrorCause, Timestamp};
 use reset::{Reset, reset_in};
 use serde_json::Value;

@@ -134,6 +134,7 @@ pub(crate) mod number {
 
     /// Frames that one effect may cause.
     const PER_EFFECT: u64 = 8;
+    const USAGE: u64 = 5;
     /// Answers are numbered after the place of the request in the agent's output.
     const ANSWER: u64 = 1 << 63;
 
@@ -158,6 +159,17 @@ pub(crate) mod number {
     /// A turn is cancelled at most once.
     pub fn cancel(prompt: EffectId) -> u64 {
         prompt.0 * PER_EFFECT + 1
+    }
+    /// The same for a turn that waits for what may take long.
+    pub fn give_up(prompt: EffectId) -> u64 {
+        prompt.0 * PER_EFFECT + 2
+    }
+    /// Asks for what the session has used, after the turn.
+    pub fn usage(prompt: EffectId) -> u64 {
+        prompt.0 * PER_EFFECT + USAGE
+    }
+    pub fn is_usage(number: u64) -> bool {
+        effect(number).is_some_and(|it| number == usage(it))
     }
     pub fn answer(offset: u64) -> u64 {
         ANSWER | offset
@@ -268,5 +280,6 @@ mod tests {
         assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 16)));
         assert_eq!(number::effect(number::set_model(first)), Some(first));
         assert_eq!(number::effect(number::answer(7)), None);
+        assert!(number::is_usage(number::usage(first)) && !number::is_usage(number::answer(5)));
     }
 }

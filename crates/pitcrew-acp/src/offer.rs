@@ -87,6 +87,11 @@ impl Setting<'_> {
         Ok(Some(Change { number: self.number(open), method, params }))
     }
 
+    /// What the agent says that the session is set to.
+    pub fn current(self, session: &Value) -> Option<&str> {
+        self.offer(session)?.current
+    }
+
     /// Whether the agent, in its answer to such a change, says that it is still set otherwise.
     pub fn differs(self, answer: &Value, change: &Change) -> bool {
         let now = self.option(answer).and_then(|it| it.current);

@@ -17,8 +17,8 @@ use crate::{
 };
 use pitcrew_model::{EffectId, ErrorCause, Failure, limits};
 use pitcrew_process::{
-    CONFINE_SAYS, Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle, ShimSpec,
-    attach_shim, start_shim,
+    CONFINE_SAYS, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
+    ShimSpec, attach_shim, start_shim,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -107,6 +107,31 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
     let connection = launch.connection(shim);
     let wire = Wire { connection, events, before: CaughtUp::default() };
     settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
+}
+
+/// The same with a shim that was made ready for it, where it is the same agent that was expected.
+pub async fn open_prepared(
+    launch: Launch,
+    prepared: Option<PreparedShim>,
+) -> Result<(Session, SessionEvents), OpenError> {
+    let Some((shim, events)) = begun(&launch, prepared).await else { return open(launch).await };
+    let connection = launch.connection(shim);
+    let wire = Wire { connection, events, before: CaughtUp::default() };
+    settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
+}
+
+/// Nothing where the agent has to be started; then nothing is left of what was made ready.
+async fn begun(
+    launch: &Launch,
+    prepared: Option<PreparedShim>,
+) -> Option<(ShimHandle, ShimEvents)> {
+    let prepared = prepared?;
+    if *prepared.spec() != launch.shim {
+        prepared.end().await;
+        return None;
+    }
+    // Whatever is wrong with it, who starts the agent again hears of it, or does better.
+    prepared.go().await.ok()
 }
 
 /// The agent of an earlier start of the same attempt, if it lives. One that is at its end is

@@ -1,5 +1,7 @@
 //! What is known of a backend before its agent has said a word.
 
+use crate::PriceList;
+
 /// How the agents of a backend are driven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
@@ -13,7 +15,14 @@ pub struct Profile {
     pub model_option: Option<String>,
     /// How its errors are known; the first that fits holds.
     pub errors: Vec<ErrorRule>,
+    /// How a line of its error output is known that says what it waits out by itself: by these parts
+    /// in their order, with `*` between them.
+    pub log_errors: Vec<ErrorRule>,
     pub usage: UsageScope,
+    /// The method that it tells the totals of a session by, where it has one of its own.
+    pub usage_method: Option<String>,
+    /// What its tokens cost, where it does not say it.
+    pub prices: PriceList,
 }
 
 /// What the tokens are the sum of that an agent tells at the end of a turn.

@@ -71,7 +71,8 @@ impl Session {
     pub async fn prompt(&self, effect: EffectId, text: &str) -> Result<TurnEnd, TurnError> {
         let prompt = PromptRequest::new(self.inner.agreed.session.clone(), vec![text.into()]);
         let frame = frame::request(number::prompt(effect), "session/prompt", &prompt);
-        self.inner.connection.turn(effect, &frame).await
+        let end = self.inner.connection.turn(effect, self.id(), &frame).await?;
+        Ok(self.inner.connection.counted(effect, self.id(), end).await)
     }
 
     /// Answers a request for permission; without an option as cancelled. Answering twice is harmless.

@@ -2,6 +2,7 @@
 
 use crate::{profile::UsageScope, schema::UsageUpdate};
 use pitcrew_model::Usage;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Adds up what a session reports, and hands it out turn by turn.
@@ -20,6 +21,9 @@ pub(crate) struct UsageMeter {
     called: Option<Usage>,
     /// What the last answer to a prompt reported.
     answered: Option<Usage>,
+    /// What was handed out at the ends of all turns, and of the last one.
+    told: Usage,
+    told_last: Usage,
     /// Something was reported since somebody last asked.
     has_news: bool,
 }
@@ -67,6 +71,31 @@ impl UsageMeter {
 
     /// The usage of the turn that ends with `answer`.
     pub fn end_turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
+        self.told_last = self.turn(answer, end);
+        self.told = self.told.plus(self.told_last);
+        self.told_last
+    }
+
+    /// Corrects the usage of the last turn by what the agent says of the whole session.
+    pub fn total(&mut self, answer: &Value) {
+        let Some(total) = Totals::of(answer) else { return };
+        let before = self.told.without(self.told_last);
+        let usage = Usage {
+            tokens_in: total.tokens_in.saturating_sub(before.tokens_in),
+            tokens_out: total.tokens_out.saturating_sub(before.tokens_out),
+            ..self.told_last
+        };
+        let cost = total.cost.and_then(micros).map(|it| it.saturating_sub(before.cost_micros));
+        self.told_last = Usage { cost_micros: cost.unwrap_or(usage.cost_micros), ..usage };
+        self.told = before.plus(self.told_last);
+    }
+
+    /// The usage of the last turn, as it was corrected.
+    pub fn last_turn(&self) -> Usage {
+        self.told_last
+    }
+
+    fn turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
         let so_far = self.so_far();
         // Where no tokens are reported, the growth of the context is the least that the turn can have
         // read. Not so before its end: some of it may turn out to come from a cache.
@@ -101,6 +130,29 @@ impl UsageMeter {
 pub(crate) enum TurnKind {
     Done,
     Failed,
+}
+
+/// What an agent says of a session when it is asked. The rest of it, which may be the whole
+/// conversation, is passed over.
+#[derive(Deserialize)]
+struct Totals {
+    #[serde(rename = "accumulated_input_tokens")]
+    tokens_in: u64,
+    #[serde(rename = "accumulated_output_tokens")]
+    tokens_out: u64,
+    /// In US dollars.
+    #[serde(rename = "accumulated_cost")]
+    cost: Option<f64>,
+}
+
+impl Totals {
+    /// Some put the text of it into their answer.
+    fn of(answer: &Value) -> Option<Self> {
+        match answer["data"].as_str() {
+            Some(text) => serde_json::from_str(text).ok(),
+            None => Self::deserialize(answer).ok(),
+        }
+    }
 }
 
 /// What came on top of an earlier total; all of it where that was not a part of it.
@@ -241,6 +293,31 @@ mod tests {
         assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0));
         assert_eq!(meter.end_turn(&answer, TurnKind::Failed), usage(0, 0, 0));
         assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0), "two may be alike");
+    }
+
+    /// goose again: it is asked for its totals, and does not always know them.
+    #[test]
+    fn the_totals_of_a_session_correct_its_turns() {
+        let mut meter = UsageMeter::new(UsageScope::Call);
+        let answer = json!({"usage": {"inputTokens": 50, "outputTokens": 7}});
+        let totals = |tokens_in: u64, tokens_out: u64, cost: Value| {
+            let text = json!({"input_tokens": 50, "accumulated_input_tokens": tokens_in,
+                "accumulated_output_tokens": tokens_out, "accumulated_cost": cost,
+                "conversation": [{"text": "accumulated"}]});
+            json!({"data": text.to_string()})
+        };
+        meter.end_turn(&answer, Done);
+        meter.total(&totals(150, 27, Value::Null));
+        assert_eq!(meter.last_turn(), usage(150, 27, 0));
+        assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0));
+        meter.total(&Value::Null);
+        assert_eq!(meter.last_turn(), usage(50, 7, 0), "nothing was told");
+        meter.end_turn(&answer, Done);
+        meter.total(&totals(300, 50, json!(0.5)));
+        let rest = Usage { cost_micros: 500_000, ..usage(100, 16, 0) };
+        assert_eq!(meter.last_turn(), rest, "what was too little before comes on top");
+        meter.total(&totals(300, 50, json!(0.5)));
+        assert_eq!(meter.last_turn(), rest, "said twice");
     }
 
     #[test]

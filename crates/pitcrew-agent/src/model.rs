@@ -8,7 +8,8 @@ mod usage;
 mod failure;
 mod client;
 
-pub use setup::{Key, ModelSetup, Prices};
+pub use pitcrew_acp::Prices;
+pub use setup::{Key, ModelSetup};
 
 pub(crate) use client::{Answer, Call, Client, Conversation, Piece, Stop};
 pub(crate) use failure::{Failure, Wait};

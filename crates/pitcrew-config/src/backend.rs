@@ -15,8 +15,8 @@ mod shown;
 pub use keys::BACKEND_KEYS;
 pub use places::{LoginFile, LoginFound};
 pub use value::{
-    BackendSettings, ErrorKind, ErrorRule, ErrorSays, FileAccess, LoginFirst, McpServers, Resume,
-    UsageScope, user_environment,
+    BackendSettings, CostTold, ErrorKind, ErrorRule, ErrorSays, FileAccess, LoginFirst, McpServers,
+    Resume, UsageScope, user_environment,
 };
 
 pub(crate) use draft::BackendDraft;

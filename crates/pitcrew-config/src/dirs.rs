@@ -1,6 +1,7 @@
 //! Where things are kept: state, settings and sockets, for the user and for each workspace.
 //!
-//! Paths are made from an environment that is handed in. Only `private_dir` touches the disk.
+//! Paths are made from an environment that is handed in. Only private folders, and the link by which
+//! the sockets of a workspace are found again, touch the disk.
 
 use pitcrew_model::{AttemptId, CommitId, PlanId};
 use sha2::{Digest, Sha256};
@@ -9,7 +10,7 @@ use std::{
     fmt, fs, io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt},
+        fs::{DirBuilderExt, MetadataExt, symlink},
     },
     path::{Path, PathBuf},
     str::FromStr,
@@ -68,6 +69,11 @@ impl Dirs {
         let state = self.state.join("workspaces").join(&id.0);
         let runtime = self.runtime.join(&id.0);
         WorkspaceDirs { id: id.clone(), state, runtime }
+    }
+
+    /// What git has said about the repository at this path. Nothing is lost with it.
+    pub fn repository(&self, root: &Path) -> PathBuf {
+        self.state.join("repositories").join(digest(&[root.as_os_str().as_bytes()]))
     }
 }
 
@@ -195,6 +201,37 @@ impl WorkspaceDirs {
         self.door().join("serve.sock")
     }
 
+    /// Where the sockets are whatever the environment says: somebody may have come first with another
+    /// one, from a desktop or over the network, and its orchestrator and agents are reached there.
+    #[must_use]
+    pub fn found(mut self) -> Self {
+        if let Ok(there) = fs::read_link(self.link())
+            && there.is_absolute()
+            && is_own_dir(&there)
+        {
+            self.runtime = there;
+        }
+        self
+    }
+
+    /// Makes the folders that nobody else may enter, and lets others find the sockets.
+    pub fn make(&self) -> Result<(), PrivateDirError> {
+        private_dir(&self.state)?;
+        private_dir(&self.runtime)?;
+        let link = self.link();
+        if fs::read_link(&link).is_ok_and(|it| it == self.runtime) {
+            return Ok(());
+        }
+        // Where it cannot be made, only those find the sockets who come with the same environment.
+        let new = link.with_extension(std::process::id().to_string());
+        symlink(&self.runtime, &new).and_then(|()| fs::rename(&new, &link)).ok();
+        Ok(())
+    }
+
+    fn link(&self) -> PathBuf {
+        self.state.join("sockets")
+    }
+
     /// Where the shim of an attempt listens.
     pub fn attempt_socket(&self, attempt: AttemptId) -> PathBuf {
         self.runtime.join(format!("{attempt}.sock"))
@@ -230,6 +267,11 @@ pub fn private_dir(path: &Path) -> Result<(), PrivateDirError> {
         return Err(failed(io::Error::other(reason)));
     }
     path.ancestors().skip(1).try_for_each(check_above).map_err(failed)
+}
+
+fn is_own_dir(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_dir() && it.uid() == own)
 }
 
 fn check_above(path: &Path) -> io::Result<()> {

@@ -15,10 +15,11 @@ mod definition;
 mod settings;
 mod dirs;
 mod credential;
+mod replace;
 
 pub use backend::{
-    BACKEND_KEYS, BackendSettings, ErrorKind, ErrorRule, ErrorSays, FileAccess, LoginFile,
-    LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
+    BACKEND_KEYS, BackendSettings, CostTold, ErrorKind, ErrorRule, ErrorSays, FileAccess,
+    LoginFile, LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, told_to_expire_at};
 pub use definition::{AgentDefinition, Definitions, parse_definition, read_definitions};
@@ -35,9 +36,10 @@ pub use plan::{
     ParsedPlan, PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS,
     describe, example_plan, intent_plan, parse_plan, parse_plan_bytes,
 };
+pub use replace::{replace_file, replace_private_file};
 pub use settings::{
     BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, MODEL_KEYS, ModelPrices,
-    ModelSettings, Origin, Origins, ReadLayerError, SANDBOX_KEYS, SETTING_KEYS, SandboxSettings,
-    Settings, Sources, Trust, read_layers, read_user_layer,
+    ModelSettings, Origin, Origins, PRICE_KEYS, ReadLayerError, SANDBOX_KEYS, SETTING_KEYS,
+    SandboxSettings, Settings, Sources, Trust, read_layers, read_user_layer,
 };
 pub use suggest::help as suggestion;

@@ -108,6 +108,26 @@ fn every_socket_fits_into_the_kernel() {
     assert!(socket.as_os_str().len() <= 100, "{}", socket.display());
 }
 
+/// Whoever comes from another session still reaches what runs, as long as that is there.
+#[test]
+fn the_sockets_of_a_workspace_are_found_from_any_session() {
+    let base = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| base.path().join(name).display().to_string();
+    let session = |runtime: &str| {
+        let (home, runtime) = (place("home"), place(runtime));
+        let dirs = dirs(&[("HOME", &home), ("XDG_RUNTIME_DIR", &runtime)]);
+        dirs.workspace(&workspace()).found()
+    };
+    let first = session("desktop");
+    first.make().expect("the folders");
+    assert_eq!(session("network"), first);
+    fs::remove_dir_all(place("desktop")).expect("the session has ended");
+    let second = session("network");
+    assert_ne!(second.runtime, first.runtime);
+    second.make().expect("the folders");
+    assert_eq!(session("desktop"), second);
+}
+
 #[test]
 fn a_private_folder_is_for_this_user_only() {
     let base = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
 //! The reference says what the parsers do.
 
 use pitcrew_config::{
-    BACKEND_KEYS, BackendText, LayerText, MODEL_KEYS, PLAN_KEYS, PlanDefaults, SETTING_KEYS,
-    SHARED_DEFAULT, Settings, Sources, TASK_KEYS, Trust, parse_plan,
+    BACKEND_KEYS, BackendText, LayerText, MODEL_KEYS, PLAN_KEYS, PRICE_KEYS, PlanDefaults,
+    SETTING_KEYS, SHARED_DEFAULT, Settings, Sources, TASK_KEYS, Trust, parse_plan,
 };
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -49,8 +49,9 @@ fn every_plan_in_the_reference_parses() {
 #[test]
 fn every_settings_file_in_the_reference_loads() {
     let blocks = blocks(&doc("configuration.md"), "toml");
-    assert_eq!(blocks.len(), 2, "one of the user, one of a repository");
-    for (trust, (line, text)) in [Trust::Person, Trust::Repository].into_iter().zip(blocks) {
+    let of = [Trust::Person, Trust::Person, Trust::Repository];
+    assert_eq!(blocks.len(), of.len(), "two of the user, one of a repository");
+    for (trust, (line, text)) in of.into_iter().zip(blocks) {
         let layer = Some(LayerText { file: format!("configuration.md:{line}"), text, trust });
         let sources = match trust {
             Trust::Person => Sources { user: layer, ..Sources::default() },
@@ -89,6 +90,9 @@ fn the_reference_lists_every_key_in_order() {
     let settings = doc("configuration.md");
     assert_eq!(table_keys(&settings, "## Settings"), SETTING_KEYS);
     assert_eq!(table_keys(&settings, "## The model"), MODEL_KEYS);
+    for key in PRICE_KEYS {
+        assert!(settings.contains(&format!("\n{key} = ")), "{key} is not in the reference");
+    }
     let backends = doc("backends.md");
     assert_eq!(table_keys(&backends, "## Keys"), BACKEND_KEYS);
     for (name, backend) in &Settings::default().backends {

@@ -2,7 +2,8 @@
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
-    LayerText, ModelPrices, ModelSettings, PlanDefaults, Settings, Sources, Trust, parse_plan,
+    CostTold, LayerText, ModelPrices, ModelSettings, PlanDefaults, Settings, Sources, Trust,
+    parse_plan,
 };
 use pitcrew_model::ModelProvider;
 use std::collections::BTreeMap;
@@ -256,4 +257,52 @@ fn words_for_the_built_in_agent_need_a_model() {
     let unnamed = plan.replace("agent = \"builtin\"\n", "");
     let parsed = parse_plan("plan.toml", &unnamed, &defaults).expect("whoever sets one uses it");
     assert_eq!(parsed.spec.tasks[0].agent.to_string(), "builtin");
+}
+
+/// What an agent works with costs what the user says, and a repository does not say it.
+#[test]
+fn prices_are_those_of_the_user() {
+    let text = "max_cost = 5\n[prices.\"gpt-5\"]\nprice_in = 1.25\nprice_out = 10\n\n[prices.qwen]\nprice_in = 1\nprice_out = 2\nprice_cached = 0\n";
+    let layer = |trust| Some(LayerText { file: "config.toml".into(), text: text.into(), trust });
+    let sources = Sources { user: layer(Trust::Person), ..Sources::default() };
+    let (settings, origins) = Settings::load(&sources).expect("settings");
+    let large = ModelPrices { input: 1_250_000, output: 10_000_000, cached: 1_250_000 };
+    assert_eq!(settings.prices["gpt-5"], large);
+    assert_eq!(settings.prices["qwen"].cached, 0);
+    let rows = origins.rows(&settings);
+    let shown = rows.iter().find(|it| it.0 == "prices.qwen").expect("a row");
+    assert_eq!(shown.1, "{ price_in = 1, price_out = 2, price_cached = 0 }");
+    assert_eq!(shown.2.line, Some(6));
+    for (backend, model, wanted) in [
+        ("codex", None, CostTold::Partly),
+        ("codex", Some("gpt-5"), CostTold::Told),
+        ("codex", Some("other"), CostTold::None),
+        ("qwen", Some("any"), CostTold::Told),
+        ("claude", None, CostTold::Told),
+        ("goose", Some("any"), CostTold::Partly),
+        ("builtin", None, CostTold::None),
+    ] {
+        assert_eq!(settings.cost_known(backend, model), wanted, "{backend} {model:?}");
+    }
+    assert_eq!(Settings::default().cost_known("codex", None), CostTold::None);
+    let foreign = Sources { repository: layer(Trust::Repository), ..Sources::default() };
+    let refused = Settings::load(&foreign).expect_err("it comes with the repository").to_string();
+    assert!(refused.contains("only your own settings may say what a model costs"), "{refused}");
+}
+
+#[test]
+fn a_price_that_is_no_price_is_refused_where_it_stands() {
+    for (text, reason) in [
+        ("[prices.m]\nprice_in = 1\n", "the price of `m` has no `price_out`"),
+        ("[prices.m]\nprice_in = -1\nprice_out = 1\n", "`price_in` cannot be `-1`"),
+        ("[prices.m]\nprice_in = \"1\"\nprice_out = 1\n", "`price_in` must be a number"),
+        ("[prices.m]\nprice_in = 1\nprice_out = 1\nprice = 1\n", "`price`"),
+        ("[prices]\nm = 3\n", "`m` must be a table"),
+        ("prices = 3\n", "`prices` must be a table"),
+    ] {
+        let user =
+            Some(LayerText { file: "config.toml".into(), text: text.into(), trust: Trust::Person });
+        let errors = Settings::load(&Sources { user, ..Sources::default() }).expect_err(text);
+        assert!(errors.to_string().contains(reason), "{text}: {errors}");
+    }
 }

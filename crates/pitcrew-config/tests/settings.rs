@@ -458,13 +458,13 @@ fn a_repository_only_takes_hosts_and_ports_away() {
     let mut sources =
         user("egress_allow = [\"*.example.org\", \"a.example\"]\nforward = [5432, 6379]\n");
     sources.repository = Some(repository(
-        "egress_allow = [\"x.example.org\", \"evil.example\"]\nforward = [6379, 22]\n",
+        "egress_allow = [\"x.example.org\", \"evil.example\"]\nforward = [6379, 2222]\n",
     ));
     let (settings, origins) = load(&sources);
     assert_eq!(settings.egress_allow, ["x.example.org".parse().expect("a host")]);
     assert_eq!(settings.forward, [6379]);
     let ignored: Vec<&str> = origins.ignored.iter().map(|it| it.value.as_str()).collect();
-    assert_eq!(ignored, ["evil.example", "22"]);
+    assert_eq!(ignored, ["evil.example", "2222"]);
     sources.user = None;
     let (settings, _) = load(&sources);
     assert!(settings.egress_allow.is_empty() && settings.forward.is_empty());
@@ -472,29 +472,34 @@ fn a_repository_only_takes_hosts_and_ports_away() {
 
 #[test]
 fn what_is_no_host_or_port_is_told_with_its_place() {
-    let text = "egress_allow = [\n  \"a.example\",\n  \"https://b.example\",\n  \"0x7f.1\",\n]\nforward = [0, \"x\"]\n";
+    let text = "egress_allow = [\n  \"a.example\",\n  \"https://b.example\",\n  \"0x7f.1\",\n]\nforward = [0, \"x\", 80]\n";
     check_error(
         &user(text),
         &expect![[r#"
-        user.toml:3:3: error: `https://b.example` in `egress_allow` is no host: its port is no number from 1 to 65535
-         3 |   "https://b.example",
-           |   ^^^^^^^^^^^^^^^^^^^
-        help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
+            user.toml:3:3: error: `https://b.example` in `egress_allow` is no host: its port is no number from 1 to 65535
+             3 |   "https://b.example",
+               |   ^^^^^^^^^^^^^^^^^^^
+            help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
 
-        user.toml:4:3: error: `0x7f.1` in `egress_allow` is no host: it is a number that is read differently by different programs
-         4 |   "0x7f.1",
-           |   ^^^^^^^^
-        help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
+            user.toml:4:3: error: `0x7f.1` in `egress_allow` is no host: it is a number that is read differently by different programs
+             4 |   "0x7f.1",
+               |   ^^^^^^^^
+            help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
 
-        user.toml:6:12: error: an element of `forward` is no port
-         6 | forward = [0, "x"]
-           |            ^
-        help: write whole numbers from 1 to 65535: forward = [5432]
+            user.toml:6:12: error: an element of `forward` is no port
+             6 | forward = [0, "x", 80]
+               |            ^
+            help: write whole numbers from 1024 to 65535: forward = [5432]
 
-        user.toml:6:15: error: an element of `forward` is no port
-         6 | forward = [0, "x"]
-           |               ^^^
-        help: write whole numbers from 1 to 65535: forward = [5432]"#]],
+            user.toml:6:15: error: an element of `forward` is no port
+             6 | forward = [0, "x", 80]
+               |               ^^^
+            help: write whole numbers from 1024 to 65535: forward = [5432]
+
+            user.toml:6:20: error: port 80 cannot be forwarded: a program in a box cannot listen below 1024
+             6 | forward = [0, "x", 80]
+               |                    ^^
+            help: let the service listen on a port from 1024 on as well, and forward that"#]],
     );
 }
 

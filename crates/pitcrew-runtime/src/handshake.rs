@@ -84,6 +84,7 @@ async fn meet(
         tokens: Tokens::new("0".repeat(64)),
         backends: BTreeMap::from([(name.to_owned(), backend)]),
         model: None,
+        prices: BTreeMap::new(),
         lease_ms: LEASE_MS,
         policy: Policy::unconfined(),
         network: Lookup::default(),

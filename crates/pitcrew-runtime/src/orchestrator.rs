@@ -151,6 +151,7 @@ impl Orchestrator {
             tokens: setup.tokens,
             backends: setup.settings.backends.clone(),
             model: setup.settings.model.clone(),
+            prices: setup.settings.prices.clone(),
             lease_ms: setup.settings.lease_ms,
             http: http.clone(),
         };
@@ -164,14 +165,13 @@ impl Orchestrator {
         reissue.send(|order| drop(orders.send(order)));
         let (tell_first, first) = oneshot::channel();
 
-        let log_of_boot = log.clone();
-        let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
+        let turnstile = Turnstile { inputs: inbox, published, orders, due, log: log.clone() };
         let writer_ended = spawn_writer(turnstile, writer, first)?;
         let (stop_drivers, stop) = oneshot::channel();
         let booted = handle.clone();
         let drivers = tokio::spawn(async move {
             // To its end also when a stop is asked for: only agents that are found can be ended.
-            boot.run(&booted, tell_first, &drivers.agents, &log_of_boot).await;
+            boot.run(&booted, tell_first, &drivers.agents, &log).await;
             // Only drivers speak to the writer from now on.
             drop(booted);
             drivers.run(ordered, stop).await;

@@ -5,6 +5,7 @@ use crate::{
     events::Permission,
     files::FileCall,
     frame::{self, Answer, Incoming, NoFrame, number, take},
+    offer::Setting,
     plain,
     schema::{
         ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
@@ -49,6 +50,7 @@ impl Connection {
                 return None;
             }
             state.heard_at = Some(Instant::now());
+            state.heard_at_ms = at;
         }
         match Incoming::parse(line) {
             Ok(Incoming::Answer { id, result }) => self.take_answer(id, at, result),
@@ -95,8 +97,21 @@ impl Connection {
         }
     }
 
-    fn take_answer(&self, id: u64, at: Timestamp, result: Answer) {
+    fn take_answer(&self, id: u64, at: Timestamp, mut result: Answer) {
         let mut state = self.state();
+        if number::is_usage(id) && state.requests.contains_key(&id) {
+            // It may hold the whole conversation, and nobody needs more of it than these numbers.
+            result = result.map(|answer| {
+                state.usage.total(&answer);
+                Value::Null
+            });
+        }
+        if state.opened_by.is_some_and(|it| number::new_session(it) == id)
+            && let Ok(session) = &result
+        {
+            let model = Setting::Model { option: self.profile.model_option.as_deref() };
+            state.model = model.current(session).map(str::to_owned);
+        }
         match state.requests.remove(&id) {
             Some(Request::Waiting(sender)) => drop(sender.send(result)),
             Some(Request::Sent) => {
@@ -112,9 +127,7 @@ impl Connection {
                     let kind = if is_error(&stop) { TurnKind::Failed } else { TurnKind::Done };
                     let answer = result.as_ref().unwrap_or(&Value::Null);
                     let usage = state.usage.end_turn(answer, kind);
-                    state.asks.clear();
-                    let effect = turn.effect;
-                    state.turn_end = turn.finish(stop, usage).map(|end| (effect, end));
+                    state.end_turn(turn, stop, usage);
                 }
             }
         }

@@ -1,11 +1,13 @@
 //! Files what was sent to the agent, as the spool tells it: by us a moment ago, or by whoever was
 //! here before us.
 
-use super::{Connection, Request, incoming::ask_name};
+use super::{Connection, Request, incoming::ask_name, silence::given_up};
 use crate::{
     frame::{Incoming, number},
     turn::Turn,
+    usage::TurnKind,
 };
+use serde_json::Value;
 use tokio::time::Instant;
 
 impl Connection {
@@ -22,10 +24,21 @@ impl Connection {
             return;
         }
         let method = match Incoming::parse(line) {
-            Ok(Incoming::Request { method, .. }) => method,
-            Ok(Incoming::Notification { method, .. }) => {
-                if let Some(turn) = state.turn.as_mut().filter(|it| it.effect == effect) {
+            Ok(Incoming::Request { method, params, .. }) => {
+                if state.opened_by.is_some_and(|it| number::set_model(it) == id) {
+                    let model = [&params["value"], &params["modelId"]];
+                    state.model = model.into_iter().find_map(Value::as_str).map(str::to_owned);
+                }
+                method
+            }
+            Ok(Incoming::Notification { method, params }) => {
+                let Some(mut turn) = state.turn.take_if(|it| it.effect == effect) else { return };
+                if let Some(stop) = given_up(&params) {
+                    let usage = state.usage.end_turn(&Value::Null, TurnKind::Failed);
+                    state.end_turn(turn, stop, usage);
+                } else {
                     turn.is_cancelled |= method == "session/cancel";
+                    state.turn = Some(turn);
                 }
                 return;
             }

@@ -1,7 +1,9 @@
-//! Shims that say nothing any more: nobody waits for them for ever, and nothing of them is left.
+//! Agents and shims that say nothing any more: nobody waits for them for ever, and nothing of them
+//! is left.
 
 use crate::stage::{END, LONG, OPEN, Stage, launch, until};
-use pitcrew_acp::{Profile, attach, open};
+use pitcrew_acp::{ErrorKind, ErrorRule, Profile, attach, open};
+use pitcrew_model::{EffectId, ErrorCause, StopReason};
 use pitcrew_process::Presence;
 use std::{fs, path::Path};
 
@@ -54,4 +56,41 @@ async fn a_false_shim_is_found_out_and_the_agent_lost() {
     assert_eq!(back.presence, Presence::Lost);
     assert!(is_free(&attempt));
     while stage.events.next().await.is_some() {}
+}
+
+/// It waits out a limit by itself, and says so to its error output only. Its turn has ended while
+/// nobody was there to hear that, and the session goes on.
+#[tokio::test]
+async fn a_turn_that_waits_out_a_limit_in_silence_is_ended() {
+    let script = r#"
+say 'I begin.'
+echo 'it waits for capacity, retry in 1170s' >&2
+read -r cancel
+echo '{"id":16,"result":{"stopReason":"cancelled"}}'
+read -r prompt
+echo '{"id":24,"result":{"stopReason":"end_turn"}}'
+read forever
+"#;
+    let rule = ErrorRule { says: "waits for*retry".into(), kind: ErrorKind::Quota };
+    let profile = Profile { log_errors: vec![rule], ..Profile::default() };
+    let stage = Stage::of(script, profile.clone()).await;
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
+    let spool = stage.home.path().join("attempt/spool.ndjson");
+    until(|| fs::read_to_string(&spool).is_ok_and(|it| it.contains("cancelled"))).await;
+    turn.abort();
+    let Stage { session, events, home } = stage;
+    drop((session, events));
+    let (dir, cwd) = (home.path().join("attempt"), home.path().join("checkout"));
+    let back = attach(&dir, &cwd, profile, None, LONG).await.expect("a session");
+    let end = back.session.prompt(EffectId(2), "go").await.expect("a turn");
+    let StopReason::Error { cause: ErrorCause::Quota { until: Some(_) }, message } = end.stop
+    else {
+        panic!("{:?}", end.stop)
+    };
+    assert_eq!(message, "it waits for capacity, retry in 1170s");
+    assert_eq!(end.last_words, "I begin.");
+    let next = back.session.prompt(EffectId(3), "go on").await.expect("a turn");
+    assert_eq!(next.stop, StopReason::EndTurn);
+    back.session.stop(std::time::Duration::from_millis(100)).await;
 }

@@ -82,6 +82,50 @@ read forever
     back.session.stop(Duration::from_millis(100)).await;
 }
 
+const TOTALS: &str = r#"
+total() { printf '{"id":%s,"result":{"stopReason":"end_turn","usage":{"inputTokens":50,"outputTokens":7}}}\n' "$1"; }
+asked() { read -r ask; case "$ask" in *'"_totals"'*'"sessionId":"s1"'* | *'"sessionId":"s1"'*'"_totals"'*) ;; *) exit 9 ;; esac; }
+sums() { printf '{"id":%s,"result":{"data":"{\\"accumulated_input_tokens\\":%s,\\"accumulated_output_tokens\\":%s,\\"accumulated_cost\\":null}"}}\n' "$1" "$2" "$3"; }
+"#;
+
+fn asked_for_totals() -> Profile {
+    let usage_method = Some("_totals".to_owned());
+    Profile { usage: UsageScope::Call, usage_method, ..Profile::default() }
+}
+
+/// The third turn has ended, and the agent was asked, while nobody listened any more.
+#[tokio::test]
+async fn an_agent_is_asked_for_its_totals_and_whoever_comes_back_has_them_too() {
+    let script = format!(
+        r#"{TOTALS}
+total 16; asked; sums 21 150 27
+read prompt; total 24; asked; echo '{{"id":29,"error":{{"code":-32601,"message":"not now"}}}}'
+read prompt; until [ -e go ]; do sleep 0.01; done
+total 32; asked; sums 37 300 50
+read forever
+"#
+    );
+    let stage = Stage::of(&script, asked_for_totals()).await;
+    let first = stage.session.prompt(EffectId(2), "go").await.expect("a turn").usage;
+    assert_eq!(first, tokens(150, 27));
+    let second = stage.session.prompt(EffectId(3), "go").await.expect("a turn").usage;
+    assert_eq!(second, tokens(50, 7), "what it said by itself counts");
+    let session = stage.session.clone();
+    let turn = tokio::spawn(async move { session.prompt(EffectId(4), "go").await });
+    std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
+    let spool = stage.home.path().join("attempt/spool.ndjson");
+    crate::stage::until(|| std::fs::read_to_string(&spool).is_ok_and(|it| it.contains("300")))
+        .await;
+    turn.abort();
+    let Stage { session, events, home } = stage;
+    drop((session, events));
+    let (dir, cwd) = (home.path().join("attempt"), home.path().join("checkout"));
+    let back = attach(&dir, &cwd, asked_for_totals(), None, LONG).await.expect("a session");
+    let end = timeout(LONG, back.session.prompt(EffectId(4), "go")).await.expect("in time");
+    assert_eq!(end.expect("a turn").usage, tokens(100, 16), "and what was too little before");
+    back.session.stop(Duration::from_millis(100)).await;
+}
+
 /// What came too soon after the last report to be one of its own is not lost.
 #[tokio::test]
 async fn the_last_usage_is_told_before_the_end() {

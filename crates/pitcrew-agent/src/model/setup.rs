@@ -1,5 +1,6 @@
 //! Which model is used, and what it is offered.
 
+use pitcrew_acp::Prices;
 use pitcrew_model::ModelProvider;
 use serde_json::Value;
 use std::fmt;
@@ -39,15 +40,6 @@ impl fmt::Debug for Key {
             Self::Missing(what) => f.debug_tuple("Missing").field(what).finish(),
         }
     }
-}
-
-/// Millionths of a US dollar for a million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prices {
-    pub input: u64,
-    pub output: u64,
-    /// For input that the provider had in its cache.
-    pub cached: u64,
 }
 
 /// A tool that the model may call.

@@ -1,6 +1,7 @@
 //! What the calls of a model took.
 
 use super::Prices;
+use pitcrew_model::Usage;
 
 /// Tokens by kind. Each is counted in one of them only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,12 +31,12 @@ impl Tokens {
 
     /// Millionths of a US dollar, rounded up: what was spent is never told as less.
     pub fn cost_micros(self, prices: Prices) -> u64 {
-        let priced = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        let input = self.input.saturating_add(self.stored);
-        let sum = priced(input, prices.input)
-            + priced(self.cached, prices.cached)
-            + priced(self.output, prices.output);
-        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+        prices.cost_micros(Usage {
+            tokens_in: self.input.saturating_add(self.stored),
+            tokens_out: self.output,
+            tokens_cached: self.cached,
+            cost_micros: 0,
+        })
     }
 }
 

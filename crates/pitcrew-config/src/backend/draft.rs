@@ -3,9 +3,9 @@
 use super::{
     BACKEND_KEYS, BackendSettings,
     checks::{anything, below_home, host, moved, variable, variable_name},
-    keys::{BACKEND_ALIASES, FILES, LOGINS, RESUMES, SERVERS, USAGES},
+    keys::{BACKEND_ALIASES, COSTS, FILES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
-    value::{ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
+    value::{CostTold, ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
 };
 use crate::{
     diagnostic::Problems,
@@ -45,7 +45,10 @@ pub(crate) struct BackendDraft {
     mcp: Option<Found<McpServers>>,
     files: Option<Found<FileAccess>>,
     usage: Option<Found<UsageScope>>,
+    usage_method: Option<Found<String>>,
+    cost: Option<Found<CostTold>>,
     errors: Option<Found<Vec<ErrorRule>>>,
+    log_errors: Option<Found<Vec<ErrorRule>>>,
     quirks: Option<Found<Vec<String>>>,
 }
 
@@ -80,7 +83,10 @@ impl BackendDraft {
             mcp: keys.choice("mcp", SERVERS),
             files: keys.choice("files", FILES),
             usage: keys.choice("usage", USAGES),
-            errors: keys.errors(),
+            usage_method: keys.string("usage_method"),
+            cost: keys.choice("cost", COSTS),
+            errors: keys.errors("errors"),
+            log_errors: keys.errors("log_errors"),
             quirks: keys.strings("quirks", anything),
         }
     }
@@ -114,7 +120,10 @@ impl BackendDraft {
         put("mcp", self.mcp, &mut to.mcp, &mut notes);
         put("files", self.files, &mut to.files, &mut notes);
         put("usage", self.usage, &mut to.usage, &mut notes);
+        set("usage_method", self.usage_method, &mut to.usage_method, &mut notes);
+        put("cost", self.cost, &mut to.cost, &mut notes);
         put("errors", self.errors, &mut to.errors, &mut notes);
+        put("log_errors", self.log_errors, &mut to.log_errors, &mut notes);
         put("quirks", self.quirks, &mut to.quirks, &mut notes);
         notes
     }

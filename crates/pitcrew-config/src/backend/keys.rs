@@ -1,6 +1,6 @@
 //! The keys of a backend, and the words that people use for them.
 
-use super::value::{ErrorKind, FileAccess, LoginFirst, McpServers, Resume, UsageScope};
+use super::value::{CostTold, ErrorKind, FileAccess, LoginFirst, McpServers, Resume, UsageScope};
 
 /// The keys of a backend, in the order of the reference.
 pub const BACKEND_KEYS: &[&str] = &[
@@ -30,7 +30,10 @@ pub const BACKEND_KEYS: &[&str] = &[
     "mcp",
     "files",
     "usage",
+    "usage_method",
+    "cost",
     "errors",
+    "log_errors",
     "quirks",
 ];
 
@@ -63,6 +66,9 @@ pub(super) const FILES: &[(&str, FileAccess)] =
 
 pub(super) const USAGES: &[(&str, UsageScope)] =
     &[("turn", UsageScope::Turn), ("session", UsageScope::Session), ("call", UsageScope::Call)];
+
+pub(super) const COSTS: &[(&str, CostTold)] =
+    &[("told", CostTold::Told), ("partly", CostTold::Partly), ("none", CostTold::None)];
 
 pub(super) const KINDS: &[(&str, ErrorKind)] =
     &[("auth", ErrorKind::Auth), ("quota", ErrorKind::Quota), ("model", ErrorKind::Model)];

@@ -99,13 +99,14 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
         Some(self.found(variables, &self.section.key_span(key)))
     }
 
-    pub fn errors(&mut self) -> Option<Found<Vec<ErrorRule>>> {
-        let (span, item) = self.section.item("errors")?;
+    pub fn errors(&mut self, key: &str) -> Option<Found<Vec<ErrorRule>>> {
+        let (span, item) = self.section.item(key)?;
         let Some(tables) = tables(item) else {
             let message =
-                format!("`errors` must be a list of tables, not {}", article(item.type_name()));
-            let help = "write `[[errors]]` and below it `says = \"...\"` and `kind = \"auth\"`";
-            self.problems.error(&span, message, Some(help.into()));
+                format!("`{key}` must be a list of tables, not {}", article(item.type_name()));
+            let help =
+                format!("write `[[{key}]]` and below it `says = \"...\"` and `kind = \"auth\"`");
+            self.problems.error(&span, message, Some(help));
             return None;
         };
         let rules = tables.into_iter().filter_map(|(at, table)| {

@@ -1,8 +1,8 @@
 //! A backend as people see it. The values of variables are hidden: they may be keys.
 
 use super::{
-    BackendSettings,
-    keys::{FILES, KINDS, LOGINS, RESUMES, SERVERS, USAGES},
+    BackendSettings, ErrorRule,
+    keys::{COSTS, FILES, KINDS, LOGINS, RESUMES, SERVERS, USAGES},
 };
 use std::collections::BTreeMap;
 
@@ -38,19 +38,21 @@ impl BackendSettings {
             ("mcp", word(SERVERS, self.mcp)),
             ("files", word(FILES, self.files)),
             ("usage", word(USAGES, self.usage)),
-            ("errors", self.shown_errors()),
+            ("usage_method", text(&self.usage_method)),
+            ("cost", word(COSTS, self.cost)),
+            ("errors", rules(&self.errors)),
+            ("log_errors", rules(&self.log_errors)),
             ("quirks", list(&self.quirks)),
         ];
         rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
+}
 
-    fn shown_errors(&self) -> Option<String> {
-        let shown = |it: &super::ErrorRule| {
-            format!("{} = {}", it.says, word(KINDS, it.kind).unwrap_or_default())
-        };
-        let rules: Vec<String> = self.errors.iter().map(shown).collect();
-        (!rules.is_empty()).then(|| rules.join(", "))
-    }
+fn rules(rules: &[ErrorRule]) -> Option<String> {
+    let shown =
+        |it: &ErrorRule| format!("{} = {}", it.says, word(KINDS, it.kind).unwrap_or_default());
+    let rules: Vec<String> = rules.iter().map(shown).collect();
+    (!rules.is_empty()).then(|| rules.join(", "))
 }
 
 fn hidden(variables: &BTreeMap<String, String>) -> Option<String> {

@@ -53,8 +53,13 @@ pub struct BackendSettings {
     pub mcp: McpServers,
     pub files: FileAccess,
     pub usage: UsageScope,
+    /// The method that it tells the totals of a session by, where it has one of its own.
+    pub usage_method: Option<String>,
+    pub cost: CostTold,
     /// How its words for trouble are understood; the first that fits holds.
     pub errors: Vec<ErrorRule>,
+    /// How a line of its error output is known that says what it waits out by itself.
+    pub log_errors: Vec<ErrorRule>,
     /// What people should know about it.
     pub quirks: Vec<String>,
 }
@@ -109,6 +114,16 @@ pub enum UsageScope {
     Session,
     /// The last call of the model only.
     Call,
+}
+
+/// Whether it says what its work costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CostTold {
+    Told,
+    /// Of the models that it knows.
+    Partly,
+    #[default]
+    None,
 }
 
 /// How trouble is recognised, and what it is.

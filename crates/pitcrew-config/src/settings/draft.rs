@@ -4,6 +4,7 @@ use super::{
     Layer, LayerText, Origin, SETTING_KEYS, Trust, backends,
     model::{self, ModelDraft},
     network::{self, NetworkDraft},
+    prices::{self, PricesDraft},
     sandbox::{self, SandboxDraft},
     scalars::{self, AGENTS_RANGE, QUERY_TOKENS_RANGE},
 };
@@ -45,6 +46,7 @@ pub(super) struct Draft {
     pub reads: Option<Found<Reads>>,
     pub backends: BTreeMap<String, BackendDraft>,
     pub model: ModelDraft,
+    pub prices: PricesDraft,
     pub permissions: PermissionEntries,
     pub network: NetworkDraft,
     pub sandbox: SandboxDraft,
@@ -116,6 +118,7 @@ fn read_text(
         reads: reader.found(reads, problems),
         backends: backends::in_settings(&root, &reader, known, problems),
         model: model::in_settings(&root, &reader, home, problems),
+        prices: prices::in_settings(&root, &reader, problems),
         network: network::in_settings(&root, &reader, problems),
         sandbox: sandbox::in_settings(&root, &reader, source.trust, home, problems),
         permissions: permissions::in_settings(

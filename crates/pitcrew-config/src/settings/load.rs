@@ -6,7 +6,7 @@ use super::{
     model::{self, ModelDraft, ModelSettings},
     network,
     origins::{show_count, show_dollars},
-    sandbox, scalars,
+    prices, sandbox, scalars,
 };
 use crate::{
     backend::known_names,
@@ -182,6 +182,7 @@ impl Merge {
     fn add(&mut self, trust: Trust, draft: Draft) {
         let Self { settings, model, origins } = self;
         model::merge(model, draft.model);
+        prices::merge(draft.prices, &mut settings.prices, origins);
         network::merge(trust, draft.network, settings, origins);
         sandbox::merge(&mut settings.sandbox, trust, draft.sandbox, origins);
         let mut limit =

@@ -264,7 +264,7 @@ fn key_env(text: &str) -> Result<String, Refused> {
 }
 
 /// Reads an amount of money exactly: at most six digits behind the point.
-fn micros(text: &str) -> Option<u64> {
+pub(super) fn micros(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
     if whole.is_empty() || whole.len() > 6 || part.len() > 6 || !digits(whole) || !digits(part) {
@@ -273,7 +273,7 @@ fn micros(text: &str) -> Option<u64> {
     format!("{whole}{part:0<6}").parse().ok()
 }
 
-fn dollars(micros: u64) -> String {
+pub(super) fn dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -320,7 +320,7 @@ pub(super) fn in_settings(
 }
 
 /// A value of a file as a text: names are strings, and amounts are numbers.
-fn text_of(item: &Item, key: &str) -> Result<String, Refused> {
+pub(super) fn text_of(item: &Item, key: &str) -> Result<String, Refused> {
     let is_number = key.starts_with("price") || key.ends_with("tokens");
     let text = match (item.as_str(), item.as_integer(), item.as_float()) {
         (Some(text), ..) if !is_number => Some(text.to_owned()),

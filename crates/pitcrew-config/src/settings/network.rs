@@ -11,6 +11,9 @@ use crate::{
 use pitcrew_model::HostPattern;
 use toml_edit::{Item, Value};
 
+/// Below, only who has rights of root can listen, and nobody has them in a box.
+const PORT_MIN: u16 = 1_024;
+
 /// What one layer says.
 #[derive(Debug, Default)]
 pub(super) struct NetworkDraft {
@@ -60,11 +63,21 @@ fn forward(root: &Section, reader: &Reader, problems: &mut Problems) -> Option<F
         let at: Span = value.span().unwrap_or_else(|| span.clone());
         let port = value.as_integer().and_then(|it| u16::try_from(it).ok()).filter(|it| *it > 0);
         match port {
+            Some(port) if port < PORT_MIN => {
+                let message = format!(
+                    "port {port} cannot be forwarded: a program in a box cannot listen below {PORT_MIN}"
+                );
+                let help = format!(
+                    "let the service listen on a port from {PORT_MIN} on as well, and forward that"
+                );
+                problems.error(&at, message, Some(help));
+            }
             Some(port) => ports.push(port),
             None => {
                 let message = format!("an element of `{key}` is no port");
-                let help = "write whole numbers from 1 to 65535: forward = [5432]";
-                problems.error(&at, message, Some(help.into()));
+                let help =
+                    format!("write whole numbers from {PORT_MIN} to 65535: forward = [5432]");
+                problems.error(&at, message, Some(help));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Where each value of the settings came from.
 
-use super::{Origin, Settings, network};
+use super::{Origin, Settings, network, prices};
 use crate::duration::format_duration;
 use pitcrew_model::{Dollars, RepoPath};
 use std::collections::BTreeMap;
@@ -42,7 +42,8 @@ impl Origins {
         let rows = rows(settings).into_iter();
         let mut rows: Vec<_> =
             rows.map(|(key, value)| (key.clone(), value, origin(&key))).collect();
-        rows.extend(network::rows(settings).into_iter().map(|(key, value)| {
+        let written = [network::rows(settings), prices::rows(&settings.prices)].concat();
+        rows.extend(written.into_iter().map(|(key, value)| {
             let origin = origin(&key);
             (key, value, origin)
         }));

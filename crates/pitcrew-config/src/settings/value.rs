@@ -1,8 +1,8 @@
 //! The settings themselves.
 
-use super::{ModelSettings, SandboxSettings};
+use super::{ModelPrices, ModelSettings, SandboxSettings};
 use crate::{
-    backend::{self, BackendSettings},
+    backend::{self, BackendSettings, CostTold},
     permissions::PermissionEntries,
     plan::PlanDefaults,
 };
@@ -28,6 +28,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "reads",
     "backends",
     "model",
+    "prices",
     "permissions",
     "egress_allow",
     "forward",
@@ -58,6 +59,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, BackendSettings>,
     /// What the built-in agent works with where a task has words only.
     pub model: Option<ModelSettings>,
+    /// What models cost whose agents do not tell it, by the name of the model or of the backend.
+    pub prices: BTreeMap<String, ModelPrices>,
     /// What the user wants to be asked, or not; merged with the files by `Permissions`.
     pub permissions: PermissionEntries,
     /// What may be reached from a box, beyond what a worker needs anyway.
@@ -83,6 +86,7 @@ impl Default for Settings {
             reads: Reads::Guided,
             backends: backend::known(),
             model: None,
+            prices: BTreeMap::new(),
             permissions: PermissionEntries::default(),
             egress_allow: Vec::new(),
             forward: Vec::new(),
@@ -92,6 +96,28 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether it will be known what a backend's work costs: it tells that itself, or there is a price
+    /// for the model, where that is known before its start, or for whatever it works with.
+    pub fn cost_known(&self, backend: &str, model: Option<&str>) -> CostTold {
+        let known = |it: bool| if it { CostTold::Told } else { CostTold::None };
+        if backend == BACKEND_BUILTIN {
+            let named =
+                |it: &ModelSettings| model.map_or_else(|| it.clone(), |name| it.named(name));
+            return known(self.model.as_ref().is_some_and(|it| named(it).prices.is_some()));
+        }
+        let settings = self.backends.get(backend);
+        let model = model.or_else(|| settings?.model.as_deref());
+        let is_priced = |it: &str| self.prices.contains_key(it);
+        if is_priced(backend) || model.is_some_and(is_priced) {
+            return CostTold::Told;
+        }
+        match settings.map(|it| it.cost).unwrap_or_default() {
+            // The model that it will choose by itself may be one that has a price.
+            CostTold::None if model.is_none() && !self.prices.is_empty() => CostTold::Partly,
+            told @ (CostTold::Told | CostTold::Partly | CostTold::None) => told,
+        }
+    }
+
     /// What holds where a plan says nothing.
     pub fn plan_defaults(&self) -> PlanDefaults {
         // Whoever sets a model wants it to be used.

@@ -1,5 +1,7 @@
 //! Runs a plan to its end.
 
+mod cost;
+
 use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Person, Verdict},
@@ -26,12 +28,16 @@ use std::path::{Path, PathBuf};
 
 pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
-    let (defaults, chosen) = plan_defaults(&workspace.settings()?.0, Severity::Error);
+    let settings = workspace.settings()?.0;
+    let (defaults, chosen) = plan_defaults(&settings, Severity::Error);
     let (mut spec, origin) = spec(&args, &defaults, output)?;
     read_definitions(&workspace.user, workspace.root()).apply(&mut spec);
     tell_chosen(&spec, &chosen, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
+    for warning in cost::unheld(&spec, &settings) {
+        output.note(&warning);
+    }
     if let Some(base) = &spec.head.base {
         workspace.require_commit(base)?;
     }

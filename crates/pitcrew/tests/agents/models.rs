@@ -4,6 +4,7 @@ use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
 use pitcrew_testkit::eventually;
 use serde_json::Value;
+use std::fs;
 
 const PLAN: &str = r#"
 name = "models"
@@ -78,5 +79,45 @@ fn a_plan_that_has_cost_what_it_may_waits_for_a_person() {
             ended.then_some(())
         });
         assert!(crew.task("task").usage.cost_micros > 0);
+    });
+}
+
+/// At the end of a turn goose tells the tokens of one call of its model only; the cap is reached by
+/// all of them together.
+#[test]
+fn goose_is_held_to_a_cap_of_tokens_by_all_calls_of_a_turn() {
+    let test = "models::goose_is_held_to_a_cap_of_tokens_by_all_calls_of_a_turn";
+    with_crew(test, &["goose"], |crew| {
+        let words = "@usage 60000 10\n@write core/new.txt new\n@usage 60000 10\n@say that is all";
+        let plan = plan("goose", "").replace("@write core/new.txt new\n@complete wrote it", words);
+        let plan = crew.sandbox.plan(&plan);
+        let run = ["run", &plan, "--yes", "--detach", "--max-tokens", "100000"];
+        crew.sandbox.pitcrew(&run).expect(0);
+        eventually("the plan has used what it may", || {
+            let inbox = crew.sandbox.pitcrew(&["inbox"]).expect(0);
+            inbox.stdout.contains("plan-1 has used 1").then_some(())
+        });
+        let used = crew.task("task").usage;
+        assert!((120_000..130_000).contains(&used.tokens_in), "{used:?}");
+        assert!((20..100).contains(&used.tokens_out), "{used:?}");
+        assert_eq!(crew.task("task").attempts[0].turns_count, 1, "it was not reminded");
+        crew.sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
+    });
+}
+
+/// Codex tells its tokens and its model; what that costs is for the user to say.
+#[test]
+fn codex_costs_what_its_model_is_said_to_cost() {
+    with_crew("models::codex_costs_what_its_model_is_said_to_cost", &["codex"], |crew| {
+        let settings = crew.sandbox.home().join(".config/pitcrew");
+        fs::create_dir_all(&settings).expect("a folder");
+        let prices = "[prices.\"gpt-5\"]\nprice_in = 1\nprice_out = 10\nprice_cached = 0\n";
+        fs::write(settings.join("config.toml"), prices).expect("the settings");
+        let plan = crew.sandbox.plan(&plan("codex", ""));
+        let run = crew.sandbox.pitcrew(&["run", &plan, "--yes", "--max-cost", "50"]).expect(0);
+        run.notes("the cap for the cost may not hold codex");
+        let used = crew.task("task").usage;
+        assert!(used.tokens_in > 0 && used.tokens_out > 0, "{used:?}");
+        assert_eq!(used.cost_micros, used.tokens_in + 10 * used.tokens_out, "{used:?}");
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use pitcrew_testkit::{eventually, model::ModelServer};
+use std::fs;
 
 /// The first turn takes 3311 tokens and ends without a word of completion.
 const PLAN: &str = r#"
@@ -75,6 +76,39 @@ fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try
     assert_eq!(text(&await_request(&sandbox)["id"]), "request-2");
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "port", "completed");
+}
+
+/// A program that tells its tokens and not what they cost, as most do: the built-in agent as a backend
+/// like any other. Without a price the run says that the cap cannot hold it, and goes on.
+#[test]
+fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let plan = sandbox.plan(&PLAN.replace("\"builtin\"", "\"scribe\""));
+    let backend = format!(
+        "[backends.scribe]\ncommand = [{:?}, \"agent\"]\npass_env = [\"PITCREW_MODEL\", \"PITCREW_MODEL_ENDPOINT\", \"PITCREW_MODEL_KEY_ENV\", \"ANTHROPIC_API_KEY\"]\n",
+        env!("CARGO_BIN_EXE_pitcrew")
+    );
+    let settings = sandbox.home().join(".config/pitcrew/config.toml");
+    fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
+    fs::write(&settings, &backend).expect("the settings");
+    let run = ["run", &plan, "--yes", "--detach", "--max-cost", "0.01"];
+    let warned = sandbox.pitcrew(&run).expect(0).notes("the cap for the cost cannot hold scribe");
+    warned.notes("`[prices.scribe]`");
+    await_task(&sandbox, "port", "completed");
+    sandbox.pitcrew(&["stop"]).expect(0);
+    let priced = format!("{backend}\n[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
+    fs::write(&settings, priced).expect("the settings");
+    let silent = sandbox.pitcrew(&run).expect(0);
+    assert!(!silent.stderr.contains("cannot hold"), "{silent}");
+    await_request(&sandbox);
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    assert!(inbox.stdout.contains("plan-2 has cost $0.0"), "{inbox}");
+    let board = sandbox.pitcrew(&["status", "plan-2", "--json"]).expect(0).json();
+    // 3010 tokens in, 301 out.
+    let cost = board["plans"][0]["vendors"]["scribe"]["cost_micros"].as_u64();
+    assert_eq!(cost, Some(3_010 * 3 + 301 * 15), "{board}");
+    sandbox.pitcrew(&["cancel", "plan-2"]).expect(0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::{
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
-    BACKEND_BUILTIN, BackendSettings, ModelSettings, WorkspaceDirs, user_environment,
+    BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, RepoPath, Zone, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
@@ -28,6 +28,8 @@ pub struct AgentSetup {
     pub backends: BTreeMap<String, BackendSettings>,
     /// What the built-in agent works with where it is given words.
     pub model: Option<ModelSettings>,
+    /// What models cost whose agents do not tell it.
+    pub prices: BTreeMap<String, ModelPrices>,
     /// How long an agent works on when we are gone.
     pub lease_ms: u64,
     /// What every program may do.

@@ -1,13 +1,16 @@
 //! What is known of the agents of a backend, in the words of the wire.
 
 use super::AgentSetup;
-use pitcrew_acp::{ErrorKind, ErrorRule, Profile, UsageScope};
-use pitcrew_config::BackendSettings;
+use pitcrew_acp::{ErrorKind, ErrorRule, PriceList, Prices, Profile, UsageScope};
+use pitcrew_config::{BackendSettings, ModelPrices};
 
 impl AgentSetup {
     /// The profile of the backend with this name; of one that is not configured nothing is known.
     pub fn profile(&self, backend: &str) -> Profile {
-        self.backends.get(backend).map(|it| profile(backend, it)).unwrap_or_default()
+        let known = self.backends.get(backend).map(|it| profile(backend, it)).unwrap_or_default();
+        let by_model = self.prices.iter().map(|(name, it)| (name.clone(), prices(*it))).collect();
+        let otherwise = self.prices.get(backend).copied().map(prices);
+        Profile { prices: PriceList { by_model, otherwise }, ..known }
     }
 }
 
@@ -18,12 +21,20 @@ fn profile(name: &str, settings: &BackendSettings) -> Profile {
         model: settings.model.clone(),
         model_option: settings.model_option.clone(),
         errors: settings.errors.iter().map(rule).collect(),
+        log_errors: settings.log_errors.iter().map(rule).collect(),
         usage: match settings.usage {
             pitcrew_config::UsageScope::Turn => UsageScope::Turn,
             pitcrew_config::UsageScope::Session => UsageScope::Session,
             pitcrew_config::UsageScope::Call => UsageScope::Call,
         },
+        usage_method: settings.usage_method.clone(),
+        prices: PriceList::default(),
     }
+}
+
+fn prices(prices: ModelPrices) -> Prices {
+    let ModelPrices { input, output, cached } = prices;
+    Prices { input, output, cached }
 }
 
 fn rule(rule: &pitcrew_config::ErrorRule) -> ErrorRule {
