@@ -47,7 +47,10 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let name = AttemptName { attempt, plan, task, number: 1, slug };
     let order =
         PrepareCheckout { name, kind: CheckoutKind::Task, start: start.clone(), setup: Vec::new() };
-    let path = vault.prepare_checkout(&order, &policy, &cancel).map_err(|it| it.to_string())?.path;
+    let path = vault
+        .prepare_checkout(&order, &policy, &cancel, &|_| {})
+        .map_err(|it| it.to_string())?
+        .path;
 
     let base = start.clone();
     let mut order = TakeSnapshot { attempt, path, start, base, number: 1, last: None };

@@ -1,12 +1,13 @@
 //! Brings the work of an attempt into the vault, judged.
 
 use crate::{
-    AttemptName, Vault,
+    AttemptName, Ready, Vault,
     changes::Counted,
     error::{GitError, GitErrorKind, VaultError},
     files,
     gate::Verdict,
     import::{Checking, ImportError},
+    records::{self, Durability},
     snapshot::{Nested, Snapshot, Source},
 };
 use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone};
@@ -34,6 +35,17 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Work, Failure> {
+        self.collect_ready(order, None, policy, cancel)
+    }
+
+    /// The same with what was made ready for it.
+    pub fn collect_ready(
+        &self,
+        order: &CollectWork,
+        ready: Option<Ready>,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Work, Failure> {
         if !files::is_folder(&order.path) {
             let message = format!("`{}` is gone", order.path.display());
             return Err(Failure::Checkout { message });
@@ -45,13 +57,14 @@ impl Vault {
             message: &order.message,
             nested: Nested::Listed,
         };
-        let mut snapshot = self.snapshot(source, policy, cancel)?;
+        let mut snapshot = self.snapshot(source, ready, policy, cancel)?;
         let mut verdict = Verdict::default();
         for path in &snapshot.left_out {
             verdict.refuse(path, RefusalKind::Gitlink);
         }
         let imported = import_sound(&mut snapshot, &mut verdict)?;
-        let commit = snapshot.commit.clone();
+        let record = snapshot.record();
+        let commit = record.commit.clone();
         if !imported {
             verdict.into_result()?;
             unreachable!("what was not imported was refused");
@@ -65,6 +78,8 @@ impl Vault {
         verdict.into_result()?;
         fail::fail_point!("collect-judged", |_| std::process::abort());
         self.set_ref(&order.name.work_ref(), &commit)?;
+        let note = self.records().collected(order.name.attempt);
+        records::write(&note, &record, Durability::Process)?;
         Ok(end.expect("what was judged was counted").into_work(commit))
     }
 }

@@ -69,9 +69,17 @@ impl Vault {
             (end, names.join().expect("git is started without a panic"))
         });
         let (end, names) = (end?, names?);
-        let answer = self.look_up(&names, &blobs(&end.changes), cancel)?;
-        let found = read(&answer, names.lines().count())?;
+        // The base comes last: it is not judged, and what it is will be asked for soon.
+        let answer = self.look_up(&format!("{names}{base}\n"), &blobs(&end.changes), cancel)?;
+        let mut found = read(&answer, names.lines().count() + 1)?;
+        let before = found.objects.pop();
         let commits: Vec<_> = found.objects.iter().filter(|it| it.is("commit")).collect();
+        let last = commits.iter().copied().find(|it| it.name() == work.0);
+        for (commit, object) in [(base, before.as_ref()), (work, last)] {
+            if let Some(known) = object.and_then(batch::Object::known) {
+                self.known.learn(commit, known);
+            }
+        }
         if commits.len() > COMMITS_MAX {
             verdict.refuse(format!("more than {COMMITS_MAX} commits"), RefusalKind::TooMany);
             return Ok(None);

@@ -6,11 +6,12 @@ use crate::{
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::{
-    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Policy, Run, RunError, Tier,
-    landlock_abi, run_confined, run_trusted,
+    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Policy, Prepared, Run, RunError,
+    Tier, landlock_abi, prepare_waiting, run_confined, run_trusted,
 };
 use std::{
     ffi::OsString,
+    num::NonZero,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -21,6 +22,12 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
+
+/// As many gits write the files of a new checkout at a time as there are cores, but not more than
+/// this: others want the disk too.
+const WORKERS_MAX: usize = 8;
+/// Fewer files are written by one. The box of the agent, which is made meanwhile, wants a core too.
+const FILES_MIN: usize = 1_000;
 
 /// How git is started.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +120,11 @@ impl Git {
         place: &Path,
         command: &'static str,
     ) -> Call<'a> {
-        self.call(Trust::Fresh(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.call(Trust::Fresh(policy), place, command)
+            .config(&format!("checkout.workers={}", cores.min(WORKERS_MAX)))
+            .config(&format!("checkout.thresholdForParallelism={FILES_MIN}"))
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
     fn call<'a>(&self, trust: Trust<'a>, place: &Path, command: &'static str) -> Call<'a> {
@@ -154,7 +165,7 @@ impl Git {
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// An option of git itself, before the command.
     #[must_use]
     pub(crate) fn option(mut self, option: impl Into<OsString>) -> Self {
@@ -230,9 +241,28 @@ impl Call<'_> {
 
     /// Runs it; every exit code is an answer.
     pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
-        let Self { command, trust, options, mut run, settings, tree, writes, script } = self;
+        let Composed { command, trust, run, rights } = self.composed();
         let place = run.cwd.clone();
-        let seconds = run.timeout.as_secs();
+        let finished = match trust {
+            Trust::Ours => run_trusted(run, cancel),
+            Trust::Confined(policy) => run_confined(&rights.of(policy, policy.tier), run, cancel),
+            Trust::Fresh(policy) => run_fresh(policy, &rights, run, cancel),
+        };
+        answered(command, place, finished)
+    }
+
+    /// Makes the box of a confined script that waits for a line of its input. Nothing where that
+    /// cannot be done; whoever runs it then is told why.
+    pub(crate) fn wait_in_box(self) -> Option<Waiting> {
+        let Composed { command, trust, run, rights } = self.stdin(*b"\n").composed();
+        let Trust::Confined(policy) = trust else { return None };
+        let place = run.cwd.clone();
+        let prepared = prepare_waiting(&rights.of(policy, policy.tier), run).ok()?;
+        Some(Waiting { command, place, prepared })
+    }
+
+    fn composed(self) -> Composed<'a> {
+        let Self { command, trust, options, mut run, settings, tree, writes, script } = self;
         let mut git = vec![OsString::from("git")];
         git.extend(options);
         if let Some(Script { text, words }) = script {
@@ -243,28 +273,7 @@ impl Call<'_> {
             git.extend(run.argv.drain(1..));
             run.argv = git;
         }
-        let finished = match trust {
-            Trust::Ours => run_trusted(run, cancel),
-            Trust::Confined(policy) => {
-                let rights = Rights { tree, settings, writes };
-                run_confined(&rights.of(policy, policy.tier), run, cancel)
-            }
-            Trust::Fresh(policy) => {
-                run_fresh(policy, &Rights { tree, settings, writes }, run, cancel)
-            }
-        };
-        let failed = |kind| GitError { command, place: place.clone(), kind };
-        let finished = finished.map_err(|error| failed(GitErrorKind::NotStarted(error)))?;
-        if finished.cancelled {
-            return Err(failed(GitErrorKind::Cancelled));
-        }
-        if finished.timed_out {
-            return Err(failed(GitErrorKind::TimedOut { seconds }));
-        }
-        if finished.truncated {
-            return Err(failed(GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX }));
-        }
-        Ok(Answer { command, place, finished })
+        Composed { command, trust, run, rights: Rights { tree, settings, writes } }
     }
 
     /// Runs it and expects exit code 0.
@@ -304,6 +313,46 @@ impl Call<'_> {
     }
 }
 
+/// A call in the words of whoever starts it.
+struct Composed<'a> {
+    command: &'static str,
+    trust: Trust<'a>,
+    run: Run,
+    rights: Rights,
+}
+
+/// A script that has not begun, in its box. It has to go on the thread that made it.
+pub(crate) struct Waiting {
+    command: &'static str,
+    place: PathBuf,
+    prepared: Prepared,
+}
+
+impl Waiting {
+    pub(crate) fn go(self, cancel: &Cancel) -> Result<Answer, GitError> {
+        answered(self.command, self.place, self.prepared.go(TIMEOUT, cancel))
+    }
+}
+
+fn answered(
+    command: &'static str,
+    place: PathBuf,
+    finished: Result<Finished, RunError>,
+) -> Result<Answer, GitError> {
+    let failed = |kind| GitError { command, place: place.clone(), kind };
+    let finished = finished.map_err(|error| failed(GitErrorKind::NotStarted(error)))?;
+    if finished.cancelled {
+        return Err(failed(GitErrorKind::Cancelled));
+    }
+    if finished.timed_out {
+        return Err(failed(GitErrorKind::TimedOut { seconds: TIMEOUT.as_secs() }));
+    }
+    if finished.truncated {
+        return Err(failed(GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX }));
+    }
+    Ok(Answer { command, place, finished })
+}
+
 /// What git needs beside what every program may read.
 struct Rights {
     tree: PathBuf,
@@ -318,7 +367,9 @@ impl Rights {
         let launcher = policy.launcher.clone().filter(|_| tier == Tier::T2);
         let write = [std::slice::from_ref(&self.tree), &self.writes].concat();
         let read = [policy.read.as_slice(), &self.settings].concat();
-        Policy { tier, net: Net::None, launcher, write, read, ..policy.clone() }
+        // An index knows files by their owner too. One that seems to be another's is read again.
+        let keeps_owners = true;
+        Policy { tier, net: Net::None, launcher, write, read, keeps_owners, ..policy.clone() }
     }
 }
 

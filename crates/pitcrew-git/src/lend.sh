@@ -1,9 +1,8 @@
 # Takes a tree that somebody has read in from one state to another, in one box.
 #
-# Words: whether it is known to be tidy, the state that it had, the one that is asked for, our folder,
-# and then our git.
-tidy=$1 before=$2 start=$3 folder=$4
-shift 4
+# Words: the state that it had, the one that is asked for, our folder, and then our git.
+before=$1 start=$2 folder=$3
+shift 3
 
 # Whether nobody has written. Both of these look at every file, and neither waits for the other.
 is_tidy() {
@@ -12,7 +11,7 @@ is_tidy() {
 }
 
 # Then only what differs between the two is looked at again.
-if [ -n "$tidy" ] || is_tidy "$@"; then
+if is_tidy "$@"; then
     [ "$before" = "$start" ] || "$@" read-tree -m -u "$start" && exit
 fi
 wait

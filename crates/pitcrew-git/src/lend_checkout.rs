@@ -18,7 +18,6 @@ use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -43,11 +42,15 @@ impl Vault {
     ///
     /// Asked again for the same attempt, it finds the one that was lent. One that was not finished
     /// before a crash is made anew: nobody has been in it.
+    ///
+    /// Tells where it will be before it is taken to its state; again where it will be elsewhere after
+    /// all.
     pub fn lend_checkout(
         &self,
         order: &LendCheckout,
         policy: &Policy,
         cancel: &Cancel,
+        claimed: &dyn Fn(&Path),
     ) -> Result<Checkout, Failure> {
         let lock = self.lock_of_pool(order.parent);
         let _held = lock.lock().expect("no holder of the lock panics");
@@ -62,12 +65,12 @@ impl Vault {
             lent.readers.retain(|it| order.present.contains(it));
         }
         let lending = Lending { vault: self, order, policy, cancel };
-        let index = match lending.shared(&pool)? {
+        let index = match lending.shared(&pool, claimed)? {
             Some(index) => {
                 pool.checkouts[index].readers.push(order.attempt);
                 index
             }
-            None => lending.own(&mut pool)?,
+            None => lending.own(&mut pool, claimed)?,
         };
         self.set_pool(order.parent, &pool)?;
         Ok(pool.checkouts[index].as_checkout())
@@ -140,10 +143,12 @@ struct Lending<'a> {
 
 impl Lending<'_> {
     /// A checkout of the same state in which nobody wrote, though somebody reads there.
-    fn shared(&self, pool: &Pool) -> Result<Option<usize>, Failure> {
+    fn shared(&self, pool: &Pool, claimed: &dyn Fn(&Path)) -> Result<Option<usize>, Failure> {
         for (index, lent) in pool.checkouts.iter().enumerate() {
             let is_used = !lent.readers.is_empty() && !lent.has_submodules;
             if is_used && lent.commit == self.order.start {
+                // Hardly ever somebody has written there.
+                claimed(Path::new(&lent.path));
                 let tree = self.tree(lent)?;
                 if tree.beside()? == lent.beside {
                     return Ok(Some(index));
@@ -154,7 +159,7 @@ impl Lending<'_> {
     }
 
     /// A checkout for this reader: one that nobody uses, best one of the same state, or a new one.
-    fn own(&self, pool: &mut Pool) -> Result<usize, Failure> {
+    fn own(&self, pool: &mut Pool, claimed: &dyn Fn(&Path)) -> Result<usize, Failure> {
         let is_best = |it: &Lent| it.is_free() && it.commit == self.order.start;
         let free = pool.checkouts.iter().position(is_best);
         let free = free.or_else(|| pool.checkouts.iter().position(Lent::is_free));
@@ -171,6 +176,7 @@ impl Lending<'_> {
         lent.readers = vec![self.order.attempt];
         let lent = lent.clone();
         self.vault.set_pool(self.order.parent, pool)?;
+        claimed(Path::new(&lent.path));
         match self.fill(lent, before.as_ref()) {
             Ok(lent) => {
                 pool.checkouts[index] = lent;
@@ -185,7 +191,7 @@ impl Lending<'_> {
                     return Err(failure);
                 }
                 pool.checkouts.remove(index);
-                self.own(pool)
+                self.own(pool, claimed)
             }
         }
     }
@@ -303,19 +309,24 @@ impl Tree<'_> {
             .done(cancel)
     }
 
+    /// Nobody has been there since it was tidied: it is as a new folder that was just filled. What
+    /// differs between the two states is looked at, and nothing else.
+    fn take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
+        if before == start {
+            return Ok(());
+        }
+        let Lending { vault, policy, cancel, .. } = self.lending;
+        let taken = self
+            .of_this(vault.git.fresh(policy, &self.path, "read-tree"))
+            .args(["-m", "-u", &start.0])
+            .done(cancel);
+        taken.or_else(|_| self.undo_and_take(before, start))
+    }
+
     /// Readers have been there, and nobody has looked since.
     fn undo_and_take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
-        self.move_it(["", &before.0, &start.0])
-    }
-
-    /// Nobody has been there since it was tidied.
-    fn take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
-        self.move_it(["tidy", &before.0, &start.0])
-    }
-
-    fn move_it(&self, words: [&str; 3]) -> Result<(), GitError> {
         let folder = self.folder.path();
-        let words = words.map(OsString::from).into_iter().chain([folder.into()]).collect();
+        let words = vec![(&before.0).into(), (&start.0).into(), folder.into()];
         let call = self.call("read-tree").writing(folder).script(SCRIPT, words);
         call.done(self.lending.cancel)
     }

@@ -7,6 +7,7 @@
 
 mod error;
 mod git;
+mod place;
 mod repository;
 mod layout;
 mod names;
@@ -17,6 +18,7 @@ mod locks;
 mod sweep;
 mod settings;
 mod git_dir;
+mod known;
 mod vault;
 mod user_snapshot;
 mod prepare_plan;
@@ -32,6 +34,7 @@ mod snapshot;
 mod steps;
 mod add_all;
 mod nested;
+mod ready;
 mod take_pack;
 mod import;
 mod changes;
@@ -68,9 +71,11 @@ pub use land::LandPlan;
 pub use layout::Layout;
 pub use lend_checkout::LendCheckout;
 pub use names::{AttemptName, Kind as CheckoutKind};
+pub use place::Place;
 pub use prepare_checkout::{Checkout, PrepareCheckout};
 pub use prepare_plan::PreparePlan;
 pub use pull_work::PullWork;
+pub use ready::Ready;
 pub use remove_checkout::Removal;
 pub use repository::{
     DiscoverError, DiscoverErrorKind, GIT_VERSION_MIN, Repository, is_new_enough,

@@ -1,6 +1,6 @@
 //! Merges commits of the vault without a working tree.
 
-use crate::{Vault, error::GitError, git_dir::Identity};
+use crate::{Vault, error::GitError, git_dir::Identity, known::Known};
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
 
@@ -62,6 +62,10 @@ impl Vault {
         for (name, value) in identity.env() {
             call = call.env(name, value);
         }
-        call.stdin(format!("{}\n", message.replace('\0', " ").trim())).object(cancel)
+        let message = format!("{}\n", message.replace('\0', " ").trim());
+        let commit = call.stdin(message).object(cancel)?;
+        let parents = parents.iter().copied().cloned().collect();
+        self.known.learn(&commit, Known { tree: tree.to_owned(), parents });
+        Ok(commit)
     }
 }

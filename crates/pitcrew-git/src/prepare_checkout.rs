@@ -43,11 +43,14 @@ impl Vault {
     ///
     /// A checkout that was not finished before a crash is removed and made again; one that a
     /// worker may have been in is never removed here.
+    ///
+    /// Tells where it will be as soon as its folder is there.
     pub fn prepare_checkout(
         &self,
         order: &PrepareCheckout,
         policy: &Policy,
         cancel: &Cancel,
+        claimed: &dyn Fn(&Path),
     ) -> Result<Checkout, Failure> {
         let attempt = order.name.attempt;
         if let Some(record) = self.records().checkout(attempt)? {
@@ -64,6 +67,7 @@ impl Vault {
         require_free_space(&self.layout.checkouts)?;
         let mut record = self.claim_folder(order)?;
         let path = PathBuf::from(&record.path);
+        claimed(&path);
         let made = self.make_checkout(order, &path, &mut record, policy, cancel);
         if let Err(failure) = made {
             // Nobody has been in it. What cannot be removed now is removed at the next try.

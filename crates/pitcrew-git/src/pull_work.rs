@@ -80,8 +80,11 @@ impl Vault {
     }
 
     /// Forgets the states before something was pulled.
-    pub(crate) fn drop_pulls(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), GitError> {
+    pub(crate) fn drop_pulls(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), VaultError> {
         let refs = names::pull_refs(attempt);
+        if !self.may_have(&refs)? {
+            return Ok(());
+        }
         let names = self.call("for-each-ref").args(["--format=%(refname)", &refs]).line(cancel)?;
         for name in names.lines() {
             self.delete_ref(name)?;

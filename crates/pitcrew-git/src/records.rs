@@ -44,7 +44,7 @@ pub(crate) enum CheckoutState {
     Ready,
 }
 
-/// What of a checkout was kept last.
+/// What of a checkout was kept or collected last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptRecord {
     pub(crate) commit: CommitId,
@@ -119,6 +119,11 @@ impl Records {
     /// What was kept last of the checkout.
     pub(crate) fn kept(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("kept.json")
+    }
+
+    /// What was collected of the checkout.
+    pub(crate) fn collected(&self, attempt: AttemptId) -> PathBuf {
+        self.attempt(attempt).join("collected.json")
     }
 
     /// The index of what was kept last: says which files nobody touched since.

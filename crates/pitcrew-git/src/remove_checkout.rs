@@ -1,5 +1,7 @@
 //! Removes a checkout whose work is in the vault.
 
+mod other_refs;
+
 use crate::{
     Vault,
     error::{GitError, GitErrorKind, VaultError, chain},
@@ -10,7 +12,7 @@ use crate::{
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// What became of a checkout that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +64,11 @@ impl Vault {
             }
             other => other?,
         }
-        if !known.contains(&self.tree(&saved, cancel)?) {
+        let tree = match known.get(&saved) {
+            Some(tree) => tree.clone(),
+            None => self.tree(&saved, cancel)?,
+        };
+        if !known.values().any(|it| *it == tree) {
             return kept(format!(
                 "it changed after its work was saved; the change is saved as {}",
                 saved.short()
@@ -82,17 +88,22 @@ impl Vault {
         Ok(files::remove_folder(&self.records().attempt(attempt))?)
     }
 
-    /// The trees that were saved or collected of an attempt, and what it started from.
+    /// The trees that were saved or collected of an attempt, and what it started from, by commit.
     fn known_trees(
         &self,
         attempt: AttemptId,
         record: &CheckoutRecord,
         cancel: &Cancel,
-    ) -> Result<Vec<String>, VaultError> {
-        let mut commits = vec![record.start.clone()];
-        commits.extend(self.resolve(&names::saved_ref(attempt), cancel)?);
-        commits.extend(self.resolve(&record.name(attempt).work_ref(), cancel)?);
-        commits.iter().map(|it| Ok(self.tree(it, cancel)?)).collect()
+    ) -> Result<BTreeMap<CommitId, String>, VaultError> {
+        let (saved, work) = (names::saved_ref(attempt), record.name(attempt).work_ref());
+        let names = [record.start.0.as_str(), &saved, &work];
+        let asked = names.map(|it| format!("{it}^{{commit}}\n{it}^{{tree}}\n")).concat();
+        let call = self.call("cat-file").arg("--batch-check=%(objectname)").stdin(asked);
+        let said = call.line(cancel)?;
+        let lines: Vec<&str> = said.lines().collect();
+        // Of what is not there git says the name and that it is missing.
+        let found = lines.as_chunks().0.iter().filter(|it| !it.iter().any(|it| it.contains(' ')));
+        Ok(found.map(|[commit, tree]| (CommitId((*commit).into()), (*tree).into())).collect())
     }
 
     /// Saves what else the agent committed: other branches, stashes, tags.
@@ -105,7 +116,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<(), VaultError> {
         let git_dir = path.join(".git");
-        if !files::is_folder(&git_dir) {
+        if !files::is_folder(&git_dir) || other_refs::are_none(&git_dir, start) {
             return Ok(());
         }
         let folder = files::TemporaryFolder::new(&self.layout.scratch, &attempt.to_string())?;

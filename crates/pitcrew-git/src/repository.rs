@@ -4,6 +4,7 @@ use crate::{
     Git,
     error::{GitError, GitErrorKind},
     git::Call,
+    place::Place,
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
@@ -51,6 +52,18 @@ pub enum DiscoverErrorKind {
 }
 
 impl Repository {
+    /// The repository of which git has said before that it is there, with this oldest commit.
+    pub fn recalled(git: &Git, place: Place, root_commit: CommitId) -> Self {
+        let Place { root, git_dir, common_dir, .. } = place;
+        Self { git: git.clone(), root, git_dir, common_dir, root_commit, is_shallow: false }
+    }
+
+    /// Whether git has found it where it looks to be.
+    pub fn is_at(&self, place: &Place) -> bool {
+        let ours = [&self.root, &self.git_dir, &self.common_dir];
+        ours == [&place.root, &place.git_dir, &place.common_dir] && !self.is_shallow
+    }
+
     /// Finds the repository that `path` is in.
     pub fn discover(git: &Git, path: &Path, cancel: &Cancel) -> Result<Self, DiscoverError> {
         Self::find(git, path, cancel).map_err(|kind| DiscoverError { path: path.to_owned(), kind })
@@ -58,22 +71,7 @@ impl Repository {
 
     fn find(git: &Git, path: &Path, cancel: &Cancel) -> Result<Self, DiscoverErrorKind> {
         require_version(git, path, cancel)?;
-        let flags = ["--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository"];
-        let places = ["--path-format=absolute", "--git-dir", "--git-common-dir"];
-        let answer =
-            git.ours(path, "rev-parse").args(flags).args(places).line(cancel).map_err(refusal)?;
-        let lines: Vec<&str> = answer.lines().collect();
-        let [bare, inside, shallow, git_dir, common_dir] = lines[..] else {
-            return Err(DiscoverErrorKind::NotARepository);
-        };
-        if bare == "true" {
-            return Err(DiscoverErrorKind::Bare);
-        }
-        if inside != "true" {
-            return Err(DiscoverErrorKind::NotARepository);
-        }
-        let root = git.ours(path, "rev-parse").arg("--show-toplevel").line(cancel);
-        let root = PathBuf::from(root.map_err(refusal)?);
+        let (root, git_dir, common_dir, is_shallow) = places(git, path, cancel)?;
         let oldest = git
             .ours(&root, "rev-list")
             .args(["--max-parents=0", "--first-parent", "HEAD", "--"])
@@ -83,10 +81,10 @@ impl Repository {
         Ok(Self {
             git: git.clone(),
             root: canonical(&root),
-            git_dir: canonical(Path::new(git_dir)),
-            common_dir: canonical(Path::new(common_dir)),
+            git_dir: canonical(&git_dir),
+            common_dir: canonical(&common_dir),
             root_commit: CommitId(oldest.lines().last().unwrap_or_default().to_owned()),
-            is_shallow: shallow == "true",
+            is_shallow,
         })
     }
 
@@ -145,6 +143,31 @@ impl Repository {
             Err(GitError { kind: GitErrorKind::Exit { code: Some(128), .. }, .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// The top of the working tree, its git folder, the shared one, and whether history is cut off.
+fn places(
+    git: &Git,
+    path: &Path,
+    cancel: &Cancel,
+) -> Result<(PathBuf, PathBuf, PathBuf, bool), DiscoverErrorKind> {
+    let flags = ["--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository"];
+    let places = ["--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"];
+    let asked = git.ours(path, "rev-parse").args(flags).args(places);
+    let answer = asked.finish(cancel).map_err(refusal)?;
+    // Where there are no files it fails at the last question, and has answered the others.
+    let said = std::str::from_utf8(&answer.finished.stdout)
+        .map_err(|_| refusal(answer.unreadable("it is not UTF-8")))?;
+    let lines: Vec<&str> = said.lines().collect();
+    match lines[..] {
+        ["true", ..] => Err(DiscoverErrorKind::Bare),
+        [_, "false", ..] => Err(DiscoverErrorKind::NotARepository),
+        _ if !answer.finished.success() => Err(refusal(answer.error())),
+        [_, _, shallow, git_dir, common_dir, root] => {
+            Ok((root.into(), git_dir.into(), common_dir.into(), shallow == "true"))
+        }
+        _ => Err(DiscoverErrorKind::NotARepository),
     }
 }
 

@@ -58,16 +58,16 @@ impl Vault {
         let mut snapshot = self.look_at(source, policy, cancel)?;
         snapshot.begin_with(&self.records().index(attempt))?;
         snapshot.look(&[])?;
-        // What is kept already is not kept a second time.
-        let kept = records::read::<KeptRecord>(&self.records().kept(attempt))?;
-        let is_same = |it: &KeptRecord| {
-            it.tree == snapshot.tree && it.head == *snapshot.head.as_ref().unwrap_or(start)
-        };
-        if let Some(kept) = kept.filter(is_same)
-            && self.resolve(&kept.commit.0, cancel)?.is_some()
-        {
-            self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
-            return Ok(kept.commit);
+        // What is in the vault already is not taken there a second time.
+        let now = snapshot.record();
+        let is_same = |it: &KeptRecord| (&it.tree, &it.head) == (&now.tree, &now.head);
+        for note in [self.records().collected(attempt), self.records().kept(attempt)] {
+            if let Some(kept) = records::read::<KeptRecord>(&note)?.filter(is_same)
+                && self.resolve(&kept.commit.0, cancel)?.is_some()
+            {
+                self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
+                return Ok(kept.commit);
+            }
         }
         snapshot.keep()?;
         snapshot.import_anyhow(&names::saved_ref(attempt))?;

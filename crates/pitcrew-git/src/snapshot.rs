@@ -8,16 +8,24 @@ use crate::{
     Vault,
     error::{GitError, VaultError},
     files::{self, TemporaryFolder},
-    git::Call,
+    git::{Call, Waiting},
     git_dir::GitDir,
+    ready::Ready,
+    records::KeptRecord,
     steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId, text};
 use pitcrew_process::{Cancel, Policy};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 /// The name of the snapshot's branch in its own git folder.
 pub(crate) const BRANCH: &str = "snapshot";
+
+/// What follows the look at a tree that is to be kept.
+pub(crate) const KEEPING: [Step; 4] = [Step::Tree, Step::Head, Step::Commit, Step::Pack];
 
 /// What is to be snapshotted.
 #[derive(Clone, Copy)]
@@ -55,6 +63,8 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) policy: &'a Policy,
     pub(crate) cancel: &'a Cancel,
+    /// A box in which steps wait, and their words.
+    pub(crate) waiting: Option<(Vec<OsString>, Waiting)>,
     pub(crate) folder: TemporaryFolder,
     pub(crate) tree: String,
     /// The commit that the agent is at, as it says.
@@ -74,11 +84,18 @@ impl Vault {
     pub(crate) fn snapshot<'a>(
         &'a self,
         source: Source<'a>,
+        ready: Option<Ready>,
         policy: &'a Policy,
         cancel: &'a Cancel,
     ) -> Result<Snapshot<'a>, VaultError> {
-        let mut snapshot = self.look_at(source, policy, cancel)?;
-        snapshot.begin_with(&self.records().index(source.attempt))?;
+        let mut snapshot = match ready.filter(|it| it.is_for(&source)) {
+            Some(ready) => self.begin(source, ready, policy, cancel)?,
+            None => {
+                let snapshot = self.look_at(source, policy, cancel)?;
+                snapshot.begin_with(&self.records().index(source.attempt))?;
+                snapshot
+            }
+        };
         snapshot.look_and_keep(&[])?;
         Ok(snapshot)
     }
@@ -91,11 +108,26 @@ impl Vault {
         cancel: &'a Cancel,
     ) -> Result<Snapshot<'a>, VaultError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, &source.attempt.to_string())?;
-        let snapshot = Snapshot {
+        let snapshot = self.snapshot_in(folder, source, policy, cancel)?;
+        snapshot.write_git_dir()?;
+        Ok(snapshot)
+    }
+
+    /// The same in a folder that has all that it needs but for the message.
+    pub(crate) fn snapshot_in<'a>(
+        &'a self,
+        folder: TemporaryFolder,
+        source: Source<'a>,
+        policy: &'a Policy,
+        cancel: &'a Cancel,
+    ) -> Result<Snapshot<'a>, VaultError> {
+        files::write(&folder.path().join("message"), message(source.message))?;
+        Ok(Snapshot {
             vault: self,
             source,
             policy,
             cancel,
+            waiting: None,
             folder,
             tree: String::new(),
             head: None,
@@ -104,10 +136,7 @@ impl Vault {
             listed: Listed::Not,
             left_out: Vec::new(),
             is_plain: false,
-        };
-        snapshot.write_git_dir()?;
-        files::write(&snapshot.folder.path().join("message"), message(source.message))?;
-        Ok(snapshot)
+        })
     }
 }
 
@@ -132,6 +161,12 @@ impl Snapshot<'_> {
             .option("--work-tree=.")
             .config("core.bigFileThreshold=16m")
             .config("advice.addEmbeddedRepo=false")
+    }
+
+    /// The note of it, for whoever looks at the tree again.
+    pub(crate) fn record(&self) -> KeptRecord {
+        let head = self.head.as_ref().unwrap_or(self.source.start).clone();
+        KeptRecord { commit: self.commit.clone(), tree: self.tree.clone(), head }
     }
 
     /// The snapshot without the agent's own commits, where those cannot be used.
@@ -179,7 +214,7 @@ impl Snapshot<'_> {
 
     /// The same, and commits it.
     pub(crate) fn look_and_keep(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
-        self.look_and(without, &[Step::Tree, Step::Head, Step::Commit, Step::Pack])
+        self.look_and(without, &KEEPING)
     }
 
     fn look_and(&mut self, without: &[Vec<u8>], then: &[Step]) -> Result<(), VaultError> {

@@ -4,7 +4,7 @@
 use crate::{
     error::{GitError, GitErrorKind, VaultError},
     files,
-    git::{Answer, OUTPUT_BYTES_MAX},
+    git::{Answer, Call, OUTPUT_BYTES_MAX, Waiting},
     git_dir::WORKER,
     snapshot::{Listed, Snapshot},
 };
@@ -12,6 +12,9 @@ use pitcrew_model::{CommitId, limits};
 use std::{ffi::OsString, fs};
 
 const SCRIPT: &str = include_str!("steps.sh");
+
+/// The same, once it is told to.
+const WAITING_SCRIPT: &str = concat!("read -r told || exit\n", include_str!("steps.sh"));
 
 /// As a shell says it of a command that a signal ended.
 const ENDED_BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
@@ -80,11 +83,7 @@ impl Snapshot<'_> {
     /// Takes the steps in this order, up to the first that fails. What they find out is in the
     /// snapshot then. A pack that cannot be made is one of the things that are found out.
     pub(crate) fn take(&mut self, steps: &[Step]) -> Result<(), VaultError> {
-        let mut call = self.call("steps").script(SCRIPT, self.words(steps));
-        for (name, value) in WORKER.env() {
-            call = call.env(name, value);
-        }
-        let mut answer = call.finish(self.cancel)?;
+        let mut answer = self.run(self.words(steps))?;
         let last = self.hear(&answer)?;
         if let Some(code) = answer.finished.code.filter(|it| ENDED_BY_SIGNAL.contains(it)) {
             (answer.finished.code, answer.finished.signal) = (None, Some(code - 128));
@@ -104,6 +103,29 @@ impl Snapshot<'_> {
         Ok(())
     }
 
+    /// In the box where they wait already, or in one of their own.
+    fn run(&mut self, words: Vec<OsString>) -> Result<Answer, GitError> {
+        let waiting = self.waiting.take().filter(|it| it.0 == words);
+        let answer = waiting.map(|it| it.1.go(self.cancel)).transpose()?;
+        match answer {
+            // One that never began is made again.
+            Some(answer) if !answer.finished.stdout.is_empty() => Ok(answer),
+            Some(_) | None => self.ordered(SCRIPT, words).finish(self.cancel),
+        }
+    }
+
+    fn ordered(&self, script: &'static str, words: Vec<OsString>) -> Call<'_> {
+        let call = self.call("steps").script(script, words);
+        WORKER.env().into_iter().fold(call, |call, (name, value)| call.env(name, value))
+    }
+
+    /// Makes the box of the steps. They begin when they are taken, on this thread.
+    pub(crate) fn wait_with(&self, steps: &[Step]) -> Option<(Vec<OsString>, Waiting)> {
+        let words = self.words(steps);
+        let waiting = self.ordered(WAITING_SCRIPT, words.clone()).wait_in_box()?;
+        Some((words, waiting))
+    }
+
     fn words(&self, steps: &[Step]) -> Vec<OsString> {
         let names: Vec<&str> = steps.iter().map(|it| it.name()).collect();
         let head = self.head.as_ref().map(|it| it.0.as_str()).unwrap_or_default();
@@ -111,9 +133,10 @@ impl Snapshot<'_> {
         let agents = if files::is_folder(&agents) { agents.into() } else { OsString::new() };
         let folder = self.folder.path().into();
         let large = limits::BLOB_BYTES_MAX.to_string().into();
+        let before = self.vault.known.tree(self.source.start).unwrap_or_default().into();
         let [names, start, tree, head] =
             [&names.join(" "), self.source.start.0.as_str(), &self.tree, head].map(OsString::from);
-        vec![names, folder, start, tree, head, agents, large]
+        vec![names, folder, start, tree, head, agents, large, before]
     }
 
     /// Takes note of what the steps told, and says which was the last.

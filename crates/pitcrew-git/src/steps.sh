@@ -2,9 +2,9 @@
 # `name value`; the line before says which step it is, for whoever reads where it ended.
 #
 # Words: the steps, our folder, the start, the tree, the agent's head, its git folder, the size of a
-# file that is too large, and then our git.
-steps=$1 folder=$2 start=$3 tree=$4 head=$5 agents=$6 large=$7
-shift 7
+# file that is too large, the tree of the start where it is known, and then our git.
+steps=$1 folder=$2 start=$3 tree=$4 head=$5 agents=$6 large=$7 before=$8
+shift 8
 commit=$start
 
 # Whether the names are few and of one line each, and lead to nothing but links and files of a usual
@@ -43,7 +43,11 @@ read_head() {
 
 # Almost always wanted, and found out while something else is done.
 case " $steps " in
-*" commit "*) "$@" rev-parse --verify --quiet "$start^{tree}" >"$folder/before" & ;;
+*" commit "*)
+    if [ -z "$before" ]; then
+        "$@" rev-parse --verify --quiet "$start^{tree}" >"$folder/before" &
+    fi
+    ;;
 esac
 
 for step in $steps; do
@@ -95,11 +99,11 @@ for step in $steps; do
             "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null; then
             parent=$head
         fi
-        if [ "$parent" = "$start" ]; then
+        if [ "$parent" != "$start" ]; then
+            before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
+        elif [ -z "$before" ]; then
             wait
             read -r before <"$folder/before" || exit
-        else
-            before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
         fi
         commit=$parent
         if [ "$before" != "$tree" ]; then

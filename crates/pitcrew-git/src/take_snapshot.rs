@@ -20,6 +20,7 @@ use std::{
     fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    thread,
 };
 
 #[derive(Clone, Debug)]
@@ -56,16 +57,28 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Option<pitcrew_model::Snapshot>, Failure> {
         let name = names::snapshot_ref(order.attempt, order.number);
-        let Some(commit) = self.keep_changes(order, &name, policy, cancel)? else {
-            return Ok(None);
-        };
+        let kept = self.keep_changes(order, &name, policy, cancel)?;
+        // What a crash has left is told like what was made now.
+        Ok(match kept {
+            Some(Kept::Now(snapshot)) => Some(snapshot),
+            Some(Kept::Before(commit)) => Some(self.told(order, commit, cancel)?),
+            None => None,
+        })
+    }
+
+    fn told(
+        &self,
+        order: &TakeSnapshot,
+        commit: CommitId,
+        cancel: &Cancel,
+    ) -> Result<pitcrew_model::Snapshot, Failure> {
         let counted = self.count_changes(&order.base, &commit, cancel)?;
-        Ok(Some(pitcrew_model::Snapshot {
+        Ok(pitcrew_model::Snapshot {
             commit,
             files_count: counted.changes.len() as u64,
             insertions: counted.insertions,
             deletions: counted.deletions,
-        }))
+        })
     }
 
     fn keep_changes(
@@ -74,10 +87,10 @@ impl Vault {
         name: &str,
         policy: &Policy,
         cancel: &Cancel,
-    ) -> Result<Option<CommitId>, Failure> {
+    ) -> Result<Option<Kept>, Failure> {
         if !files::is_folder(&order.path) {
             if let Some(made) = self.resolve(name, cancel)?.filter(|it| order.is_news(it)) {
-                return Ok(Some(made));
+                return Ok(Some(Kept::Before(made)));
             }
             let message = format!("`{}` is gone", order.path.display());
             return Err(Failure::Checkout { message });
@@ -112,7 +125,7 @@ impl Vault {
                 return Ok(None);
             }
             if made.is_some() {
-                return Ok(made);
+                return Ok(made.map(Kept::Before));
             }
             room?;
             snapshot.look_and_keep(&large)?;
@@ -129,25 +142,41 @@ impl Vault {
                 self.delete_ref(name)?;
             }
         }
-        let commit = snapshot.commit.clone();
-        let is_news = order.is_news(&commit);
-        if is_news || commit == last.record.commit {
+        if !order.is_news(&snapshot.commit) {
+            self.remember(order, &snapshot, &last, head)?;
+            return Ok(None);
+        }
+        // Neither needs the other.
+        let told = thread::scope(|scope| {
+            let commit = snapshot.commit.clone();
+            let telling = scope.spawn(move || self.told(order, commit, cancel));
+            self.remember(order, &snapshot, &last, head)?;
+            drop(snapshot);
+            telling.join().expect("it does not panic")
+        })?;
+        self.gather_packs(cancel)?;
+        Ok(Some(Kept::Now(told)))
+    }
+
+    /// The next look begins with what this one found out.
+    fn remember(
+        &self,
+        order: &TakeSnapshot,
+        snapshot: &Snapshot<'_>,
+        last: &LastKept,
+        head: CommitId,
+    ) -> Result<(), FileError> {
+        if order.is_news(&snapshot.commit) || snapshot.commit == last.record.commit {
             // Before the index: that alone would say that nothing has changed.
-            let (commit, tree) = (commit.clone(), snapshot.tree.clone());
+            let (commit, tree) = (snapshot.commit.clone(), snapshot.tree.clone());
             let record = KeptRecord { commit, tree, head };
             records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
         }
-        self.keep_index(&snapshot)?;
-        if !is_news {
-            return Ok(None);
-        }
-        drop(snapshot);
-        self.gather_packs(cancel)?;
-        Ok(Some(commit))
+        self.keep_index(snapshot)
     }
 
     /// Whether there can be such a ref. To ask git takes longer, and mostly there is none.
-    fn may_have(&self, name: &str) -> Result<bool, FileError> {
+    pub(crate) fn may_have(&self, name: &str) -> Result<bool, FileError> {
         let vault = &self.layout.vault;
         if files::is_there(&vault.join(name)) || files::is_folder(&vault.join("reftable")) {
             return Ok(true);
@@ -178,7 +207,6 @@ impl Vault {
         }
     }
 
-    /// The next look begins with what this one found out.
     fn keep_index(&self, snapshot: &Snapshot<'_>) -> Result<(), FileError> {
         let kept = self.records().kept_index(snapshot.source.attempt);
         if !snapshot.is_plain {
@@ -189,6 +217,12 @@ impl Vault {
         files::copy_with_times(&snapshot.git_dir().join("index"), &new)?;
         files::rename(&new, &kept)
     }
+}
+
+/// What is in the vault.
+enum Kept {
+    Now(pitcrew_model::Snapshot),
+    Before(CommitId),
 }
 
 struct LastKept {

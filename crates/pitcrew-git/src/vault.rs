@@ -8,6 +8,7 @@ use crate::{
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     git::Call,
+    known::KnownCommits,
     records::Records,
     settings::Settings,
     sweep::{self, sweep},
@@ -54,6 +55,7 @@ pub struct Vault {
     pub(crate) refs: Mutex<()>,
     /// One for each attempt whose sub-tasks read: held while their checkouts change.
     pub(crate) pools: Mutex<BTreeMap<AttemptId, Arc<Mutex<()>>>>,
+    pub(crate) known: KnownCommits,
 }
 
 impl Vault {
@@ -84,6 +86,7 @@ impl Vault {
             gathering: Mutex::new(()),
             refs: Mutex::new(()),
             pools: Mutex::default(),
+            known: KnownCommits::default(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
@@ -133,6 +136,9 @@ impl Vault {
     }
 
     pub(crate) fn tree(&self, commit: &CommitId, cancel: &Cancel) -> Result<String, GitError> {
+        if let Some(tree) = self.known.tree(commit) {
+            return Ok(tree);
+        }
         self.call("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line(cancel)
     }
 

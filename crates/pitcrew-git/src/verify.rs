@@ -48,11 +48,15 @@ impl Vault {
 
     /// The work on top of the integration head.
     fn merged(&self, order: &Verify, cancel: &Cancel) -> Result<CommitId, Failure> {
-        let (merge, before) = std::thread::scope(|scope| {
-            let before = scope.spawn(|| self.tree(&order.onto, cancel));
-            let merge = self.merge(&order.onto, &order.work, None, cancel);
-            (merge, before.join().expect("git is started without a panic"))
-        });
+        let (merge, before) = match self.known.tree_on_top(&order.onto, &order.work) {
+            // Nothing was integrated since the work began.
+            Some(tree) => (Ok(Merge::Clean(tree)), self.tree(&order.onto, cancel)),
+            None => std::thread::scope(|scope| {
+                let before = scope.spawn(|| self.tree(&order.onto, cancel));
+                let merge = self.merge(&order.onto, &order.work, None, cancel);
+                (merge, before.join().expect("git is started without a panic"))
+            }),
+        };
         let tree = match merge? {
             Merge::Clean(tree) => tree,
             Merge::Conflict(paths) => return Err(Failure::Conflict { paths, with: Vec::new() }),

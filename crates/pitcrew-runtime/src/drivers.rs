@@ -14,8 +14,8 @@ mod oracle;
 use crate::{Handle, log::Log, words};
 use futures::FutureExt;
 use oracle::Consult;
-use pitcrew_git::{LendCheckout, PullWork};
-use pitcrew_model::{CheckoutPlace, Effect, EffectId, EffectResult, Reads, Signal, Workspace};
+use pitcrew_git::PullWork;
+use pitcrew_model::{AttemptId, Effect, EffectId, EffectResult, Reads, Signal};
 use pitcrew_process::Cancel;
 use pitcrew_writer::{Order, Scope, Subject};
 use running::Running;
@@ -184,20 +184,17 @@ async fn work(
         Effect::InterruptTurn { worker } => agents.interrupt(id, worker).await,
         Effect::StopAgent { worker } => {
             let attempt = agents.attempt(worker);
+            if let Some(attempt) = attempt {
+                vault.expect_work(attempt);
+            }
             let stopped = agents.stop(worker).await;
             if let Some(attempt) = attempt {
                 vault.left(attempt).await;
             }
             stopped
         }
-        Effect::PrepareCheckout {
-            attempt,
-            start,
-            place: Some(CheckoutPlace { workspace: Workspace::ReadOnly, parent, .. }),
-            ..
-        } => {
-            let present = agents.present();
-            vault.lend(LendCheckout { attempt, parent, start, present }, cancel).await
+        effect @ Effect::PrepareCheckout { attempt, .. } => {
+            prepare_checkout(&agents, &vault, (id, attempt), effect, cancel).await
         }
         Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
             let order = PullWork { attempt, path: path.into(), base, work };
@@ -213,7 +210,6 @@ async fn work(
         }
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }
-        | Effect::PrepareCheckout { .. }
         | Effect::CollectWork { .. }
         | Effect::Snapshot { .. }
         | Effect::Restore { .. }
@@ -224,6 +220,24 @@ async fn work(
         | Effect::Integrate { .. }
         | Effect::Land { .. }) => vault.carry_out(effect, cancel).await,
     }
+}
+
+/// As soon as it is known where it will be, its agent is expected.
+async fn prepare_checkout(
+    agents: &Arc<Agents>,
+    vault: &VaultDriver,
+    (id, attempt): (EffectId, AttemptId),
+    effect: Effect,
+    cancel: Cancel,
+) -> EffectResult {
+    let expecting = agents.clone();
+    let claimed = move |path: &Path| expecting.expect(id, attempt, path.to_owned());
+    let present = agents.present();
+    let result = vault.prepare(effect, present, cancel.clone(), claimed).await;
+    if cancel.is_cancelled() || !matches!(result, EffectResult::CheckoutPrepared { .. }) {
+        agents.expect_nobody(attempt);
+    }
+    result
 }
 
 /// Nobody asks about what is not there any more.
@@ -248,7 +262,7 @@ fn describe(result: &EffectResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pitcrew_model::{AttemptId, CommitId, Failure, PlanId, WorkerId};
+    use pitcrew_model::{CommitId, Failure, PlanId, WorkerId};
     use pitcrew_process::{Run, run_trusted};
     use std::time::Instant;
 

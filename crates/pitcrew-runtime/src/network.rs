@@ -97,6 +97,10 @@ impl Network {
         policy.env.extend(self.tools.env.clone());
         policy.read.extend(self.tools.read.clone());
         policy.write.extend(self.tools.write.clone());
+        if let Some(git) = &self.tools.git {
+            policy.env.push(("GIT_CONFIG_GLOBAL".into(), git.display().to_string()));
+            policy.read.push(git.clone());
+        }
         policy
     }
 

@@ -107,9 +107,12 @@ impl Sandbox {
 
     /// The state folders of the workspaces of this home.
     pub fn states(&self) -> Vec<PathBuf> {
-        let workspaces = self.home().join(".local/state/pitcrew/workspaces");
-        let entries = fs::read_dir(workspaces).into_iter().flatten().flatten();
-        entries.map(|it| it.path()).collect()
+        // Without a home nothing can have been started.
+        let user = rustix::process::getuid().as_raw();
+        let workspaces =
+            Dirs::from_env(&self.environment(), user).map(|it| it.state.join("workspaces"));
+        let entries = workspaces.ok().and_then(|it| fs::read_dir(it).ok()).into_iter().flatten();
+        entries.flatten().map(|it| it.path()).collect()
     }
 
     /// Writes a file of the repository, with its folders.
@@ -176,6 +179,11 @@ impl Sandbox {
         self.doors().into_iter().find_map(|it| it.health())
     }
 
+    /// What the orchestrator that answers now says at this path, without a program in between.
+    pub fn look(&self, path: &str) -> Option<String> {
+        self.doors().iter().find_map(|it| http::ask(&it.socket, &it.token, "GET", path))
+    }
+
     /// Gives the orchestrator an order without a program in between.
     #[track_caller]
     pub fn order(&self, command: &serde_json::Value) {
@@ -204,13 +212,9 @@ impl Sandbox {
 
     /// Where orchestrators of this home would answer.
     fn doors(&self) -> Vec<Door> {
-        let environment = self.environment.iter().cloned().collect();
-        let user = rustix::process::getuid().as_raw();
-        // Without a home nothing can have been started.
-        let Ok(dirs) = Dirs::from_env(&environment, user) else { return Vec::new() };
         let door = |state: &Path| {
             let token = fs::read_to_string(state.join("token")).ok()?;
-            let socket = dirs.runtime.join(state.file_name()?).join("door/serve.sock");
+            let socket = fs::read_link(state.join("sockets")).ok()?.join("door/serve.sock");
             Some(Door { socket, token: token.trim().to_owned() })
         };
         self.states().iter().filter_map(|it| door(it)).collect()

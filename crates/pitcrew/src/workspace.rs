@@ -1,13 +1,18 @@
 //! The repository that a command is about, and what belongs to it.
 
+mod known;
+
 use crate::{exit::Exit, report::Report};
 use pitcrew_config::{
     Dirs, LayerPaths, Origins, Permissions, Settings, Trust, WorkspaceDirs, WorkspaceId, printable,
-    private_dir, read_layers, read_permissions, user_environment,
+    read_layers, read_permissions, user_environment,
 };
-use pitcrew_git::{Git, Repository};
+use pitcrew_git::{Git, Place, Repository};
 use pitcrew_process::{Cancel, Run, run_trusted};
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Uncommitted paths that are named before the rest is only counted.
 const PATHS_LISTED_MAX: usize = 10;
@@ -21,22 +26,33 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The repository that the current folder is in.
+    /// The repository that the current folder is in. Git is not asked again what it has said before.
     pub fn here() -> Result<Self, Report> {
-        let here = std::env::current_dir().map_err(|error| {
-            Report::new(Exit::Failure, "the current folder does not exist any more")
-                .because(error.to_string())
-        })?;
-        Self::at(&here)
+        let (path, user) = (current_folder()?, user_dirs()?);
+        match Place::find(&path).and_then(|it| known::recall(&user, it)) {
+            Some(repository) => Ok(Self::of(repository, user)),
+            None => Self::at(&path),
+        }
     }
 
+    /// The repository that this path is in, as git says.
     pub fn at(path: &Path) -> Result<Self, Report> {
-        let user = user_dirs()?;
+        let (before, user) = (Place::find(path), user_dirs()?);
         let repository = Repository::discover(&Git::default(), path, &Cancel::default())
             .map_err(|error| Report::from_error(Exit::Usage, &error))?;
+        let workspace = Self::of(repository, user);
+        // A look at a repository leaves no traces of its own.
+        let is_used = workspace.dirs.state.is_dir();
+        if let Some(place) = before.filter(|it| is_used && Place::find(path).as_ref() == Some(it)) {
+            known::remember(&workspace.user, &place, &workspace.repository);
+        }
+        Ok(workspace)
+    }
+
+    fn of(repository: Repository, user: Dirs) -> Self {
         let id = WorkspaceId::new(repository.root_commit(), repository.root());
-        let dirs = user.workspace(&id);
-        Ok(Self { repository, user, dirs })
+        let dirs = user.workspace(&id).found();
+        Self { repository, user, dirs }
     }
 
     pub fn root(&self) -> &Path {
@@ -45,15 +61,12 @@ impl Workspace {
 
     /// Makes the folders that nobody else may enter.
     pub fn make_dirs(&self) -> Result<(), Report> {
-        for path in [&self.dirs.state, &self.dirs.runtime] {
-            private_dir(path).map_err(|error| {
-                let variable =
-                    if *path == self.dirs.state { "XDG_STATE_HOME" } else { "XDG_RUNTIME_DIR" };
-                Report::from_error(Exit::Unreachable, &error)
-                    .help(format!("make it writable for you, or set {variable} to another folder"))
-            })?;
-        }
-        Ok(())
+        self.dirs.make().map_err(|error| {
+            let is_state = error.path.starts_with(&self.dirs.state);
+            let variable = if is_state { "XDG_STATE_HOME" } else { "XDG_RUNTIME_DIR" };
+            Report::from_error(Exit::Unreachable, &error)
+                .help(format!("make it writable for you, or set {variable} to another folder"))
+        })
     }
 
     /// All layers of settings, merged.
@@ -143,6 +156,13 @@ fn uncommitted(status: &str) -> Vec<String> {
     let entries = status.split('\0').filter_map(|it| it.split_at_checked(3));
     let inside = entries.filter(|(kind, path)| !(*kind == "?? " && path.ends_with('/')));
     inside.map(|(_, path)| printable(path)).collect()
+}
+
+pub fn current_folder() -> Result<PathBuf, Report> {
+    std::env::current_dir().map_err(|error| {
+        Report::new(Exit::Failure, "the current folder does not exist any more")
+            .because(error.to_string())
+    })
 }
 
 /// The folders of the person who runs this.

@@ -1,5 +1,7 @@
 //! Reads what `cat-file --batch-command` writes.
 
+use crate::known::Known;
+use pitcrew_model::CommitId;
 use std::collections::BTreeMap;
 
 /// An object with its first line: name, kind and size.
@@ -15,6 +17,14 @@ impl Object<'_> {
 
     pub(super) fn is(&self, kind: &str) -> bool {
         self.head.split(' ').nth(1) == Some(kind)
+    }
+
+    /// What a commit is.
+    pub(super) fn known(&self) -> Option<Known> {
+        let line = self.content.split(|it| *it == b'\n').next()?;
+        let tree = str::from_utf8(line.strip_prefix(b"tree ")?).ok()?.to_owned();
+        let parents = self.parents().into_iter().map(|it| CommitId(it.to_owned())).collect();
+        self.is("commit").then_some(Known { tree, parents })
     }
 
     /// The parents of a commit: lines right after that of its tree.

@@ -54,7 +54,7 @@ fn a_pack_is_taken_as_it_was_made_or_not_at_all() {
     write(&path.join("core/lib.rs"), "work\n");
     let (path, message, nested) = (path.as_path(), "did it", Nested::Listed);
     let source = Source { attempt: attempt(1).attempt, path, start: &start, message, nested };
-    let snapshot = vault.snapshot(source, &lab.policy, &lab.cancel).expect("a snapshot");
+    let snapshot = vault.snapshot(source, None, &lab.policy, &lab.cancel).expect("a snapshot");
     let place = &vault.layout().vault;
     let before = packs(place);
     let forget = || {

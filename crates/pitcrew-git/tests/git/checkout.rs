@@ -111,7 +111,7 @@ fn setup_runs_in_the_checkout_and_what_it_leaves_is_no_work() {
         start: base.start.clone(),
         setup: vec!["echo made > 'made [by] setup.txt'".into(), "test -f README.md".into()],
     };
-    let path = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).unwrap().path;
+    let path = vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).unwrap().path;
     assert_eq!(read(&path.join("made [by] setup.txt")), "made\n");
     let work = lab.collect(&vault, &attempt(1), &path, &base.start, &[]).unwrap();
     assert_eq!((work.files_count, work.commit), (0, base.start));
@@ -128,7 +128,8 @@ fn a_failing_setup_is_told_with_its_output_and_leaves_nothing() {
         start: base.start.clone(),
         setup: vec!["echo no such tool >&2; exit 3".into(), "touch never".into()],
     };
-    let failure = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).expect_err("a failure");
+    let failure =
+        vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).expect_err("a failure");
     let Failure::Setup { code, output, .. } = failure else { panic!("{failure:?}") };
     assert_eq!((code, output.as_str()), (Some(3), "no such tool\n"));
     assert!(!vault.layout().checkouts.join("task-1-work").exists());
@@ -141,7 +142,8 @@ fn a_commit_that_is_not_in_the_vault_is_a_failed_checkout() {
     let start = pitcrew_model::CommitId("1".repeat(40));
     let order =
         PrepareCheckout { name: attempt(1), kind: CheckoutKind::Task, start, setup: Vec::new() };
-    let failure = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).expect_err("a failure");
+    let failure =
+        vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).expect_err("a failure");
     assert!(matches!(failure, Failure::Checkout { .. }), "{failure:?}");
 }
 
@@ -157,7 +159,8 @@ fn a_cancelled_operation_is_interrupted() {
         start: base.start,
         setup: Vec::new(),
     };
-    let failure = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).expect_err("a failure");
+    let failure =
+        vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).expect_err("a failure");
     assert_eq!(failure, Failure::Interrupted);
 }
 
@@ -191,7 +194,7 @@ fn the_checkout_of_a_sub_task_is_named_after_it() {
     let start = lab.plan(&vault).start;
     let (name, kind) = (attempt(1), CheckoutKind::Subtask);
     let order = PrepareCheckout { name, kind, start, setup: Vec::new() };
-    let path = vault.prepare_checkout(&order, &lab.policy, &lab.cancel).unwrap().path;
+    let path = vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).unwrap().path;
     assert_eq!(path, vault.layout().checkouts.join("subtask-1-work"));
     let branch = lab.git_in(&path, &["symbolic-ref", "HEAD"]);
     assert_eq!(branch, "refs/heads/pitcrew/plan-1/subtask-1-work/a1");

@@ -146,7 +146,7 @@ impl Lab {
             start: start.clone(),
             setup: Vec::new(),
         };
-        vault.prepare_checkout(&order, &self.policy, &self.cancel).expect("a checkout")
+        vault.prepare_checkout(&order, &self.policy, &self.cancel, &|_| {}).expect("a checkout")
     }
 
     /// Collects with the zone of `region`; empty = everything.
@@ -158,14 +158,7 @@ impl Lab {
         start: &CommitId,
         region: &[&str],
     ) -> Result<Work, Failure> {
-        let order = CollectWork {
-            name: name.clone(),
-            path: path.to_owned(),
-            start: start.clone(),
-            base: start.clone(),
-            zone: zone(region),
-            message: "did it".into(),
-        };
+        let order = collect_order(name, path, start, region);
         vault.collect(&order, &self.policy, &self.cancel)
     }
 
@@ -189,6 +182,22 @@ impl Lab {
         let order = verify_order(onto, &work.commit);
         let merged = vault.verify(&order, &self.policy, &self.cancel).expect("verified").merged;
         vault.integrate(PLAN, onto, &merged, &self.cancel).expect("integrated")
+    }
+}
+
+pub fn collect_order(
+    name: &AttemptName,
+    path: &Path,
+    start: &CommitId,
+    region: &[&str],
+) -> CollectWork {
+    CollectWork {
+        name: name.clone(),
+        path: path.to_owned(),
+        start: start.clone(),
+        base: start.clone(),
+        zone: zone(region),
+        message: "did it".into(),
     }
 }
 

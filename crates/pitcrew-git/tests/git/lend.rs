@@ -43,7 +43,7 @@ impl Scene {
         let present = self.present.borrow().clone();
         let (attempt, start) = (AttemptId(reader), start.clone());
         let order = LendCheckout { attempt, parent: PARENT, start, present };
-        self.vault.lend_checkout(&order, &self.lab.policy, &self.lab.cancel).unwrap().path
+        self.vault.lend_checkout(&order, &self.lab.policy, &self.lab.cancel, &|_| {}).unwrap().path
     }
 
     fn leave(&self, reader: u64) {
@@ -193,7 +193,7 @@ fn a_kill_in_the_middle_costs_nothing_but_time() {
             let (attempt, present) = (AttemptId(reader), BTreeSet::from([AttemptId(reader)]));
             let order = LendCheckout { attempt, parent: PARENT, start: start.clone(), present };
             let cancel = &cancel;
-            let lending = scope.spawn(move || vault.lend_checkout(&order, policy, cancel));
+            let lending = scope.spawn(move || vault.lend_checkout(&order, policy, cancel, &|_| {}));
             pitcrew_testkit::eventually("it has begun, or is over", || {
                 let pool = vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
                 let making = fs::read_to_string(pool).is_ok_and(|it| it.contains("making"));

@@ -19,6 +19,7 @@ mod locks;
 mod tidy;
 mod snapshots;
 mod restore;
+mod ready;
 mod remove;
 mod oddities;
 mod lend;

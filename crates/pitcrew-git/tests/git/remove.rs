@@ -42,6 +42,9 @@ fn a_collected_checkout_is_removed() {
     assert_eq!(scene.remove(), Removal::Removed);
     assert!(!path.exists());
     assert_eq!(scene.remove(), Removal::Removed, "asked again, it is gone");
+    let at = |name: &str| lab.vault_git(vault, &["rev-parse", name]);
+    let (saved, work) = (at("refs/pitcrew/saved/attempt-1"), at(&attempt(1).work_ref()));
+    assert_eq!(saved, work, "what was collected is not saved a second time");
 }
 
 #[test]

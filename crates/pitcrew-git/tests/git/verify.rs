@@ -123,6 +123,32 @@ fn work_that_adds_nothing_is_the_head_itself() {
     assert_eq!(verified.merged, base.start);
 }
 
+/// Who judged the work knows that it is on top of the head; who began again after that does not.
+#[test]
+fn whoever_merges_work_on_top_of_the_head_finds_the_same() {
+    let lab = Lab::new();
+    let judge = lab.vault();
+    let base = lab.plan(&judge);
+    let some = work(&lab, &judge, 1, &base.start, "core/one.rs", "1\n");
+    let path = lab.checkout(&judge, &attempt(2), &base.start).path;
+    lab.git_in(&path, &["commit", "--quiet", "--allow-empty", "--message", "nothing"]);
+    let nothing = lab.collect(&judge, &attempt(2), &path, &base.start, &[]).expect("work").commit;
+    let merged = |vault: &Vault, work: &CommitId| {
+        let order = verify_order(&base.start, work);
+        vault.verify(&order, &lab.policy, &lab.cancel).expect("it fits").merged
+    };
+    let known = merged(&judge, &some);
+    assert_eq!((&merged(&judge, &nothing), nothing == base.start), (&base.start, false));
+    drop(judge);
+    let other = lab.vault();
+    assert_eq!(merged(&other, &nothing), base.start);
+    let told =
+        |commit: &CommitId| lab.vault_git(&other, &["log", "-1", "--format=%T %P %s", &commit.0]);
+    assert_eq!(told(&known), told(&merged(&other, &some)));
+    let tree = lab.vault_git(&other, &["rev-parse", &format!("{some}^{{tree}}")]);
+    assert_eq!(told(&known), format!("{tree} {} {some} task-1: do it", base.start));
+}
+
 #[test]
 fn checks_on_the_base_are_never_a_failure() {
     let lab = Lab::new();

@@ -6,8 +6,8 @@ use crate::{
     wait_until,
 };
 use pitcrew_model::{
-    Actor, AgentRef, AttemptId, Command, PlanId, SubtaskKind, SubtaskSpec, TaskId, TaskWork, Tier,
-    WorkerId, Workspace, limits,
+    Actor, AgentRef, AttemptId, Command, EffectResult, Entry, Event, PlanId, Seq, SubtaskKind,
+    SubtaskSpec, TaskId, TaskWork, Tier, WorkerId, Workspace, limits,
 };
 use pitcrew_runtime::Orchestrator;
 use pitcrew_views::Scope;
@@ -78,7 +78,7 @@ async fn rounds(
         let order = Command::SpawnSubtasks { attempt, subtasks, wait_ms: None, nonce };
         handle.command(Actor::Worker(worker), order).await?;
         let took = place.prompted().await?.saturating_sub(began);
-        end_child(orchestrator).await?;
+        end_child(orchestrator, workspace).await?;
         // The first round makes what the others use again, and is not counted.
         if round > 0 {
             git.push(bare);
@@ -100,14 +100,25 @@ fn parent(orchestrator: &Orchestrator, task: TaskId) -> Outcome<(AttemptId, Work
     Ok((attempt.id, attempt.worker, path.into()))
 }
 
-/// Cancels the newest sub-task and waits until its agent is gone.
-async fn end_child(orchestrator: &Orchestrator) -> Outcome<()> {
+/// Cancels the newest sub-task and waits until its agent is gone and its work is put away: the next
+/// one is not to wait for this one.
+async fn end_child(orchestrator: &Orchestrator, workspace: Workspace) -> Outcome<()> {
     let handle = orchestrator.handle();
     let board = || handle.views().board.view(pitcrew_runtime::now(), Scope::All);
     let child = board().subtasks.iter().map(|it| it.id).max().ok_or("no sub-task")?;
     handle.command(Actor::Person, Command::CancelTask { task: child }).await?;
     wait_until(|| board().workers.iter().filter(|it| it.task == child).all(|it| it.exit.is_some()))
-        .await
+        .await?;
+    if workspace.is_borrowed() {
+        return Ok(());
+    }
+    let (attempt, ..) = parent(orchestrator, child)?;
+    let is_saved = |it: &Entry| {
+        let Event::EffectEnded { result, .. } = &it.event else { return false };
+        matches!(result, EffectResult::WorkSaved { attempt: saved, .. } if *saved == attempt)
+    };
+    let entries = || orchestrator.entries(Seq(0), usize::MAX).unwrap_or_default();
+    wait_until(|| entries().iter().any(is_saved)).await
 }
 
 fn spec(round: usize, workspace: Workspace) -> SubtaskSpec {

@@ -1,6 +1,7 @@
 //! Agents: started behind a shim, or found there, given turns, interrupted, stopped.
 
 mod launch;
+mod ahead;
 mod http_tools;
 mod login;
 mod live;
@@ -16,9 +17,10 @@ pub use reattach::{Found, Held};
 
 use super::Symbols;
 use crate::{Handle, confinement, log::Log};
+use ahead::AllAhead;
 use live::{Live, Phase};
 use login::{Logins, Turn};
-use pitcrew_acp::{Need, Session, SessionEvents};
+use pitcrew_acp::{Launch, Need, Session, SessionEvents};
 use pitcrew_config::{WorkspaceDirs, user_environment};
 use pitcrew_model::{
     AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Tier,
@@ -48,12 +50,13 @@ pub struct Agents {
     symbols: Symbols,
     pub logins: Arc<Logins>,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
+    ahead: Mutex<AllAhead>,
 }
 
 impl Agents {
     pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
         let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
-        Self { handle, setup, symbols, logins, live: Mutex::default() }
+        Self { handle, setup, symbols, logins, live: Mutex::default(), ahead: Mutex::default() }
     }
 
     /// Where the things of the workspace are.
@@ -123,27 +126,42 @@ impl Agents {
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
         // Others may have to refresh their common login first.
-        let turn = tokio::select! {
-            turn = self.turn(live.attempt, &wanted.backend) => turn?,
+        let ready = async {
+            let prepared = self.taken(live.attempt).await;
+            self.turn(live.attempt, &wanted.backend).await.map(|it| (prepared, it))
+        };
+        let (prepared, turn) = tokio::select! {
+            ready = ready => ready?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
-        let home =
-            self.setup.of(&wanted.backend).map(|it| self.logins.variables(live.attempt, it.1));
-        if self.setup.policy.tier > Tier::T1 {
-            self.setup.network.found().await;
-        }
-        let mut launch =
-            self.setup.launch(effect, live.attempt, wanted, path, home.unwrap_or_default())?;
-        launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
-        self.setup.offer_http(&mut launch, live.attempt, &wanted.backend).await;
+        let launch = self.launch(effect, live.attempt, wanted, path).await?;
         let confined = confinement::record(&launch.shim.policy, &launch.shim.dir);
         let confined = confined.map_err(|it| no_home(&it))?;
         self.handle.signal(Signal::AgentConfined { worker, confined }).await;
         tokio::select! {
-            opened = Box::pin(pitcrew_acp::open(launch)) => opened.map_err(|it| it.failure),
+            opened = Box::pin(pitcrew_acp::open_prepared(launch, prepared)) => opened.map_err(|it| it.failure),
             () = live.over.notified() => Err(self.given_up(live.attempt).await),
         }
+    }
+
+    /// What the agent is started with. Its home is there.
+    async fn launch(
+        &self,
+        effect: EffectId,
+        attempt: AttemptId,
+        wanted: &Wanted,
+        path: &Path,
+    ) -> Result<Launch, Failure> {
+        let home = self.setup.of(&wanted.backend).map(|it| self.logins.variables(attempt, it.1));
+        if self.setup.policy.tier > Tier::T1 {
+            self.setup.network.found().await;
+        }
+        let mut launch =
+            self.setup.launch(effect, attempt, wanted, path, home.unwrap_or_default())?;
+        launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
+        self.setup.offer_http(&mut launch, attempt, &wanted.backend).await;
+        Ok(launch)
     }
 
     async fn given_up(&self, attempt: AttemptId) -> Failure {
@@ -163,6 +181,7 @@ impl Agents {
 
     /// A start that is under way for this attempt is of no use any more.
     pub fn give_up(&self, attempt: AttemptId) {
+        self.expect_nobody(attempt);
         for live in self.live().values().filter(|it| it.attempt == attempt) {
             live.over.notify_one();
         }
@@ -260,7 +279,8 @@ impl Agents {
     /// Ends every agent, for a shutdown.
     pub async fn stop_all(&self) {
         let workers: Vec<WorkerId> = self.live().keys().copied().collect();
-        futures::future::join_all(workers.into_iter().map(|it| self.stop(it))).await;
+        let stopped = futures::future::join_all(workers.into_iter().map(|it| self.stop(it)));
+        futures::join!(stopped, self.end_ahead());
     }
 
     /// Ends an agent that has lost us: one of an earlier orchestrator, or one whose start was given

@@ -1,13 +1,16 @@
 //! The vault and the checkouts: blocking git work, on threads of its own.
 
+mod expected;
+
 use crate::{
     confinement,
     network::{Lookup, Needs},
 };
+use expected::Expected;
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_git::{
-    AttemptName, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout, PreparePlan,
-    PullWork, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
+    AttemptName, Checkout, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout,
+    PreparePlan, PullWork, Ready, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
 };
 use pitcrew_model::{
     AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
@@ -15,16 +18,21 @@ use pitcrew_model::{
 use pitcrew_process::{Cancel, Policy};
 use pitcrew_writer::Subject;
 use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
 const REMOVALS_MAX: usize = 4;
 
 /// Checkouts that are snapshotted at a time: the agents are to have the machine.
 const SNAPSHOTS_MAX: usize = 2;
+
+/// What is done with what was made ready.
+type Job = Box<dyn FnOnce(Option<Ready>) + Send>;
 
 #[derive(Clone)]
 pub struct VaultDriver {
@@ -34,6 +42,7 @@ pub struct VaultDriver {
     dirs: WorkspaceDirs,
     removals: Arc<Semaphore>,
     snapshots: Arc<Semaphore>,
+    expected: Expected,
 }
 
 impl VaultDriver {
@@ -45,7 +54,8 @@ impl VaultDriver {
     ) -> Self {
         let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
         let snapshots = Arc::new(Semaphore::new(SNAPSHOTS_MAX));
-        Self { vault, policy, network, dirs, removals, snapshots }
+        let expected = Expected::default();
+        Self { vault, policy, network, dirs, removals, snapshots, expected }
     }
 
     /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
@@ -59,6 +69,12 @@ impl VaultDriver {
     pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
         let driver = self.clone();
         let subject = Subject::of(&effect);
+        if let Effect::CollectWork { attempt, .. } = effect {
+            return self.collect_expected(attempt, effect, cancel).await;
+        }
+        if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
+            self.expected.forget(attempt);
+        }
         let _turn = if let Subject::Removing(_) = subject {
             self.removals.acquire().await.ok()
         } else if let Subject::Snapshotting(_) = subject {
@@ -69,15 +85,80 @@ impl VaultDriver {
         blocking(subject, move || driver.try_to_work(effect, &cancel)).await
     }
 
-    /// A sub-task reads what its parent has done so far.
-    pub async fn lend(&self, order: LendCheckout, cancel: Cancel) -> EffectResult {
-        let (driver, attempt) = (self.clone(), order.attempt);
-        let work = move || {
-            let checkout = driver.vault.lend_checkout(&order, &driver.policy, &cancel)?;
-            let path = checkout.path.display().to_string();
-            Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
+    /// Makes a checkout, and tells where it will be while it is made. `present` are those who may be
+    /// in one that was lent.
+    pub async fn prepare(
+        &self,
+        effect: Effect,
+        present: BTreeSet<AttemptId>,
+        cancel: Cancel,
+        claimed: impl Fn(&Path) + Send + 'static,
+    ) -> EffectResult {
+        let driver = self.clone();
+        let subject = Subject::of(&effect);
+        blocking(subject, move || driver.make(effect, present, &cancel, &claimed)).await
+    }
+
+    fn make(
+        &self,
+        effect: Effect,
+        present: BTreeSet<AttemptId>,
+        cancel: &Cancel,
+        claimed: &dyn Fn(&Path),
+    ) -> Result<EffectResult, Failure> {
+        let Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup, place } =
+            effect
+        else {
+            unreachable!("called for this effect only")
         };
-        blocking(Subject::Working(attempt), work).await
+        let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
+        let checkout = match place {
+            Some(CheckoutPlace { workspace: Workspace::Shared, parent_path, .. }) => {
+                Checkout { path: parent_path.into(), notes: Vec::new() }
+            }
+            // A sub-task reads what its parent has done so far.
+            Some(CheckoutPlace { workspace: Workspace::ReadOnly, parent, .. }) => {
+                let order = LendCheckout { attempt, parent, start, present };
+                self.vault.lend_checkout(&order, &self.policy, cancel, claimed)?
+            }
+            Some(CheckoutPlace { workspace: Workspace::Isolated, .. }) | None => {
+                let name = AttemptName { attempt, plan, task, slug, number };
+                let order = PrepareCheckout { name, kind, start, setup };
+                let policy = self.fetching(&self.dirs.attempt(attempt));
+                self.vault.prepare_checkout(&order, &policy, cancel, claimed)?
+            }
+        };
+        let path = checkout.path.display().to_string();
+        Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
+    }
+
+    /// The agent of an attempt is about to end, and mostly its work is collected then.
+    pub fn expect_work(&self, attempt: AttemptId) {
+        self.expected.expect(attempt, &self.vault, &self.policy);
+    }
+
+    /// Collects in what was made ready for it, or begins now.
+    async fn collect_expected(
+        &self,
+        attempt: AttemptId,
+        effect: Effect,
+        cancel: Cancel,
+    ) -> EffectResult {
+        let (driver, subject) = (self.clone(), Subject::of(&effect));
+        let (done, result) = oneshot::channel();
+        let job: Job = Box::new(move |ready| {
+            let work = AssertUnwindSafe(|| driver.collect(effect, ready, &cancel));
+            done.send(catch_unwind(work)).ok();
+        });
+        if let Some(job) = self.expected.take(attempt, job) {
+            tokio::task::spawn_blocking(move || job(None));
+        }
+        match result.await {
+            Ok(Ok(done)) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
+            // Whoever caught it in the first place reports it.
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(gone) => subject.failed(gone.to_string()),
+        }
     }
 
     /// Nothing of an attempt runs any more. What it has read in is made ready for others.
@@ -131,24 +212,6 @@ impl VaultDriver {
                 let checks = vault.check_base(plan, &commit, &setup, &checks, &policy, cancel);
                 EffectResult::BaseChecked { plan, checks }
             }
-            Effect::PrepareCheckout {
-                attempt,
-                place: Some(CheckoutPlace { workspace: Workspace::Shared, parent_path, .. }),
-                ..
-            } => {
-                let notes = Vec::new();
-                EffectResult::CheckoutPrepared { attempt, path: parent_path, notes }
-            }
-            Effect::PrepareCheckout { attempt, plan, task, number, slug, start, setup, place } => {
-                let name = AttemptName { attempt, plan, task, slug, number };
-                let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
-                let order = PrepareCheckout { name, kind, start, setup };
-                let policy = self.fetching(&self.dirs.attempt(attempt));
-                let checkout = vault.prepare_checkout(&order, &policy, cancel)?;
-                let path = checkout.path.display().to_string();
-                EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes }
-            }
-            effect @ Effect::CollectWork { .. } => self.collect(effect, cancel)?,
             Effect::Restore { task, slug, number, commit, base } => {
                 let order = RestoreWork { task, slug, number, commit, base };
                 let (branch, snapshot) = vault.restore(&order, cancel)?;
@@ -182,12 +245,19 @@ impl VaultDriver {
             | Effect::AnswerPermission { .. }
             | Effect::InterruptTurn { .. }
             | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
+            Effect::PrepareCheckout { .. } => unreachable!("it is told where it will be"),
+            Effect::CollectWork { .. } => unreachable!("it is collected where it is expected"),
             Effect::PullWork { .. } => unreachable!("it is pulled under the id of its task"),
             Effect::ConsultOracle { .. } => unreachable!("the index is no part of the vault"),
         })
     }
 
-    fn collect(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+    fn collect(
+        &self,
+        effect: Effect,
+        ready: Option<Ready>,
+        cancel: &Cancel,
+    ) -> Result<EffectResult, Failure> {
         let Effect::CollectWork {
             attempt,
             plan,
@@ -205,7 +275,7 @@ impl VaultDriver {
         };
         let name = AttemptName { attempt, plan, task, slug, number };
         let order = CollectWork { name, path: path.into(), start, base, zone, message };
-        let work = self.vault.collect(&order, &self.policy, cancel)?;
+        let work = self.vault.collect_ready(&order, ready, &self.policy, cancel)?;
         Ok(EffectResult::WorkCollected { attempt, work })
     }
 
@@ -254,7 +324,7 @@ async fn blocking(
         Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
         // Whoever caught it in the first place reports it.
         Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
+            Ok(panic) => resume_unwind(panic),
             Err(cancelled) => subject.failed(cancelled.to_string()),
         },
     }

@@ -42,9 +42,7 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
             .map(|(name, folder)| (name.to_owned(), below(folder)))
             .into();
     let dirs = Dirs::from_env(&environment, 0)?.workspace(&id);
-    for folder in [&dirs.state, &dirs.runtime] {
-        pitcrew_config::private_dir(folder)?;
-    }
+    dirs.make()?;
     let (mut settings, _) = Settings::load(&Sources::default())?;
     settings.backends = backends(&program, lab);
     // This program is no launcher of boxes.

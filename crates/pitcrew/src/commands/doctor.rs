@@ -9,7 +9,7 @@ use crate::{
     output::Output,
     render::{Align, Table},
     report::Report,
-    workspace::{Workspace, user_dirs},
+    workspace::{Workspace, current_folder, user_dirs},
 };
 use pitcrew_config::{SandboxSettings, Settings, printable, private_dir, user_environment};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
@@ -54,7 +54,7 @@ pub async fn run(args: Json, output: Output) -> Done {
     let mut findings = vec![git()];
     findings.extend(folders());
     let mut sandbox = SandboxSettings::default();
-    match Workspace::here() {
+    match current_folder().and_then(|it| Workspace::at(&it)) {
         Ok(workspace) => {
             if let Ok((settings, _)) = workspace.settings() {
                 sandbox = settings.sandbox;

@@ -2,7 +2,11 @@
 
 use super::{Done, desk::SettingsDesk};
 use crate::{
-    cli::ServeArgs, client::workspace_token, exit::Exit, report::Report, workspace::Workspace,
+    cli::ServeArgs,
+    client::workspace_token,
+    exit::Exit,
+    report::Report,
+    workspace::{Workspace, current_folder},
 };
 use pitcrew_config::read_definitions;
 use pitcrew_model::limits;
@@ -19,9 +23,10 @@ pub fn run(args: &ServeArgs) -> Done {
         // Fails only where we lead a group of our own already: nothing of the caller's reaches us then.
         leave_session().ok();
     }
+    // Whatever was known of it before: it is worked on with the git that there is now.
     let workspace = match &args.workspace {
         Some(path) => Workspace::at(path)?,
-        None => Workspace::here()?,
+        None => Workspace::at(&current_folder()?)?,
     };
     workspace.make_dirs()?;
     let failed = |what: &str, error: &std::io::Error| {

@@ -2,7 +2,10 @@
 
 use crate::support::sandbox;
 use pitcrew_testkit::Sandbox;
-use std::fs;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+};
 
 #[test]
 fn help_shows_the_commands_in_groups() {
@@ -31,6 +34,31 @@ fn outside_a_repository_it_says_so() {
     fs::create_dir(sandbox.repo()).expect("a folder");
     sandbox.git(&["init", "--quiet"]);
     sandbox.pitcrew(&["status"]).expect(2).notes("no commit yet");
+}
+
+#[test]
+fn a_command_finds_its_orchestrator_without_a_git() {
+    let mut sandbox = sandbox();
+    sandbox.pitcrew(&["status"]).expect(0);
+    let (folder, path) = (sandbox.root().join("none"), sandbox.environment()["PATH"].clone());
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("git"), "#!/bin/sh\necho out of order >&2\nexit 9\n").expect("a file");
+    fs::set_permissions(folder.join("git"), Permissions::from_mode(0o755)).expect("it is ours");
+    sandbox.prepend_to_path(&folder);
+    for command in ["status", "inbox", "watch", "messages"] {
+        sandbox.pitcrew(&[command]).expect(0);
+    }
+    // Whatever is new is asked for.
+    sandbox.set("PATH", &path);
+    sandbox.write("core/new.txt", "new\n");
+    sandbox.commit("second");
+    sandbox.prepend_to_path(&folder);
+    sandbox.pitcrew(&["status"]).expect(2).notes("out of order");
+    sandbox.set("PATH", &path);
+    sandbox.pitcrew(&["status"]).expect(0);
+    sandbox.prepend_to_path(&folder);
+    sandbox.pitcrew(&["status"]).expect(0);
+    sandbox.set("PATH", &path);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
-use pitcrew_testkit::{Sandbox, python, skipped};
+use pitcrew_testkit::{Process, Sandbox, eventually, python, skipped};
 use std::{fs, os::unix::fs::symlink};
 
 /// Nothing is shared but what every box has.
@@ -63,6 +63,38 @@ checks = "! echo evil > {repo}/evil"
     assert!(diff.contains("+commit worked"), "{diff}");
     assert!(!sandbox.repo().join("evil").exists() && !sandbox.home().join("evil").exists());
     sandbox.pitcrew(&["logs", "tries"]).expect(0).says("confined by tier T3, policy ");
+}
+
+/// While a checkout is made, its agent's box is made beside it.
+#[test]
+fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
+    let sandbox = sandbox();
+    let root = sandbox.root().display().to_string();
+    let wait = |name: &str| {
+        format!("touch {root}/at-{name}; until [ -e {root}/{name} ]; do sleep 0.02; done")
+    };
+    let plan = sandbox.plan(&format!(
+        "name = \"ahead\"\nsetup = \"{}\"\n\n[[task]]\nid = \"waits\"\nscript = \"\"\"\nrun {}\ncomplete it\n\"\"\"\n",
+        wait("setup"),
+        wait("agent")
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let (at_setup, at_agent) = (sandbox.root().join("at-setup"), sandbox.root().join("at-agent"));
+    // The launcher becomes the agent.
+    let agent_as = |part: &str| {
+        let mut all = Process::naming(&root).into_iter();
+        let is_it =
+            |it: &str| it.ends_with("agent --orders ") && it.split(' ').nth(1) == Some(part);
+        all.find(|it| is_it(&it.1)).map(|it| it.0.pid)
+    };
+    let waiting = eventually("a launcher waits in its box while setup runs", || {
+        agent_as("confine").filter(|_| at_setup.exists())
+    });
+    fs::write(sandbox.root().join("setup"), "").expect("a file");
+    eventually("the agent works", || at_agent.exists().then_some(()));
+    assert_eq!(agent_as("agent"), Some(waiting));
+    fs::write(sandbox.root().join("agent"), "").expect("a file");
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
 }
 
 /// The folder of the policy is told, and says the same as what was in force.
@@ -185,4 +217,25 @@ fn a_repository_may_want_a_stronger_box_than_there_is() {
     sandbox.write(".pitcrew/config.toml", weaker);
     let refused = sandbox.pitcrew(&["config", "show"]);
     assert!(refused.stderr.contains("cannot set `sandbox.tier`"), "{refused}");
+}
+
+/// A box does not show a file with a secret in it; what else stands there is known all the same, to a
+/// worker by its home and to checks by a copy.
+#[test]
+fn who_commits_is_known_where_the_settings_of_git_have_a_secret() {
+    let sandbox = closed();
+    let settings = "[user]\n\tname = Ada\n[http]\n\textraHeader = Authorization: hidden\n";
+    fs::write(sandbox.home().join(".gitconfig"), settings).expect("a file");
+    let plan = sandbox.plan(
+        r#"
+name = "who"
+
+[[task]]
+id = "who"
+command = "git config --global --list > core/who.txt"
+region = "core"
+checks = ["git config --global --list | diff - core/who.txt", "grep -q user.name=Ada core/who.txt", "! grep -q hidden core/who.txt"]
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
 }

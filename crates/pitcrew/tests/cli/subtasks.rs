@@ -149,6 +149,53 @@ complete heard it
     ran.says("5 of 5 completed");
 }
 
+/// S4-146: a sub-task that reads does not wait for a checkout. It is given one that is there already, in
+/// which nothing was written but what its parent has changed.
+#[test]
+fn a_sub_task_that_reads_waits_for_what_has_changed_and_not_for_the_tree() {
+    let sandbox = sandbox();
+    for number in 1..=20 {
+        sandbox.write(&format!("core/{number}.rs"), &format!("pub fn n{number}() {{}}\n"));
+    }
+    sandbox.commit("a library");
+    let root = sandbox.root().display().to_string();
+    let reading = |name: &str| {
+        let look = format!(
+            "stat -c '%n %i %y' core/*.rs > {root}/{name}; cat plans/more >> {root}/{name}"
+        );
+        format!(
+            r#"tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "look", "workspace": "read_only", "blocking": true, "script": "run {look}\ncomplete looked"}}"#
+        )
+    };
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "reading"
+
+[[task]]
+id = "parent"
+script = '''
+write plans/more <<END
+one
+END
+{}
+write plans/more <<END
+two
+END
+{}
+complete it
+'''
+"#,
+        reading("first"),
+        reading("second"),
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let seen = |name: &str| fs::read_to_string(sandbox.root().join(name)).expect("it looked");
+    let (first, second) = (seen("first"), seen("second"));
+    assert_eq!(first.lines().count(), 21, "{first}");
+    assert!(first.ends_with("\none\n"), "{first}");
+    assert_eq!(second, first.replace("\none\n", "\ntwo\n"));
+}
+
 /// S4-125: what a sub-task has begun ends with it; the parent hears of it.
 #[test]
 fn a_sub_task_is_stopped_and_its_parent_goes_on() {

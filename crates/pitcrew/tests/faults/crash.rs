@@ -97,6 +97,29 @@ fn a_kill_while_checks_run_leaves_no_check_behind() {
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 1);
 }
 
+/// The box of an agent is there before its checkout is. Whoever made it is gone: so is the box.
+#[test]
+fn a_kill_while_an_agent_is_made_ready_leaves_nothing_of_it_behind() {
+    let sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let plan = format!(
+        "name = \"crash\"\nmax_attempts = 1\nsetup = \"\"\"{}\"\"\"\n\n[[task]]\nid = \"first\"\ncommand = \"echo a > core/a.txt\"\n",
+        wait_at(&gate)
+    );
+    sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
+    await_reached(&gate);
+    let is_ready = |it: &(Process, String)| it.1.contains("agent --orders");
+    let before = eventually("an agent is made ready while setup runs", || {
+        let others = others(&sandbox);
+        others.iter().any(is_ready).then_some(others)
+    });
+    sandbox.kill_orchestrator();
+    all_gone(&before);
+    open_gate(&gate);
+    sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed");
+    assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 1);
+}
+
 /// Between two tasks nothing runs at all, and what was reached is still there.
 #[test]
 fn a_kill_between_two_tasks_repeats_neither() {

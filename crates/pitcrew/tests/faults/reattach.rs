@@ -138,6 +138,26 @@ fn an_agent_works_on_after_a_kill_and_is_found_again() {
     completes_in_one(&sandbox, 1);
 }
 
+/// Over the network there may be another folder for sockets than on the desktop, or none.
+#[test]
+fn an_agent_is_found_again_from_another_session() {
+    let mut sandbox = sandbox();
+    let gate = gate(&sandbox);
+    let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
+    run(&sandbox, &script(&steps));
+    await_reached(&gate);
+    let (before, (health, _)) = (agents(&sandbox), sandbox.orchestrator().expect("one runs"));
+    let other = sandbox.root().join("other").display().to_string();
+    sandbox.set("XDG_RUNTIME_DIR", &other);
+    sandbox.pitcrew(&["status"]).expect(0).says("running");
+    assert_eq!(sandbox.orchestrator().expect("one runs").0.pid, health.pid);
+    sandbox.kill_orchestrator();
+    sandbox.pitcrew(&["status"]).expect(0).says("running");
+    assert_eq!(agents(&sandbox), before, "the same processes");
+    open_gate(&gate);
+    completes_in_one(&sandbox, 1);
+}
+
 /// Nobody was there for longer than the agents may take, and they worked all the while.
 #[test]
 fn the_time_that_nobody_was_there_is_nobodys_fault() {

@@ -146,7 +146,7 @@ pub fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u32)> {
         if path.is_dir() {
             picture.extend(self::picture(&path));
             picture.push((path, Vec::new(), mode));
-        } else {
+        } else if path.is_file() {
             let bytes = fs::read(&path).expect("a file");
             picture.push((path, bytes, mode));
         }

@@ -5,14 +5,16 @@ use super::{Variables, read};
 use pitcrew_process::find_program;
 use std::{
     fs::{self, File},
-    io::Read,
+    io::{BufRead, Read},
     path::{Path, PathBuf},
 };
 
 /// The list of npm's settings, below the folder of its libraries.
 const NPM_SETTINGS: &str = "@npmcli/config/lib/definitions/definitions.js";
-/// How cargo marks an index of which it fetches only what it needs.
-const INDEX: &str = "sparse+https://";
+/// How cargo marks an index of which it fetches only what it needs, up to the sign that ends the mark.
+const INDEX_MARK: &str = "sparse+";
+const INDEX_SIGN: u8 = b'+';
+const INDEX_SCHEME: &str = "https://";
 const PROGRAM_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
 /// The indexes of pip, below the folder of Python's packages.
 const PIP_INDEXES: &str = "pip/_internal/models/index.py";
@@ -45,13 +47,18 @@ fn index_in(program: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(program).ok()?.take(PROGRAM_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let mut rest = bytes.as_slice();
-    while let Some(at) = rest.windows(INDEX.len()).position(|it| it == INDEX.as_bytes()) {
-        rest = &rest[at + INDEX.len()..];
+    // From one sign that is rare in programs to the next: they have many megabytes.
+    while rest.skip_until(INDEX_SIGN).ok()? > 0 {
+        let (before, after) = bytes.split_at(bytes.len() - rest.len());
+        let after = after.strip_prefix(INDEX_SCHEME.as_bytes());
+        let Some(after) = after.filter(|_| before.ends_with(INDEX_MARK.as_bytes())) else {
+            continue;
+        };
         let is_host = |it: &u8| it.is_ascii_alphanumeric() || b".-".contains(it);
-        let end = rest.iter().position(|it| !is_host(it))?;
-        let host = std::str::from_utf8(&rest[..end]).ok()?;
-        if rest[end] == b'/' && host.contains('.') {
-            return Some(format!("https://{host}/"));
+        let end = after.iter().position(|it| !is_host(it))?;
+        let host = std::str::from_utf8(&after[..end]).ok()?;
+        if after[end] == b'/' && host.contains('.') {
+            return Some(format!("{INDEX_SCHEME}{host}/"));
         }
     }
     None
@@ -111,6 +118,21 @@ mod tests {
         symlink(npm_folder.join("bin/npm-cli.js"), &program).expect("a link");
         assert_eq!(npm(&program).as_deref(), Some("https://npm.example/"));
         assert_eq!(npm(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn the_index_of_a_cargo_is_the_first_address_behind_its_mark() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("cargo");
+        let found = |text: &str| {
+            fs::write(&program, text).expect("a file");
+            index_in(&program)
+        };
+        let text = "1+1 sparse+http://no sparse+https:///x sparse+https://here/x\0\
+            +https://not.example/ sparse+https://index.example/path sparse+https://later.example/";
+        assert_eq!(found(text).as_deref(), Some("https://index.example/"));
+        assert_eq!(found("sparse+https://cut.off"), None);
+        assert_eq!(found("nothing"), None);
     }
 
     #[test]

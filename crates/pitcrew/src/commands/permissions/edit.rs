@@ -5,7 +5,9 @@
 
 use super::{Done, notes};
 use crate::{cli::EditArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
-use pitcrew_config::{Diagnostic, PermissionPaths, PermissionText, Permissions, read_permissions};
+use pitcrew_config::{
+    Diagnostic, PermissionPaths, PermissionText, Permissions, read_permissions, replace_file,
+};
 use pitcrew_model::Action;
 use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
 use std::{
@@ -138,23 +140,12 @@ impl Session {
         Ok((permissions, errors))
     }
 
-    /// The file is the old one or the new one at any moment, for the same readers. A link stays a link.
     fn put(&self, text: &str) -> Result<(), Report> {
-        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let new = path.with_extension("md.new");
-        let written = path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::File::create(&new))
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| match fs::metadata(&path) {
-                Ok(before) => fs::set_permissions(&new, before.permissions()),
-                Err(_) => Ok(()),
-            })
-            .and_then(|()| fs::rename(&new, &path));
+        let folder = self.path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = folder.and_then(|()| replace_file(&self.path, text.as_bytes()));
         written.map_err(|error| {
-            fs::remove_file(&new).ok();
-            failed("write", &path, &error).help(format!("it is kept in `{}`", self.draft.display()))
+            failed("write", &self.path, &error)
+                .help(format!("it is kept in `{}`", self.draft.display()))
         })
     }
 

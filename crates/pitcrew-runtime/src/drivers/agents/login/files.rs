@@ -1,10 +1,11 @@
-//! Files that are replaced whole or not at all.
+//! Files and folders of a login: read without being led anywhere else, and replaced whole.
 
+use pitcrew_config::{replace_file, replace_private_file};
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
-    path::{Path, PathBuf},
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::Path,
 };
 
 /// More than any credential has.
@@ -72,45 +73,13 @@ fn unlock(folder: &Path) {
 /// Writes a file that only this user can read.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), private_folder)?;
-    put(path, bytes, |_| Ok(()))
+    replace_private_file(path, bytes)
 }
 
-/// Replaces a file of the user's, which stays readable for the same people. A link stays a link.
+/// Replaces a file of the user's, which is there.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = path.canonicalize()?;
-    let before = path.metadata()?;
-    put(&path, bytes, |new| {
-        let own = fs::symlink_metadata(new)?;
-        if (own.uid(), own.gid()) != (before.uid(), before.gid()) {
-            chown(new, Some(before.uid()), Some(before.gid()))?;
-        }
-        fs::set_permissions(new, fs::Permissions::from_mode(before.mode() & 0o777))
-    })
-}
-
-/// What is there is whole at any moment, also when the power fails.
-fn put(path: &Path, bytes: &[u8], dress: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let new = beside(path);
-    // One of a process that was killed.
-    fs::remove_file(&new).ok();
-    let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(bytes)?;
-        dress(&new)?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        // Only now it is the new one that is there when the power fails.
-        path.parent().map_or(Ok(()), |it| File::open(it)?.sync_all())
-    })();
-    written.inspect_err(|_| {
-        fs::remove_file(&new).ok();
-    })
-}
-
-/// Whoever writes here holds the lock of the login, so one name is enough.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.pitcrew-new"))
+    path.metadata()?;
+    replace_file(path, bytes)
 }
 
 #[cfg(test)]
@@ -119,30 +88,14 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_its_link() {
-        let dir = tempfile::tempdir().unwrap();
-        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
-        fs::write(&real, "old").unwrap();
-        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-        symlink("real", &link).unwrap();
-        replace(&link, b"new").unwrap();
-        assert_eq!(fs::read(&real).unwrap(), b"new");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(real.metadata().unwrap().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside it");
-    }
-
-    #[test]
     fn a_private_file_is_readable_for_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/file");
-        // A half of an earlier try.
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(beside(&path), "half").unwrap();
         write_private(&path, b"x").unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         write_private(&dir.path().join("c/d"), b"x").unwrap();
         assert_eq!(dir.path().join("c").metadata().unwrap().mode() & 0o777, 0o700);
+        assert!(replace(&dir.path().join("none"), b"x").is_err(), "the user has taken it away");
     }
 
     #[test]

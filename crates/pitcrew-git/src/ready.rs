@@ -1,0 +1,71 @@
+//! What a snapshot needs, made while its worker is still ending: a folder of ours, and a box in which
+//! its steps wait. Nothing of the tree is looked at before they are told to begin.
+
+use crate::{
+    Vault,
+    error::VaultError,
+    files::{self, TemporaryFolder},
+    git::Waiting,
+    records::CheckoutState,
+    snapshot::{KEEPING, Nested, Snapshot, Source},
+    steps::Step,
+};
+use pitcrew_model::{AttemptId, CommitId};
+use pitcrew_process::{Cancel, Policy, Tier};
+use std::{ffi::OsString, path::PathBuf};
+
+/// A snapshot that can be taken at once, on the thread that made this.
+pub struct Ready {
+    attempt: AttemptId,
+    path: PathBuf,
+    start: CommitId,
+    // Ends before its folder.
+    waiting: (Vec<OsString>, Waiting),
+    folder: TemporaryFolder,
+}
+
+impl Ready {
+    pub(crate) fn is_for(&self, source: &Source<'_>) -> bool {
+        let Source { attempt, path, start, message: _, nested } = *source;
+        self.attempt == attempt
+            && self.path == path
+            && self.start == *start
+            && nested == Nested::Listed
+    }
+}
+
+impl Vault {
+    /// Gets ready to collect the work of an attempt. Nothing where there is no box to be made, or
+    /// whatever is not as usual: then it is all done when it is collected.
+    pub fn get_ready(&self, attempt: AttemptId, policy: &Policy) -> Option<Ready> {
+        if policy.tier != Tier::T3 {
+            return None;
+        }
+        let record = self.records().checkout(attempt).ok().flatten()?;
+        let (path, index) = (PathBuf::from(&record.path), self.records().index(attempt));
+        let is_usual = record.state == CheckoutState::Ready
+            && files::is_folder(&path)
+            && files::is_there(&index);
+        if !is_usual {
+            return None;
+        }
+        let (message, nested, cancel) = ("", Nested::Listed, Cancel::default());
+        let source = Source { attempt, path: &path, start: &record.start, message, nested };
+        let snapshot = self.look_at(source, policy, &cancel).ok()?;
+        snapshot.begin_with(&index).ok()?;
+        let waiting = snapshot.wait_with(&[&[Step::Add], &KEEPING[..]].concat())?;
+        let folder = snapshot.folder;
+        Some(Ready { attempt, path, start: record.start, waiting, folder })
+    }
+
+    pub(crate) fn begin<'a>(
+        &'a self,
+        source: Source<'a>,
+        ready: Ready,
+        policy: &'a Policy,
+        cancel: &'a Cancel,
+    ) -> Result<Snapshot<'a>, VaultError> {
+        let snapshot = self.snapshot_in(ready.folder, source, policy, cancel)?;
+        Ok(Snapshot { waiting: Some(ready.waiting), ..snapshot })
+    }
+}
