@@ -34,7 +34,11 @@ fn play(binary: &str, arguments: &[&str]) -> Result<(), Failure> {
 
 /// Builds the binary and puts it aside: the next ordinary build takes its place.
 fn build() -> Result<String, Failure> {
-    run_cargo(&["build", "--package", "pitcrew", "--features", "fail/failpoints"], &[])?;
+    let what =
+        ["rustc", "--package", "pitcrew", "--bin", "pitcrew", "--features", "fail/failpoints"];
+    // Every round starts it a hundred times and more, and at an address of its choice a program has a
+    // quarter of a million places to correct before it begins.
+    run_cargo(&[&what[..], &["--", "-C", "relocation-model=static"]].concat(), &[])?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let (from, folder) = (target.join("debug/pitcrew"), target.join("crash"));

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(missed_by("queue", quick), [""; 0]);
     }
 
-    /// A sub-task that waits longer for its agent fails the bench.
+    /// S4-146: a sub-task that waits longer for its agent fails the bench.
     #[test]
     fn a_sub_task_that_starts_late_misses_its_goal() {
         let row = |workspace: &str, ms: &str, ratio: &str| {

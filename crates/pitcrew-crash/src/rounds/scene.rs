@@ -1,8 +1,9 @@
 //! What happens in every round: three plans, and a person who wants them landed.
 
+use pitcrew_api::paths::{self, BoardQuery};
 use pitcrew_model::{LandingStatus, PlanStatus, RequestId, TaskStatus};
 use pitcrew_testkit::{Sandbox, eventually};
-use pitcrew_views::{Ask, BoardView, OpenRequest};
+use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest};
 use std::{
     fs,
     path::Path,
@@ -211,9 +212,19 @@ fn plan_path(sandbox: &Sandbox, name: &str) -> String {
     sandbox.root().join(format!("{name}.toml")).display().to_string()
 }
 
+/// What a command shows. It starts an orchestrator where none runs, and costs more than a look.
 pub fn board(sandbox: &Sandbox) -> Option<BoardView> {
     let finished = sandbox.pitcrew(&["status", "--all", "--json"]);
     serde_json::from_str(&finished.stdout).ok()
+}
+
+/// The same from whoever answers already; somebody who does has to be started otherwise.
+fn glance(sandbox: &Sandbox) -> Option<BoardView> {
+    let seen = sandbox.look(&paths::board(BoardQuery { all: true, plan: None }));
+    match seen {
+        Some(text) => serde_json::from_str(&text).ok(),
+        None => board(sandbox),
+    }
 }
 
 /// Plays the person until everything is landed. Commands may fail; what was meant is then tried
@@ -222,7 +233,7 @@ pub fn play(sandbox: &Sandbox, help: Help) -> Told {
     let (mut told, mut seen) = (Told::default(), 0);
     eventually("everything is landed", || {
         await_news(sandbox, &mut seen);
-        let board = board(sandbox)?;
+        let board = glance(sandbox)?;
         submit_what_is_missing(sandbox, &board);
         if board.workers.iter().any(|it| it.status.is_parked()) {
             answer(sandbox, &mut told);
@@ -258,12 +269,9 @@ fn submit_what_is_missing(sandbox: &Sandbox, board: &BoardView) {
 }
 
 fn answer(sandbox: &Sandbox, told: &mut Told) {
-    let inbox = sandbox.pitcrew(&["inbox", "--json"]);
-    let Ok(inbox) = serde_json::from_str::<serde_json::Value>(&inbox.stdout) else { return };
-    let Ok(open) = serde_json::from_value::<Vec<OpenRequest>>(inbox["open"].clone()) else {
-        return;
-    };
-    for request in open {
+    let Some(inbox) = sandbox.look(paths::INBOX) else { return };
+    let inbox: InboxView = serde_json::from_str(&inbox).expect("the inbox is one");
+    for request in inbox.open {
         let id = request.id.to_string();
         let finished = match request.ask {
             Ask::Question { .. } if request.task_key.as_deref() == Some("hears") => {
