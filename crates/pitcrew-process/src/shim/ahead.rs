@@ -120,6 +120,10 @@ fn is_there((path, held): &(PathBuf, OwnedFd)) -> bool {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
+        // The number of one that has ended and was waited for may be another's.
+        if let Ok(Some(_)) = child.try_wait() {
+            return;
+        }
         // With whoever holds it the box ends.
         kill_process_group(Pid::from_child(&child), Signal::KILL).ok();
         child.wait().ok();

@@ -2,7 +2,10 @@
 
 use super::{Entry, ProcessId, See};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::{collections::BTreeSet, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 /// Looks in a row that find nobody new before it is believed that there is nobody: who is just
 /// starting another and ending is overlooked easily, but not again and again.
@@ -33,7 +36,8 @@ pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
 struct Stopped {
     processes: BTreeSet<ProcessId>,
     numbers: BTreeSet<i32>,
-    groups: BTreeSet<i32>,
+    /// Each with one who is in it: as long as that one is there, the number is nobody else's.
+    groups: BTreeMap<i32, ProcessId>,
 }
 
 impl Stopped {
@@ -44,25 +48,30 @@ impl Stopped {
             return;
         }
         self.numbers.insert(found.id.pid);
-        if self.groups.contains(&found.group) {
+        if self.groups.contains_key(&found.group) {
             return;
         }
         found.id.signal(Signal::STOP).ok();
         // Looked at again: now that it is stopped, it does not leave its group any more.
-        let Some(entry) = Entry::read(found.id.pid).filter(|it| it.id == found.id) else { return };
+        let Some(entry) = found.id.living() else { return };
         if self.is_within(entry)
             && let Some(group) = Pid::from_raw(entry.group)
             && kill_process_group(group, Signal::STOP).is_ok()
         {
-            self.groups.insert(entry.group);
+            self.groups.insert(entry.group, entry.id);
         }
     }
 
     /// Kills all that were stopped, groups first and whole: with the end of its leader's parent the
     /// system would let the others in a group go on.
     fn kill(&self) {
-        for group in self.groups.iter().copied().filter_map(Pid::from_raw) {
-            kill_process_group(group, Signal::KILL).ok();
+        for (number, member) in &self.groups {
+            // Somebody else may have ended all of them meanwhile, and a group that has just begun may
+            // have their number.
+            let is_theirs = member.living().is_some_and(|it| it.group == *number);
+            if let Some(group) = Pid::from_raw(*number).filter(|_| is_theirs) {
+                kill_process_group(group, Signal::KILL).ok();
+            }
         }
         for process in &self.processes {
             process.signal(Signal::KILL).ok();

@@ -13,7 +13,7 @@ use pitcrew_model::Exit;
 use pitcrew_process::{ShimErrorKind, ShimEvent, end_shim, start_shim};
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     os::unix::{
         fs::{PermissionsExt, symlink},
         net::UnixStream,
@@ -136,6 +136,20 @@ async fn stop_ends_an_agent_that_ignores_it_and_all_who_escaped() {
     let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!((exit.code, exit.signal), (None, Some(9)));
     assert!(!is_alive(&fixture, "escaped") && !is_alive(&fixture, "left"));
+}
+
+/// It is not kept waiting for an end that may take longer than anybody waits to be heard.
+#[tokio::test]
+async fn whoever_only_says_stop_is_let_go_before_the_end() {
+    let fixture = Fixture::new("trap '' TERM; echo up; while :; do sleep 1; done");
+    let (handle, mut events) = fixture.start().await;
+    assert_eq!(common::line(common::heard(&mut events).await), "up");
+    let mut visitor = UnixStream::connect(&fixture.spec.socket).unwrap();
+    visitor.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    writeln!(visitor, r#"{{"stop":{{"grace_ms":600000}}}}"#).unwrap();
+    assert_eq!(visitor.read_to_end(&mut Vec::new()).unwrap(), 0);
+    handle.stop(Duration::ZERO).await.unwrap();
+    assert!(matches!(common::heard(&mut events).await, Some(ShimEvent::Exited(_))));
 }
 
 #[tokio::test]

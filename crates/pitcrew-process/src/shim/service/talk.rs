@@ -37,7 +37,7 @@ impl Service {
         mut connection: Connection,
     ) -> (Option<Connection>, io::Result<()>) {
         let mut cursor = connection.cursor();
-        let was_attached = cursor.is_some();
+        let (was_attached, mut has_said_all) = (cursor.is_some(), false);
         let heard = connection.take(&mut |order| {
             match order {
                 Order::Attach { from } => cursor = cursor.or(Some(from)),
@@ -46,8 +46,10 @@ impl Service {
                 Order::Send { .. } => {}
                 Order::Stop { grace_ms } => {
                     self.begin_end(grace_ms);
-                    // Whoever says so without having attached reads the record of the end.
-                    if cursor.is_none() && !self.met_a_client {
+                    // Whoever says so without having attached reads the record of the end. It is told
+                    // that it was heard by being let go, and at once: the end may take a while.
+                    has_said_all = cursor.is_none();
+                    if has_said_all && !self.met_a_client {
                         self.expect_nobody();
                     }
                 }
@@ -65,7 +67,7 @@ impl Service {
             };
             connection.attach(&Report::Hello(hello), from);
         }
-        let is_gone = matches!(heard, Ok(Step::Closed));
+        let is_gone = matches!(heard, Ok(Step::Closed)) || (has_said_all && cursor.is_none());
         ((!is_gone).then_some(connection), heard.map(drop))
     }
 
