@@ -34,7 +34,9 @@ pub fn outline(root: &Path, path: &str) -> Option<Outline> {
     };
     let mut file = FileSymbols::from(whatever_happens(language, content));
     file.symbols.sort_by_key(|it| (it.lines.0, Reverse(it.lines.1)));
-    let title = format!("{path} ({}, {} lines)\n", language.name(), lines_count(content));
+    let (count, language_name) = (lines_count(content), language.name());
+    let noun = if count == 1 { "line" } else { "lines" };
+    let title = format!("{path} ({language_name}, {count} {noun})\n");
     let text = title + &lines(&file);
     Some(Outline { language: Some(language), symbols: file.symbols, text })
 }
