@@ -12,7 +12,7 @@ mod probe;
 
 pub use probe::{Obstacle, find_box, try_without_box};
 pub use roots::{Roots, program_roots, roots};
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Scratch, remove_left_behind};
 
 use crate::{ConfineSpec, Policy, Tier, command, ends::Ends};
 use std::{

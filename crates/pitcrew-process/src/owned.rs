@@ -2,7 +2,7 @@
 //! dropped. Nobody else may wait for it.
 
 use crate::{
-    confine::Scratch,
+    confine::{self, Scratch},
     egress::Outlet,
     marker::Mark,
     tree::{self, ProcessId, See},
@@ -103,9 +103,10 @@ impl Drop for Owned {
 }
 
 /// Ends the programs of `owner` that nobody waits for any more, because the process that did has
-/// died. To be called by the next one, before it starts any.
+/// died, and removes what only they had. To be called by the next one, before it starts any.
 pub fn end_left_behind(owner: &str) {
     tree::end(|see| tree::owned_by(owner, see), Some(until()));
+    confine::remove_left_behind(owner);
 }
 
 fn until() -> Instant {

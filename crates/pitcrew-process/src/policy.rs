@@ -150,6 +150,11 @@ impl Policy {
         self
     }
 
+    /// Whose its programs are, where they say so.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        self.env.iter().find(|(name, _)| name == OWNER_MARKER).map(|(_, owner)| owner.as_str())
+    }
+
     /// The same without what is read anyway, because a folder above it is. To look at each of them
     /// again takes time whenever a program is started.
     #[must_use]

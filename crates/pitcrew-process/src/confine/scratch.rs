@@ -3,6 +3,7 @@
 use crate::{Policy, Tier, marker};
 use std::{
     fs::{self, DirBuilder},
+    hash::{DefaultHasher, Hash, Hasher},
     io,
     os::unix::fs::DirBuilderExt,
     path::PathBuf,
@@ -19,7 +20,8 @@ impl Scratch {
         if policy.tier != Tier::T2 || policy.home.is_some() {
             return Ok(None);
         }
-        let folder = std::env::temp_dir().join(format!("pitcrew-{}", marker::own()));
+        let name = format!("{}{}", beginning(policy.owner()), marker::own());
+        let folder = std::env::temp_dir().join(name);
         DirBuilder::new().mode(0o700).create(&folder)?;
         policy.home = Some(folder.clone());
         Ok(Some(Self(folder)))
@@ -30,5 +32,42 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is a temporary file.
         fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// Removes the homes of an owner's programs whose starter was killed. Nothing of them may run.
+pub(crate) fn remove_left_behind(owner: &str) {
+    let beginning = beginning(Some(owner));
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    let its = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&beginning));
+    for entry in its {
+        fs::remove_dir_all(entry.path()).ok();
+    }
+}
+
+/// How the names of an owner's homes begin.
+fn beginning(owner: Option<&str>) -> String {
+    let Some(owner) = owner else { return "pitcrew-".to_owned() };
+    let mut hasher = DefaultHasher::new();
+    owner.hash(&mut hasher);
+    format!("pitcrew-{:016x}-", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_whose_maker_was_killed_goes_with_the_next_look_of_its_owner() {
+        let owner = format!("{}/state", marker::own());
+        let mut policy = Policy { tier: Tier::T2, ..Policy::unconfined() }.owned_by(&owner);
+        let scratch = Scratch::open(&mut policy).unwrap().unwrap();
+        let folder = scratch.0.clone();
+        fs::write(folder.join("file"), "left").unwrap();
+        std::mem::forget(scratch);
+        remove_left_behind(&format!("{owner}/other"));
+        assert!(folder.exists());
+        remove_left_behind(&owner);
+        assert!(!folder.exists());
     }
 }
