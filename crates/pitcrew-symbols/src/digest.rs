@@ -51,17 +51,56 @@ pub fn of_name(name: &str) -> u32 {
     u32::try_from((sum ^ (sum >> 32)) & 0xffff_ffff).expect("32 bits")
 }
 
-/// Which letters a name has, whatever their case: one bit for each, and one for all that is none.
-pub fn letters(name: &str) -> u32 {
-    name.bytes().fold(0, |letters, byte| {
-        let bit = match byte.to_ascii_lowercase() {
-            it @ b'a'..=b'z' => it - b'a',
-            b'0'..=b'9' => 26,
-            b'_' => 27,
-            _ => 28,
-        };
-        letters | 1 << bit
-    })
+/// What a name is made of, whatever the case of its letters: its length, which letters it has, and
+/// which stand side by side. Names that are far from each other are told apart by it, at the cost
+/// of a few instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape(u64);
+
+const SETS_BITS: u32 = 29;
+const SETS_MASK: u64 = (1 << SETS_BITS) - 1;
+
+impl Shape {
+    /// Longer names count as this long.
+    pub const LENGTH_MAX: usize = 63;
+
+    pub fn of(name: &str) -> Self {
+        let (mut letters, mut pairs, mut before) = (0_u64, 0_u64, None);
+        for byte in name.bytes() {
+            let letter = letter(byte);
+            letters |= 1 << letter;
+            if let Some(before) = before {
+                pairs |= 1_u64 << ((before * 11 + letter) % SETS_BITS);
+            }
+            before = Some(letter);
+        }
+        let length = name.len().min(Self::LENGTH_MAX) as u64;
+        Self(length << (2 * SETS_BITS) | pairs << SETS_BITS | letters)
+    }
+
+    pub fn length(self) -> usize {
+        usize::try_from(self.0 >> (2 * SETS_BITS)).expect("six bits")
+    }
+
+    /// How many letters there are here and not there.
+    pub fn lacks(self, other: Self) -> usize {
+        (self.0 & !other.0 & SETS_MASK).count_ones() as usize
+    }
+
+    /// Whether the other name has all that this one has, as it has if this one is a part of it.
+    pub fn may_be_in(self, other: Self) -> bool {
+        self.0 & !other.0 & (SETS_MASK << SETS_BITS | SETS_MASK) == 0
+    }
+}
+
+/// One number for each letter, and one for all that is none.
+fn letter(byte: u8) -> u32 {
+    match byte.to_ascii_lowercase() {
+        it @ b'a'..=b'z' => u32::from(it - b'a'),
+        b'0'..=b'9' => 26,
+        b'_' => 27,
+        _ => 28,
+    }
 }
 
 #[cfg(test)]
@@ -89,8 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn letters_do_not_depend_on_the_case() {
-        assert_eq!(letters("AuthValidator"), letters("authvalidator"));
-        assert_ne!(letters("auth"), letters("auth_2"));
+    fn a_shape_tells_what_a_name_lacks() {
+        let shape = Shape::of;
+        assert_eq!(shape("AuthValidator"), shape("authvalidator"));
+        assert_ne!(shape("auth"), shape("htua"), "other letters are side by side");
+        assert_eq!(
+            (shape("auth_2").lacks(shape("auth")), shape("auth").lacks(shape("auth_2"))),
+            (2, 0)
+        );
+        assert!(shape("valid").may_be_in(shape("AuthValidator")));
+        assert!(!shape("valid").may_be_in(shape("AuthDilav")));
+        assert_eq!((shape("").length(), shape(&"x".repeat(99)).length()), (0, Shape::LENGTH_MAX));
     }
 }

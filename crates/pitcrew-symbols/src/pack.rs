@@ -85,6 +85,10 @@ impl Packed {
         self.head_of(index, &mut self.reader(index)?)
     }
 
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.reader(index)?.text()
+    }
+
     fn head_of<'a>(&'a self, index: usize, reader: &mut Reader<'a>) -> Option<Head<'a>> {
         let container = match self.container_of(index)? {
             0 => None,

@@ -5,7 +5,7 @@
 
 use crate::{
     Kind, Language, Visibility,
-    digest::{letters, of_name},
+    digest::{Shape, of_name},
     pack::Packed,
 };
 
@@ -16,19 +16,22 @@ pub type Slot = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Posting {
     pub name: u32,
-    /// Better ones are smaller: visibility, definition before declaration, length of the path.
+    /// Better ones are smaller: visibility, definition before declaration, depth of the path.
     pub rank: u8,
-    pub length: u8,
-    pub symbol: u16,
+    /// Bytes of the path, as far as they fit: the shorter one is better.
+    pub path_length: u8,
     pub file: Slot,
+    pub symbol: u16,
     /// The hash of the last name of its container; 0 where there is none.
     pub owner: u32,
-    pub letters: u32,
+    pub shape: Shape,
 }
 
 #[derive(Debug, Default)]
 pub struct Table {
     base: Vec<Posting>,
+    /// Of each name in `base` what it is made of, and where its first symbol is.
+    shapes: Vec<(Shape, u32)>,
     fresh: Vec<Posting>,
     dead_count: usize,
 }
@@ -37,11 +40,6 @@ pub struct Table {
 const FRESH_MIN: usize = 16_384;
 const FRESH_SHARE: usize = 4;
 
-/// Bytes of a name, as far as they fit.
-pub fn length(name: &str) -> u8 {
-    u8::try_from(name.len()).unwrap_or(u8::MAX)
-}
-
 impl Table {
     pub fn len(&self) -> usize {
         self.base.len() + self.fresh.len() - self.dead_count
@@ -49,10 +47,12 @@ impl Table {
 
     pub fn bytes(&self) -> usize {
         (self.base.capacity() + self.fresh.capacity()) * size_of::<Posting>()
+            + self.shapes.capacity() * size_of::<(Shape, u32)>()
     }
 
     /// `finish` must follow.
     pub fn add(&mut self, file: Slot, path: &str, language: Language, packed: &Packed) {
+        let path_length = u8::try_from(path.len()).unwrap_or(u8::MAX);
         let depth = u8::try_from(path.matches('/').count().min(31)).expect("it is limited");
         let container = |index| packed.container(index).map(|it| of_name(last_name(it, language)));
         let containers: Vec<Option<u32>> = (0..packed.containers_count()).map(container).collect();
@@ -70,11 +70,11 @@ impl Table {
             self.fresh.push(Posting {
                 name: of_name(head.name),
                 rank: visibility << 6 | declared << 5 | depth,
-                length: length(head.name),
-                symbol: u16::try_from(index).expect("a file is limited"),
                 file,
+                symbol: u16::try_from(index).expect("a file is limited"),
+                path_length,
                 owner,
-                letters: letters(head.name),
+                shape: Shape::of(head.name),
             });
         }
     }
@@ -99,12 +99,14 @@ impl Table {
             self.dead_count = 0;
         }
         all.sort();
+        self.shapes = shapes(&all);
         self.base = all;
         self.fresh = Vec::new();
         true
     }
 
-    /// All symbols whose name may be this one, in two parts that are ordered by rank.
+    /// All symbols whose name may be this one, in two parts that are ordered by rank and length
+    /// of the path.
     pub fn named(&self, name: &str) -> [&[Posting]; 2] {
         let hash = of_name(name);
         [run(&self.base, hash), run(&self.fresh, hash)]
@@ -115,11 +117,29 @@ impl Table {
         self.dead_count > 0
     }
 
-    /// The symbols of each name; a name may come twice.
-    pub fn names(&self) -> impl Iterator<Item = &[Posting]> {
-        let runs = self.base.chunk_by(|a, b| a.name == b.name);
-        runs.chain(self.fresh.chunk_by(|a, b| a.name == b.name))
+    /// The symbols of each name that is made like this; a name may come twice.
+    pub fn names(&self, is_like: impl Fn(Shape) -> bool) -> impl Iterator<Item = &[Posting]> {
+        let fresh = self.fresh.chunk_by(is_one_name).map(|it| (it[0].shape, it));
+        let base = self.shapes.iter().map(|it| (it.0, &self.base[it.1 as usize..]));
+        let alike = base.chain(fresh).filter(move |it| is_like(it.0));
+        alike.filter_map(|(_, rest)| rest.chunk_by(is_one_name).next())
     }
+}
+
+fn is_one_name(a: &Posting, b: &Posting) -> bool {
+    a.name == b.name
+}
+
+/// Few look for what is not there, and hardly any name is read then.
+fn shapes(postings: &[Posting]) -> Vec<(Shape, u32)> {
+    let mut shapes = Vec::new();
+    let mut at = 0;
+    for run in postings.chunk_by(is_one_name) {
+        shapes.push((run[0].shape, u32::try_from(at).expect("symbols are limited")));
+        at += run.len();
+    }
+    shapes.shrink_to_fit();
+    shapes
 }
 
 fn run(postings: &[Posting], name: u32) -> &[Posting] {

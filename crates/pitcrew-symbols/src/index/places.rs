@@ -36,6 +36,8 @@ struct Folder {
 pub struct Sought {
     /// Hashes of names; not more than there are bits.
     names: Vec<u32>,
+    /// A bit for the end of each hash: almost nothing is among them.
+    ends: u64,
 }
 
 /// Which of the sought names are in a path, as bits.
@@ -52,14 +54,22 @@ impl Sought {
         }
         if known.is_none() {
             self.names.push(name);
+            self.ends |= end(name);
         }
         1 << bit
     }
 
     fn bits(&self, name: u32) -> Names {
+        if self.ends & end(name) == 0 {
+            return 0;
+        }
         let bits = self.names.iter().zip(0..);
         bits.fold(0, |all, (it, bit)| all | Names::from(*it == name) << bit)
     }
+}
+
+fn end(name: u32) -> u64 {
+    1 << (name % u64::BITS)
 }
 
 /// What one question has found out about all folders.
@@ -73,12 +83,14 @@ pub struct View {
 struct Seen {
     names: Names,
     near: u32,
+    /// The regions of whoever asks that lie below this folder, as bits.
+    leads_to: u64,
 }
 
 impl View {
     /// The names that are in the path of a file, and how many folders it shares with whoever asks.
     pub fn of(&self, place: &Place) -> (Names, u32) {
-        let Seen { names, near } = self.folders[place.folder as usize];
+        let Seen { names, near, .. } = self.folders[place.folder as usize];
         (names | self.sought.bits(place.name), near)
     }
 }
@@ -134,32 +146,27 @@ impl Places {
         parent
     }
 
-    /// Looks at every folder once.
+    /// Looks at every folder once. Of more regions than there are bits the first count.
     pub fn view(&self, sought: Sought, from: &[Vec<String>]) -> View {
+        let regions = from.iter().take(u64::BITS as usize);
+        let from: Vec<Vec<u32>> =
+            regions.map(|it| it.iter().map(|it| hash(it)).collect()).collect();
         let mut folders: Vec<Seen> = Vec::with_capacity(self.folders.len());
         for folder in &self.folders {
-            let above = folders.get(folder.parent as usize).map_or(0, |it| it.names);
-            folders.push(Seen { names: above | sought.bits(folder.name), near: 0 });
-        }
-        for region in from {
-            for (seen, count) in folders.iter_mut().zip(self.shared(region)) {
-                seen.near = count.max(seen.near);
+            let root = Seen { names: 0, near: 0, leads_to: u64::MAX };
+            let mut seen = folders.get(folder.parent as usize).copied().unwrap_or(root);
+            seen.names |= sought.bits(folder.name);
+            if seen.leads_to != 0
+                && let Some(index) = folder.depth.checked_sub(1)
+            {
+                let goes_on = |it: &Vec<u32>| it.get(index as usize) == Some(&folder.name);
+                let on = from.iter().zip(0..).filter(|it| goes_on(it.0));
+                seen.leads_to &= on.fold(0, |all, it| all | 1 << it.1);
+                seen.near = if seen.leads_to == 0 { seen.near } else { folder.depth };
             }
+            folders.push(seen);
         }
         View { sought, folders }
-    }
-
-    /// How many folders each folder shares with a region.
-    fn shared(&self, region: &[String]) -> Vec<u32> {
-        let region: Vec<u32> = region.iter().map(|it| hash(it)).collect();
-        let mut counts: Vec<u32> = Vec::with_capacity(self.folders.len());
-        for folder in &self.folders {
-            let above = counts.get(folder.parent as usize).copied().unwrap_or_default();
-            let goes_on =
-                above + 1 == folder.depth && region.get(above as usize) == Some(&folder.name);
-            counts.push(above + u32::from(goes_on));
-        }
-        counts
     }
 }
 

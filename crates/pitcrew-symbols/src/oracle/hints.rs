@@ -75,8 +75,7 @@ impl Hints {
         if self.files.iter().any(leads_here) {
             return EXACT;
         }
-        let parts: Vec<&str> = module_parts(path).collect();
-        self.modules.iter().map(|it| fits(it, &parts)).max().unwrap_or_default()
+        self.modules.iter().map(|it| fits(it, bare)).max().unwrap_or_default()
     }
 
     /// Whether a file can be used by whoever asks as it is.
@@ -104,14 +103,20 @@ pub fn shared(from: &[String], path: &str) -> usize {
 
 /// Twice the number of parts at the end of a module that stand together in a path, and one more
 /// where they stand at its end.
-fn fits(module: &[String], path: &[&str]) -> usize {
-    let Some(last) = module.last() else { return 0 };
-    let ends = path.iter().enumerate().filter(|(_, it)| is_same(it, last)).map(|(at, _)| at + 1);
-    let together = |end: usize| {
-        let both = path[..end].iter().rev().zip(module.iter().rev());
-        both.take_while(|(a, b)| is_same(a, b)).count()
-    };
-    ends.map(|end| together(end) * 2 + usize::from(end == path.len())).max().unwrap_or_default()
+fn fits(module: &[String], bare: &str) -> usize {
+    let Some((last, above)) = module.split_last() else { return 0 };
+    let (mut best, mut start) = (0, 0);
+    for part in bare.split('/') {
+        let end = start + part.len();
+        if is_same(part, last) {
+            let both = named(&bare[..start]).rev().zip(above.iter().rev());
+            let count = 1 + both.take_while(|(a, b)| is_same(a, b)).count();
+            let is_end = named(&bare[end..]).next().is_none();
+            best = best.max(count * 2 + usize::from(is_end));
+        }
+        start = end + 1;
+    }
+    best
 }
 
 /// Whether names are the same where `-` cannot be written.
@@ -138,7 +143,11 @@ fn module_of(parts: &[String], text: &str) -> Vec<String> {
 
 /// The parts of a path that a module has in its name, too.
 pub fn module_parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    without_extension(path).split('/').filter(|it| !UNNAMED.contains(it))
+    named(without_extension(path))
+}
+
+fn named(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|it| !it.is_empty() && !UNNAMED.contains(it))
 }
 
 pub fn without_extension(path: &str) -> &str {

@@ -1,10 +1,10 @@
 //! Names that may have been meant.
 //!
-//! Every name is looked at once, most of them only by their length and letters, so the time is
-//! bounded by the number of names.
+//! Every name is looked at once, most of them only by what they are made of, so the time is bounded
+//! by the number of names.
 
 use super::question::Asked;
-use crate::index::State;
+use crate::{digest::Shape, index::State};
 use std::collections::BTreeSet;
 
 /// Names that are told.
@@ -12,7 +12,7 @@ const NEAREST_MAX: usize = 5;
 /// A name that holds the one asked for may be longer by so much.
 const LONGER_MAX: usize = 16;
 /// Nobody misspells a longer name and nothing else.
-const NAME_BYTES_MAX: usize = 63;
+const NAME_BYTES_MAX: usize = Shape::LENGTH_MAX;
 /// What contains the name comes after what is spelt almost like it.
 const CONTAINS: usize = 2;
 
@@ -21,15 +21,12 @@ pub fn names(state: &State, asked: &Asked) -> Vec<String> {
     let mut found: BTreeSet<(usize, usize, String)> = BTreeSet::new();
     for wanted in asked.wanted.first().into_iter().flatten() {
         let spelling = Spelling::new(&wanted.name);
-        for run in state.table().names() {
-            if !spelling.may_be(run[0].length, run[0].letters) {
-                continue;
-            }
+        for run in state.table().names(|it| spelling.may_be(it)) {
             let live = run.iter().find_map(|it| Some((it, state.file_of(it)?)));
             let Some((posting, file)) = live else { continue };
-            let Some(head) = file.packed.head(usize::from(posting.symbol)) else { continue };
-            if let Some(distance) = spelling.distance(head.name) {
-                found.insert((distance, head.name.len(), head.name.to_owned()));
+            let Some(name) = file.packed.name(usize::from(posting.symbol)) else { continue };
+            if let Some(distance) = spelling.distance(name) {
+                found.insert((distance, name.len(), name.to_owned()));
             }
             if found.len() > NEAREST_MAX * 2 {
                 found.pop_last();
@@ -48,7 +45,7 @@ pub fn names(state: &State, asked: &Asked) -> Vec<String> {
 
 struct Spelling {
     folded: Vec<u8>,
-    letters: u32,
+    shape: Shape,
     changes_max: usize,
 }
 
@@ -56,16 +53,17 @@ impl Spelling {
     fn new(name: &str) -> Self {
         let folded = name.to_ascii_lowercase().into_bytes();
         let changes_max = (1 + folded.len() / 4).min(3);
-        Self { letters: crate::digest::letters(name), changes_max, folded }
+        Self { shape: Shape::of(name), changes_max, folded }
     }
 
-    /// Whether a name with this length and these letters can be near at all.
-    fn may_be(&self, length: u8, letters: u32) -> bool {
-        let (length, own) = (usize::from(length), self.folded.len());
-        let lacks = (self.letters & !letters).count_ones() as usize;
-        let adds = (letters & !self.letters).count_ones() as usize;
-        let near = length.abs_diff(own) <= self.changes_max && lacks.max(adds) <= self.changes_max;
-        near || (self.letters & !letters == 0 && length <= own + LONGER_MAX)
+    /// Whether a name that is made like this can be near at all.
+    fn may_be(&self, other: Shape) -> bool {
+        let (length, own) = (other.length(), self.shape.length());
+        if length.abs_diff(own) <= self.changes_max {
+            let lacks = self.shape.lacks(other).max(other.lacks(self.shape));
+            return lacks <= self.changes_max || self.shape.may_be_in(other);
+        }
+        length > own && length <= own + LONGER_MAX && self.shape.may_be_in(other)
     }
 
     /// How far a name is; none where it is too far.
@@ -73,7 +71,8 @@ impl Spelling {
         let name = name.to_ascii_lowercase().into_bytes();
         let spelt = changes(&self.folded, &name, self.changes_max);
         let own = &self.folded;
-        let contains = own.len() > 2 && name.windows(own.len()).any(|it| it == own);
+        let may_contain = own.len() > 2 && name.len() <= own.len() + LONGER_MAX;
+        let contains = may_contain && name.windows(own.len()).any(|it| it == own);
         let begins = name.starts_with(own);
         match (spelt, contains) {
             (Some(changes), _) if changes <= 1 => Some(changes),
@@ -128,11 +127,10 @@ mod tests {
     fn nothing_near_is_ruled_out_by_its_letters() {
         let asked = Spelling::new("AuthValidator");
         for name in ["authvalidator", "AuthValidater", "AuthValidators", "MyAuthValidator"] {
-            let length = u8::try_from(name.len()).unwrap();
-            assert!(asked.may_be(length, crate::digest::letters(name)), "{name}");
+            assert!(asked.may_be(Shape::of(name)), "{name}");
             assert!(asked.distance(name).is_some(), "{name}");
         }
         assert_eq!(asked.distance("Gate"), None);
-        assert!(!asked.may_be(4, crate::digest::letters("Gate")));
+        assert!(!asked.may_be(Shape::of("Gate")));
     }
 }

@@ -11,14 +11,16 @@ use super::{
 };
 use crate::{
     Kind,
-    digest::{letters, of_name},
+    digest::{Shape, of_name},
     index::{File, State},
-    table::{Posting, length},
+    table::Posting,
 };
 use std::cmp::Reverse;
 
-/// Symbols of one name that are compared in full.
+/// Symbols of one name that are all compared in full.
 const COMPARED_MAX: usize = 64;
+/// Of more, where nothing stands before the name: a guess is wrong then only where hashes are.
+const GUESSED_MAX: usize = 16;
 
 /// A symbol that is meant.
 #[derive(Clone, Copy)]
@@ -29,7 +31,7 @@ pub struct Hit<'a> {
 
 impl Hit<'_> {
     fn is_called(&self, name: &str) -> bool {
-        self.file.packed.head(self.index).is_some_and(|it| it.name == name)
+        self.file.packed.name(self.index) == Some(name)
     }
 }
 
@@ -71,7 +73,8 @@ pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matche
 
 /// How many there are, also of a name that too many have.
 fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
-    if found.len() < COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
+    let all_count: usize = state.table().named(&wanted.name).iter().map(|it| it.len()).sum();
+    if all_count <= COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
         return found.len();
     }
     state.live_count(&wanted.name)
@@ -79,8 +82,8 @@ fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
 
 fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
     let mut postings = likeliest(state, wanted, hints);
-    let (length, letters) = (length(&wanted.name), letters(&wanted.name));
-    postings.retain(|it| it.length == length && it.letters == letters);
+    let shape = Shape::of(&wanted.name);
+    postings.retain(|it| it.shape == shape);
     let mut found: Vec<(Worth, &str, Hit<'a>)> = Vec::new();
     for posting in postings {
         let Some(file) = state.file_of(&posting) else { continue };
@@ -127,42 +130,64 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     if runs.iter().map(|it| it.len()).sum::<usize>() <= COMPARED_MAX {
         return runs.concat();
     }
-    if wanted.qualifiers.is_empty() && wanted.path.is_empty() && hints.is_empty() {
-        // Each run is ordered by rank.
-        let live = |run: &'_ [Posting]| {
-            let live = run.iter().filter(|it| state.is_live(it));
-            live.take(COMPARED_MAX).copied().collect::<Vec<_>>()
-        };
-        return smallest(runs.map(live).concat(), |it| it.rank);
+    let is_plain = wanted.qualifiers.is_empty() && wanted.path.is_empty();
+    let max = if is_plain { GUESSED_MAX } else { COMPARED_MAX };
+    if is_plain && hints.is_empty() {
+        let first = runs.into_iter().flat_map(|it| first(state, it));
+        return best(state, max, first.map(|it| (Guess::of_rank(it), it)));
     }
     let scout = Scout::new(state, wanted, hints);
     let owner = wanted.qualifiers.last().map(|it| of_name(it));
     let owner = owner.filter(|owner| runs.iter().any(|it| it.iter().any(|it| it.owner == *owner)));
-    let mut best: Vec<(Guess, Posting)> = Vec::with_capacity(COMPARED_MAX * 4);
+    let owned = |it: &&Posting| owner.is_none_or(|owner| owner == it.owner);
+    let all = runs.into_iter().flatten().filter(owned);
+    best(state, max, all.filter_map(|it| Some((scout.guess(it)?, it))))
+}
+
+/// The first of a run, with all that nothing but their path tells from the last of them.
+fn first<'a>(state: &State, run: &'a [Posting]) -> impl Iterator<Item = &'a Posting> {
+    let live = run.iter().filter(|it| state.is_live(it));
+    let (mut count, mut last) = (0, None);
+    live.take_while(move |it| {
+        let guess = Guess::of_rank(it);
+        let is_first = count < GUESSED_MAX || last == Some(guess);
+        (count, last) = (count + 1, Some(guess));
+        is_first
+    })
+}
+
+/// The best of very many.
+fn best<'a>(
+    state: &State,
+    max: usize,
+    all: impl Iterator<Item = (Guess, &'a Posting)>,
+) -> Vec<Posting> {
+    let mut best: Vec<(Guess, &Posting)> = Vec::with_capacity(max * 4);
     let mut worst = None;
-    for posting in runs.into_iter().flatten() {
-        if owner.is_some_and(|it| it != posting.owner) {
+    for (guess, posting) in all {
+        // What is as good may come first by its path.
+        if worst.is_some_and(|it| guess > it) {
             continue;
         }
-        let Some(guess) = scout.guess(posting) else { continue };
-        if worst.is_some_and(|it| guess >= it) {
-            continue;
-        }
-        best.push((guess, *posting));
-        if best.len() == COMPARED_MAX * 4 {
-            best = smallest(best, |it| it.0);
+        best.push((guess, posting));
+        if best.len() == max * 4 {
+            keep(state, max, &mut best);
             worst = best.iter().map(|it| it.0).max();
         }
     }
-    smallest(best, |it| it.0).into_iter().map(|it| it.1).collect()
+    keep(state, max, &mut best);
+    best.into_iter().map(|it| *it.1).collect()
 }
 
-fn smallest<T, K: Ord>(mut items: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
-    if items.len() > COMPARED_MAX {
-        items.select_nth_unstable_by(COMPARED_MAX - 1, |a, b| key(a).cmp(&key(b)));
-        items.truncate(COMPARED_MAX);
+/// The best by a guess, then by path: the number of a file says only when it was read.
+fn keep(state: &State, max: usize, best: &mut Vec<(Guess, &Posting)>) {
+    if best.len() > max {
+        let path = |it: &Posting| state.file_of(it).map(|file| (&*file.path, it.symbol));
+        best.select_nth_unstable_by(max - 1, |a, b| {
+            a.0.cmp(&b.0).then_with(|| path(a.1).cmp(&path(b.1)))
+        });
+        best.truncate(max);
     }
-    items
 }
 
 /// Whether a path ends with this one, with or without an extension, or is below it.

@@ -13,19 +13,35 @@ use crate::{
     index::{Names, Sought, State, View},
     table::{Posting, Slot},
 };
+use std::cell::Cell;
 
 /// Better ones are smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess(u64);
 
 impl Guess {
+    /// Where nothing is known about who asks.
+    pub fn of_rank(posting: &Posting) -> Self {
+        OfFile(0).guess(posting)
+    }
+}
+
+/// What all symbols of a file have in common.
+#[derive(Clone, Copy, Debug)]
+struct OfFile(u64);
+
+impl OfFile {
     /// By the same in the same order as it is compared in full. One number is compared at once.
-    fn new(qualified: u32, hinted: usize, is_kin: bool, near: u32, rank: u8) -> Self {
+    fn new(qualified: u32, hinted: usize, is_kin: bool, near: u32) -> Self {
         let qualified = 0xff - u64::from(qualified.min(0xff));
         let hinted = 0xffff - hinted.min(0xffff) as u64;
         let near = 0xff - u64::from(near.min(0xff));
         let is_foreign = u64::from(!is_kin);
-        Self(qualified << 40 | hinted << 24 | is_foreign << 16 | near << 8 | u64::from(rank))
+        Self(qualified << 40 | hinted << 24 | is_foreign << 16 | near << 8)
+    }
+
+    fn guess(self, posting: &Posting) -> Guess {
+        Guess((self.0 | u64::from(posting.rank)) << 8 | u64::from(posting.path_length))
     }
 }
 
@@ -42,6 +58,8 @@ pub struct Scout<'a> {
     view: View,
     /// The files of whoever asks.
     own: Vec<Slot>,
+    /// The last one that was looked at: symbols of one file mostly come one after the other.
+    last: Cell<Option<(Slot, Option<OfFile>)>>,
 }
 
 impl<'a> Scout<'a> {
@@ -56,18 +74,31 @@ impl<'a> Scout<'a> {
         let view = state.places().view(sought, &hints.from);
         let own = hints.from.iter().filter_map(|it| state.slot(&it.join("/"))).collect();
         let kin = Language::ALL.iter().map(|it| hints.is_kin(*it)).collect();
-        Self { state, hints, path: &wanted.path, of_path, qualifiers, hinting, kin, view, own }
+        let (path, last) = (wanted.path.as_str(), Cell::new(None));
+        Self { state, hints, path, of_path, qualifiers, hinting, kin, view, own, last }
     }
 
     /// None where it cannot be meant.
     pub fn guess(&self, posting: &Posting) -> Option<Guess> {
+        let of_file = match self.last.get() {
+            Some((file, known)) if file == posting.file => known,
+            Some(_) | None => {
+                let found = self.of_file(posting);
+                self.last.set(Some((posting.file, found)));
+                found
+            }
+        };
+        of_file.map(|it| it.guess(posting))
+    }
+
+    fn of_file(&self, posting: &Posting) -> Option<OfFile> {
         let place = self.state.places().of(posting.file)?;
         let (names, near) = self.view.of(place);
         let near = near + u32::from(self.own.contains(&posting.file));
         let is_kin = self.kin[place.language as usize];
         let is_any = self.path.is_empty() && self.state.pending().is_empty();
         if names == 0 && is_any {
-            return Some(Guess::new(0, 0, is_kin, near, posting.rank));
+            return Some(OfFile::new(0, 0, is_kin, near));
         }
         if !self.path.is_empty() && names & self.of_path == 0 {
             return None;
@@ -78,24 +109,36 @@ impl<'a> Scout<'a> {
         }
         let qualified = (names & self.qualifiers).count_ones();
         let hinted = if names & self.hinting > 0 { self.hints.score(path) } else { 0 };
-        Some(Guess::new(qualified, hinted, is_kin, near, posting.rank))
+        Some(OfFile::new(qualified, hinted, is_kin, near))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::Shape;
 
     #[test]
     fn what_counts_more_comes_first() {
+        let shape = Shape::of("gate");
+        let of = |rank, path_length| Posting {
+            name: 0,
+            rank,
+            path_length,
+            file: 0,
+            symbol: 0,
+            owner: 0,
+            shape,
+        };
         let guesses = [
-            Guess::new(2, 0, false, 0, 255),
-            Guess::new(1, 1_000, false, 0, 255),
-            Guess::new(1, 3, true, 0, 255),
-            Guess::new(1, 3, false, 4, 255),
-            Guess::new(1, 3, false, 3, 0),
-            Guess::new(1, 3, false, 3, 1),
-            Guess::new(0, usize::MAX, true, u32::MAX, 0),
+            OfFile::new(2, 0, false, 0).guess(&of(255, 255)),
+            OfFile::new(1, 1_000, false, 0).guess(&of(255, 255)),
+            OfFile::new(1, 3, true, 0).guess(&of(255, 255)),
+            OfFile::new(1, 3, false, 4).guess(&of(255, 255)),
+            OfFile::new(1, 3, false, 3).guess(&of(0, 9)),
+            OfFile::new(1, 3, false, 3).guess(&of(0, 10)),
+            OfFile::new(1, 3, false, 3).guess(&of(1, 9)),
+            OfFile::new(0, usize::MAX, true, u32::MAX).guess(&of(0, 0)),
         ];
         assert!(guesses.is_sorted_by(|a, b| a < b), "{guesses:?}");
     }

@@ -146,8 +146,7 @@ fn of_very_many_the_one_that_is_meant_comes_first() {
     };
     let gate = |number: usize| format!("parts/part-{number}/src/gate_{number}.rs");
     assert_eq!(first("open", "use part_77::gate_77::open;", None), gate(77));
-    // Nothing there is a path, so that any of them may be meant.
-    assert!(first("open", "it is in part_78", None).contains("/src/gate_"));
+    assert_eq!(first("open", "it is in part_78", None), gate(0), "nothing there is a path");
     assert_eq!(first("open", "it is in parts/part-78", None), gate(78));
     assert_eq!(first("open", "", Some("parts/part-79/src/other.rs")), gate(79));
     assert_eq!(first("open", "", Some(&gate(80))), gate(80));
@@ -158,6 +157,32 @@ fn of_very_many_the_one_that_is_meant_comes_first() {
     assert_eq!(first("open", "", Some("parts/part-9/x.ts")), "parts/part-5/open/index.ts");
     tree.remove(&gate(77));
     assert_ne!(first("open", "use part_77::gate_77::open;", None), gate(77), "it is gone");
+}
+
+/// However the files were read, and whatever was asked or changed before.
+#[test]
+fn of_very_many_that_nothing_tells_apart_the_path_does() {
+    let tree = Tree::new(&[]);
+    let write = |number: usize, text: &str| {
+        tree.write(&format!("parts/{number:03}/x.rs"), text);
+    };
+    for number in (100..300).rev() {
+        write(number, "pub fn other() {}\npub fn open() {}\n");
+    }
+    let index = tree.index();
+    let told = |from: Option<&str>| {
+        let question = Question { symbol: "open", from, ..Question::default() };
+        let answer = index.query(&question);
+        answer.matches.into_iter().map(|it| it.path[6..9].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(None), ["100", "101", "102", "103", "104"]);
+    // What is read again gets another place in the index.
+    write(101, "pub fn open(again: bool) {}\n");
+    write(99, "pub fn open() {}\n");
+    index.refresh();
+    assert_eq!(told(None), ["099", "100", "101", "102", "103"]);
+    assert_eq!(told(Some("parts/250/x.rs")), ["250", "099", "100", "101", "102"]);
+    assert_eq!(told(Some("parts/new.rs")), ["099", "100", "101", "102", "103"]);
 }
 
 #[test]
