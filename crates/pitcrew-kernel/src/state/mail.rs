@@ -148,6 +148,14 @@ impl State {
         if it.status.has_ended() {
             return None;
         }
+        let reader = it.reader.map(|it| &self.workers[it]);
+        let is_over = reader.is_some_and(|it| it.turn.is_none() || it.status.has_ended());
+        // However its turn ended: whoever has said that it is done has read what it was told.
+        if let Some(reader) = reader.filter(|_| is_over && !it.message.kind.is_asked())
+            && self.attempts[reader.attempt].claim.is_some()
+        {
+            return Some((MessageStatus::Processed, String::new()));
+        }
         let task = &self.tasks[self.mailbox_of(it.message.to)?];
         if task.status.has_ended() {
             return Some((MessageStatus::Dead, alloc::format!("{} is {}", task.id, task.status)));
@@ -157,9 +165,7 @@ impl State {
         {
             return Some((MessageStatus::Dead, alloc::format!("{worker} has ended")));
         }
-        if let Some(reader) = it.reader {
-            let reader = &self.workers[reader];
-            let is_over = reader.turn.is_none() || reader.status.has_ended();
+        if reader.is_some() {
             let again = it.tries_count < limits::MESSAGE_TRIES_MAX;
             return match (is_over, again) {
                 (false, _) => None,

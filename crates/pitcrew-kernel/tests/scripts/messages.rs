@@ -188,6 +188,29 @@ fn a_message_that_is_sent_again_is_queued_once() {
     );
 }
 
+/// Whoever says that it is done has read what it was told, also where it is lost right after.
+#[test]
+fn a_message_is_read_by_whoever_completes_its_task_however_the_turn_ends() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ message task-1 use port 8080
+            ~ turn worker-1 end_turn
+            complete attempt-1 it uses that port
+            fail-turn worker-1 exited it was killed
+        ",
+        &expect![[r#"
+            > complete attempt-1 it uses that port
+              attempt-1 claims success: it uses that port
+            > fail-turn worker-1 exited it was killed
+              => stop worker-1
+              message-1 delivered -> processed by worker-1
+        "#]],
+    );
+}
+
 /// Three turns that fail over a message make it a dead letter.
 #[test]
 fn a_turn_that_fails_puts_its_messages_back_three_times() {
