@@ -38,6 +38,8 @@ const NEVER: &[i64] = &[
     libc::SYS_reboot,
     libc::SYS_acct,
     libc::SYS_syslog,
+    // Tells what is opened anywhere below a folder that cannot be read.
+    libc::SYS_fanotify_init,
 ];
 
 /// What makes boxes.
@@ -68,6 +70,9 @@ const OTHERS: &[i64] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
 ];
+
+/// `PRIO_USER`
+const ALL_OF_USER: u64 = 2;
 
 /// Flags of `clone` and `unshare` that make a name space.
 const NEW: &[i32] = &[
@@ -134,6 +139,9 @@ fn rules(spec: &ConfineSpec) -> Result<Rules, seccompiler::Error> {
     }
     if spec.calls == Calls::Unboxed {
         never.extend(OTHERS);
+        // Limits end a process as a signal does. One's own are named by 0.
+        rules.insert(libc::SYS_prlimit64, vec![rule(&[is_not(0, 0)?])?]);
+        rules.insert(libc::SYS_setpriority, vec![rule(&[is(0, ALL_OF_USER)?])?]);
     }
     rules.extend(never.into_iter().map(|it| (it, Vec::new())));
     let words = TERMINAL.iter().map(|it| rule(&[is(1, *it)?]));

@@ -182,6 +182,9 @@ fn places(stage: &Stage) -> Vec<Attempt> {
 fn processes(stage: &Stage) -> Vec<Attempt> {
     let pid = stage.bystander.id();
     let secret = stage.shown("outside/secret");
+    let limit = format!("syscall({}, {pid}, 7, $all, 0) == -1 and exit 1", libc::SYS_prlimit64);
+    let open = format!("syscall({}, {pid}, 0)", libc::SYS_pidfd_open);
+    let take = format!("syscall({}, $p, 0, 0) == -1 and exit 1", libc::SYS_pidfd_getfd);
     let attach = format!("syscall({}, 16, {pid}, 0, 0) == -1 and exit 1", libc::SYS_ptrace);
     vec![
         attempt("see a process of the machine", [PIDS, ""], format!("test -d /proc/{pid}")),
@@ -206,6 +209,19 @@ fn processes(stage: &Stage) -> Vec<Attempt> {
             format!("grep -q stack /proc/{pid}/maps"),
         ),
         attempt("signal a process", [PIDS, SCOPE], format!("kill -CONT {pid}")),
+        attempt(
+            "limit a process until it ends",
+            [PIDS, SECCOMP],
+            format!("perl -e 'my $all = pack(\"QQ\", 4096, 4096); {limit}'"),
+        ),
+        of(
+            Who::Root,
+            attempt(
+                "take an open file out of a process",
+                [PIDS, SECCOMP],
+                format!("perl -e 'my $p = {open}; $p < 0 and exit 1; {take}'"),
+            ),
+        ),
         of(
             Who::Root,
             attempt(
@@ -247,7 +263,33 @@ fn calls() -> Vec<Attempt> {
             both,
             call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0"),
         ),
+        attempt(
+            "start a process in a name space by the newer call",
+            both,
+            call(libc::SYS_clone3, "0, 0").replace("$!{EPERM}", "$!{ENOSYS}"),
+        ),
         attempt("enter another's name space", both, call(libc::SYS_setns, "-1, 0")),
+        attempt(
+            "take a tree to mount it elsewhere",
+            both,
+            call(libc::SYS_open_tree, "-1, $name, 0"),
+        ),
+        attempt(
+            "be told of all files that are opened",
+            both,
+            call(libc::SYS_fanotify_init, "0x200, 0"),
+        ),
+        attempt(
+            "watch the kernel at work",
+            both,
+            call(libc::SYS_perf_event_open, "$zeros, 0, -1, -1, 0"),
+        ),
+        attempt("stop the kernel at a page", both, call(libc::SYS_userfaultfd, "-1")),
+        attempt(
+            "slow all processes of the user",
+            ["", SECCOMP],
+            call(libc::SYS_setpriority, "2, 0, 0"),
+        ),
         of(
             Who::Root,
             attempt("mount something", both, call(libc::SYS_mount, "$name, $name, $name, 0, 0")),
