@@ -29,4 +29,5 @@ pub use messages::{message_metrics, messages};
 pub use style::Style;
 pub use summary::{SummaryExtras, summary};
 pub use table::{Align, Table};
+pub use usage::price_table;
 pub use words::{cut_to_width, duration, joined, plural};

@@ -1,6 +1,7 @@
 //! Checks a plan file, or shows what it would do.
 
 mod tasks;
+mod cost;
 
 use super::{Done, say};
 use crate::{
@@ -12,11 +13,22 @@ use crate::{
     report::Report,
     workspace::Workspace,
 };
-use pitcrew_config::{Diagnostic, ParsedPlan, PlanDefaults, Severity, describe, parse_plan_bytes};
+use cost::unheld;
+use pitcrew_config::{
+    Diagnostic, ParsedPlan, PlanDefaults, Settings, Severity, describe, parse_plan_bytes,
+    read_definitions,
+};
 use pitcrew_model::PlanSpec;
 use serde_json::{Value, json};
 use std::path::Path;
-use tasks::{Impossible, impossible};
+use tasks::impossible;
+
+/// Something about a plan that is at no place of its file.
+pub struct Trouble {
+    message: String,
+    /// What to do about it.
+    help: String,
+}
 
 pub fn run(command: PlanCommands, output: Output) -> Done {
     match command {
@@ -28,29 +40,38 @@ pub fn run(command: PlanCommands, output: Output) -> Done {
 fn check(args: &PlanFileArgs, output: Output) -> Done {
     let bytes = say::read_file(&args.file)?;
     let name = args.file.display().to_string();
-    let defaults = defaults()?;
-    let parsed = parse_plan_bytes(&name, &bytes, &defaults);
+    let Here { settings, defaults, workspace } = here()?;
+    let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
+    if let (Ok(parsed), Some(workspace)) = (&mut parsed, workspace) {
+        read_definitions(&workspace.user, workspace.root()).apply(&mut parsed.spec);
+    }
     if args.output.json {
-        let (wrong, found) = match &parsed {
-            Ok(parsed) => (impossible(&parsed.spec, &defaults), &parsed.warnings),
-            Err(errors) => (Vec::new(), &errors.diagnostics),
+        let (wrong, doubtful, found) = match &parsed {
+            Ok(ParsedPlan { spec, warnings }) => {
+                (impossible(spec, &defaults), unheld(spec, &settings), warnings)
+            }
+            Err(errors) => (Vec::new(), Vec::new(), &errors.diagnostics),
         };
         let valid = parsed.is_ok() && wrong.is_empty();
-        let wrong = wrong.iter().map(without_place);
-        let found: Vec<Value> = wrong.chain(found.iter().map(diagnostic)).collect();
+        let wrong = wrong.iter().map(|it| without_place(it, Severity::Error));
+        let doubtful = doubtful.iter().map(|it| without_place(it, Severity::Warning));
+        let found = found.iter().map(diagnostic);
+        let found: Vec<Value> = wrong.chain(found).chain(doubtful).collect();
         output.json(&json!({ "file": name, "valid": valid, "diagnostics": found }))?;
         return Ok(if valid { Exit::Success } else { Exit::Usage });
     }
     let parsed = parsed.map_err(|errors| Report::diagnostics(errors.to_string()))?;
-    refuse_impossible(&format!("{name}: "), &parsed.spec, &defaults)?;
+    let place = format!("{name}: ");
+    refuse_impossible(&place, &parsed.spec, &defaults)?;
     warn(&parsed, output);
+    warn_unheld(&place, &parsed.spec, &settings, output);
     output
         .line(&format!("{name}: {}, no errors", plural(parsed.spec.tasks.len() as u64, "task")))?;
     Ok(Exit::Success)
 }
 
 fn show(args: &PlanFileArgs, output: Output) -> Done {
-    let parsed = read(&args.file, &defaults()?)?;
+    let parsed = read(&args.file, &here()?.defaults)?;
     warn(&parsed, output);
     if args.output.json {
         output.json(&parsed.spec)?;
@@ -92,12 +113,27 @@ pub fn warn(parsed: &ParsedPlan, output: Output) {
     }
 }
 
-/// A plan can be read outside a repository too; then the built-in settings hold.
-fn defaults() -> Result<PlanDefaults, Report> {
-    match Workspace::here() {
-        Ok(workspace) => Ok(plan_defaults(&workspace.settings()?.0, Severity::Warning).0),
-        Err(_) => Ok(PlanDefaults::default()),
+/// Says which agents a cap for the cost cannot hold. `place` goes before each.
+pub fn warn_unheld(place: &str, spec: &PlanSpec, settings: &Settings, output: Output) {
+    for Trouble { message, help } in unheld(spec, settings) {
+        output.note(&format!("{place}warning: {message}\nhelp: {help}\n"));
     }
+}
+
+/// What a plan file is read with.
+#[derive(Default)]
+struct Here {
+    settings: Settings,
+    defaults: PlanDefaults,
+    workspace: Option<Workspace>,
+}
+
+/// A plan can be read outside a repository too; then the built-in settings hold.
+fn here() -> Result<Here, Report> {
+    let Ok(workspace) = Workspace::here() else { return Ok(Here::default()) };
+    let settings = workspace.settings()?.0;
+    let defaults = plan_defaults(&settings, Severity::Warning).0;
+    Ok(Here { settings, defaults, workspace: Some(workspace) })
 }
 
 fn diagnostic(it: &Diagnostic) -> Value {
@@ -110,10 +146,10 @@ fn diagnostic(it: &Diagnostic) -> Value {
     })
 }
 
-/// A script has lines of its own, so there is no place in the file to name.
-fn without_place(it: &Impossible) -> Value {
+/// A script has lines of its own, and settings are elsewhere: there is no place in the file to name.
+fn without_place(it: &Trouble, severity: Severity) -> Value {
     json!({
-        "severity": "error",
+        "severity": severity.to_string(),
         "line": null,
         "column": null,
         "message": it.message,

@@ -1,7 +1,5 @@
 //! Runs a plan to its end.
 
-mod cost;
-
 use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Person, Verdict},
@@ -35,9 +33,7 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     tell_chosen(&spec, &chosen, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
-    for warning in cost::unheld(&spec, &settings) {
-        output.note(&warning);
-    }
+    plan_file::warn_unheld("", &spec, &settings, output);
     if let Some(base) = &spec.head.base {
         workspace.require_commit(base)?;
     }

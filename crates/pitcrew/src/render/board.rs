@@ -36,7 +36,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         lines.extend(usage(&plan.vendors, &plan.usage));
         lines.extend(queries(&plan.queries));
         let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
-        lines.extend(caps(plan.caps.iter().chain(of_tasks)));
+        lines.extend(caps(plan.caps.iter().chain(of_tasks), &plan.vendors));
     }
     if board.plans.is_empty() {
         lines.push("there is no current plan; start one with `pitcrew run FILE`".to_owned());

@@ -26,7 +26,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
     lines.push(totals(summary));
     lines.extend(usage(&summary.vendors, &summary.totals.usage));
     lines.extend(queries(&summary.queries));
-    lines.extend(caps(&summary.caps));
+    lines.extend(caps(&summary.caps, &summary.vendors));
     lines.extend(refused_checks(&summary.refused_places));
     lines.extend(summary.tasks.iter().flat_map(refused_places));
     if !summary.not_completed.is_empty() {

@@ -1,7 +1,7 @@
 //! Who has used how much of which model.
 
 use super::table::{Align, Table};
-use pitcrew_model::{Dollars, Measure, Spending, Usage};
+use pitcrew_model::{BACKEND_BUILTIN, BudgetScope, Dollars, Measure, Spending, Usage};
 use pitcrew_views::{QueryTally, plain, supervision};
 use std::collections::BTreeMap;
 
@@ -24,12 +24,16 @@ pub fn usage(vendors: &BTreeMap<String, Usage>, total: &Usage) -> Vec<String> {
 }
 
 fn row(name: &str, usage: &Usage) -> [String; 5] {
-    // Not every agent knows its price.
-    let is_told = usage.cost_micros > 0 || usage.of(Measure::Tokens) == 0;
+    let is_told = is_cost_told(usage);
     let cost = if is_told { Dollars(usage.cost_micros).to_string() } else { "not told".to_owned() };
     let [tokens_in, tokens_out, cached] =
         [usage.tokens_in, usage.tokens_out, usage.tokens_cached].map(|it| it.to_string());
     [name.to_owned(), tokens_in, tokens_out, cached, cost]
+}
+
+/// Not every agent knows its price.
+fn is_cost_told(usage: &Usage) -> bool {
+    usage.cost_micros > 0 || usage.of(Measure::Tokens) == 0
 }
 
 /// What questions about code of others have spared; nothing where there were none.
@@ -37,8 +41,32 @@ pub fn queries(tally: &QueryTally) -> Option<String> {
     (!tally.is_empty()).then(|| format!("  {tally}"))
 }
 
-/// The caps of which four fifths or more are used.
-pub fn caps<'a>(caps: impl IntoIterator<Item = &'a Spending>) -> Vec<String> {
-    let is_near = |it: &&Spending| u128::from(it.used) * 5 >= u128::from(it.cap) * 4;
-    caps.into_iter().filter(is_near).map(|it| format!("  {it}")).collect()
+/// The caps of which four fifths or more are used, and whom that of the plan's cost does not hold:
+/// what a sub-task is done by is known to nobody before the run.
+pub fn caps<'a>(
+    caps: impl IntoIterator<Item = &'a Spending>,
+    vendors: &BTreeMap<String, Usage>,
+) -> Vec<String> {
+    let caps: Vec<&Spending> = caps.into_iter().collect();
+    let is_near = |it: &&&Spending| u128::from(it.used) * 5 >= u128::from(it.cap) * 4;
+    let near = caps.iter().filter(is_near).map(|it| format!("  {it}"));
+    let is_of_cost =
+        |it: &&Spending| it.measure == Measure::Cost && matches!(it.scope, BudgetScope::Plan(_));
+    let is_capped = caps.iter().any(is_of_cost);
+    let unheld = vendors.iter().filter(|it| is_capped && !is_cost_told(it.1));
+    let unheld = unheld.map(|(vendor, _)| {
+        let (name, table) = (plain::line(vendor), price_table(vendor));
+        format!("  the cap for the cost does not hold {name}: set what it costs in `[{table}]` of your settings")
+    });
+    near.chain(unheld).collect()
+}
+
+/// Where a user says what a backend costs.
+pub fn price_table(backend: &str) -> String {
+    // The built-in agent has its prices beside its model.
+    if backend == BACKEND_BUILTIN {
+        "model".into()
+    } else {
+        format!("prices.{}", plain::line(backend))
+    }
 }

@@ -1,7 +1,8 @@
 //! What plans may use, and the limits of providers, with a model that says what it takes.
 
 use crate::support::*;
-use pitcrew_testkit::{eventually, model::ModelServer};
+use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
+use serde_json::Value;
 use std::fs;
 
 /// The first turn takes 3311 tokens and ends without a word of completion.
@@ -79,26 +80,30 @@ fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try
 }
 
 /// A program that tells its tokens and not what they cost, as most do: the built-in agent as a backend
-/// like any other. Without a price the run says that the cap cannot hold it, and goes on.
-#[test]
-fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
-    let server = ModelServer::start();
-    let sandbox = with_model(&server);
-    let plan = sandbox.plan(&PLAN.replace("\"builtin\"", "\"scribe\""));
+/// like any other.
+fn scribe(sandbox: &Sandbox, prices: &str) {
     let backend = format!(
         "[backends.scribe]\ncommand = [{:?}, \"agent\"]\npass_env = [\"PITCREW_MODEL\", \"PITCREW_MODEL_ENDPOINT\", \"PITCREW_MODEL_KEY_ENV\", \"ANTHROPIC_API_KEY\"]\n",
         env!("CARGO_BIN_EXE_pitcrew")
     );
     let settings = sandbox.home().join(".config/pitcrew/config.toml");
     fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
-    fs::write(&settings, &backend).expect("the settings");
+    fs::write(&settings, format!("{backend}\n{prices}")).expect("the settings");
+}
+
+/// Without a price the run says that the cap cannot hold it, and goes on.
+#[test]
+fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    let plan = sandbox.plan(&PLAN.replace("\"builtin\"", "\"scribe\""));
+    scribe(&sandbox, "");
     let run = ["run", &plan, "--yes", "--detach", "--max-cost", "0.01"];
     let warned = sandbox.pitcrew(&run).expect(0).notes("the cap for the cost cannot hold scribe");
     warned.notes("`[prices.scribe]`");
     await_task(&sandbox, "port", "completed");
     sandbox.pitcrew(&["stop"]).expect(0);
-    let priced = format!("{backend}\n[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
-    fs::write(&settings, priced).expect("the settings");
+    scribe(&sandbox, "[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
     let silent = sandbox.pitcrew(&run).expect(0);
     assert!(!silent.stderr.contains("cannot hold"), "{silent}");
     await_request(&sandbox);
@@ -109,6 +114,57 @@ fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
     let cost = board["plans"][0]["vendors"]["scribe"]["cost_micros"].as_u64();
     assert_eq!(cost, Some(3_010 * 3 + 301 * 15), "{board}");
     sandbox.pitcrew(&["cancel", "plan-2"]).expect(0);
+}
+
+#[test]
+fn a_plan_file_whose_cap_cannot_hold_an_agent_is_warned_about() {
+    let sandbox = sandbox();
+    scribe(&sandbox, "");
+    let plan =
+        PLAN.replace("\"builtin\"", "\"scribe\"").replace("[[task]]", "max_cost = 1\n[[task]]");
+    let plan = sandbox.plan(&plan);
+    let checked = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
+    checked.notes("warning: the cap for the cost cannot hold scribe").notes("`[prices.scribe]`");
+    let told = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(0).json();
+    let told = told["diagnostics"].as_array().expect("diagnostics").clone();
+    let is_warning = |it: &Value| {
+        it["severity"] == "warning" && text(&it["message"]).contains("cannot hold scribe")
+    };
+    assert!(told.iter().any(is_warning), "{told:?}");
+    scribe(&sandbox, "[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
+    let silent = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
+    assert!(!silent.stderr.contains("cannot hold"), "{silent}");
+}
+
+/// Nobody knows before the run who does a sub-task.
+#[test]
+fn whom_the_cap_does_not_hold_is_told_of_a_sub_task_too() {
+    let server = ModelServer::start();
+    let sandbox = with_model(&server);
+    scribe(&sandbox, "");
+    let plan = sandbox.plan(
+        r#"
+name = "caps"
+max_cost = 1
+
+[[task]]
+id = "parent"
+region = "core"
+script = '''
+tool a2a_spawn_subtask <<END
+{"agent": "scribe", "blocking": true, "prompt": "Look.\n@usage 10 1\n@complete I looked"}
+END
+expect I looked
+complete asked somebody
+'''
+"#,
+    );
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    assert!(!ran.stderr.contains("cannot hold"), "{ran}");
+    let unheld =
+        "the cap for the cost does not hold scribe: set what it costs in `[prices.scribe]`";
+    ran.says(unheld);
+    sandbox.pitcrew(&["status", "plan-1"]).expect(0).says(unheld);
 }
 
 #[test]
