@@ -280,6 +280,10 @@ impl Connection {
         }
     }
 
+    pub fn is_in_turn(&self) -> bool {
+        self.state().turn.is_some()
+    }
+
     /// Answers a request for permission; one that nobody waits for any more is let be.
     pub async fn answer_permission(&self, call: &str, option: Option<&str>) {
         let ask = self.state().asks.remove(call);

@@ -98,8 +98,17 @@ impl Session {
         self.inner.connection.stop(grace).await
     }
 
-    /// The same for an agent in a state of its own: once it has closed its session it has put away
-    /// what was to be kept, and is not waited for. Some then take their time.
+    /// The same for an agent whose state goes with it: between turns it has nothing to put away, and is
+    /// not asked to. In a turn it is, for the sake of the files that it may be writing.
+    pub async fn discard(&self, grace: Duration) -> Exit {
+        if self.inner.connection.is_in_turn() {
+            return self.dismiss(grace).await;
+        }
+        self.inner.connection.stop(Duration::ZERO).await
+    }
+
+    /// The same for an agent of which others want nothing any more: once it has closed its session it
+    /// has put away what was to be kept, and is not waited for. Some then take their time.
     pub async fn dismiss(&self, grace: Duration) -> Exit {
         let grace = if self.closed(grace).await { Duration::ZERO } else { grace };
         self.inner.connection.stop(grace).await

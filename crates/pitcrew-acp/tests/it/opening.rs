@@ -147,19 +147,50 @@ async fn the_same_attempt_is_not_started_twice() {
 const CLOSES: &str = r#"trap ': > asked; exit 0' TERM
 read line; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}}'
 read line; echo '{"id":9,"result":{"sessionId":"s1"}}'
+read line; : > closed; echo '{"id":10,"result":{}}'
+while :; do sleep 0.1; done"#;
+
+#[tokio::test]
+async fn who_closes_its_session_is_not_asked_to_end_and_who_is_thrown_away_not_even_to_close_it() {
+    for (way, is_closed, is_asked) in
+        [("stop", true, true), ("dismiss", true, false), ("discard", false, false)]
+    {
+        let home = tempfile::tempdir().expect("a folder");
+        let opened = open(launch(home.path(), &["sh", "-c", CLOSES])).await;
+        let (session, _events) = opened.expect("a session");
+        let ended = match way {
+            "stop" => session.stop(LONG).await,
+            "dismiss" => session.dismiss(LONG).await,
+            _ => session.discard(LONG).await,
+        };
+        let expected = if is_asked { (Some(0), None) } else { (None, Some(9)) };
+        assert_eq!((ended.code, ended.signal), expected, "{way}");
+        let left = ["closed", "asked"].map(|it| home.path().join("checkout").join(it).exists());
+        assert_eq!(left, [is_closed, is_asked], "{way}");
+    }
+}
+
+/// An agent that is in a turn until it is told to end that.
+const WORKS: &str = r#"read line; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}}'
+read line; echo '{"id":9,"result":{"sessionId":"s1"}}'
+read line; : > works
+read line; : > cancelled
 read line; echo '{"id":10,"result":{}}'
 while :; do sleep 0.1; done"#;
 
 #[tokio::test]
-async fn who_has_closed_its_session_is_dismissed_at_once_and_asked_to_end_otherwise() {
-    for is_dismissed in [true, false] {
-        let home = tempfile::tempdir().expect("a folder");
-        let opened = open(launch(home.path(), &["sh", "-c", CLOSES])).await;
-        let (session, _events) = opened.expect("a session");
-        let ended =
-            if is_dismissed { session.dismiss(LONG).await } else { session.stop(LONG).await };
-        let expected = if is_dismissed { (None, Some(9)) } else { (Some(0), None) };
-        assert_eq!((ended.code, ended.signal), expected);
-        assert_eq!(home.path().join("checkout/asked").exists(), !is_dismissed);
-    }
+async fn who_is_in_a_turn_may_end_that_before_it_is_thrown_away() {
+    let home = tempfile::tempdir().expect("a folder");
+    let opened = open(launch(home.path(), &["sh", "-c", WORKS])).await;
+    let (session, _events) = opened.expect("a session");
+    let file = |name: &str| home.path().join("checkout").join(name);
+    let turn = session.prompt(EffectId(2), "work");
+    let thrown_away = async {
+        until(|| file("works").exists()).await;
+        session.discard(LONG).await
+    };
+    let (turn, ended) = tokio::join!(turn, thrown_away);
+    assert!(turn.is_err(), "it ended with its agent");
+    assert_eq!(ended.signal, Some(9));
+    assert!(file("cancelled").exists());
 }

@@ -262,6 +262,10 @@ impl Agents {
                 live.stopping.store(true, Ordering::SeqCst);
                 live.over.notify_one();
                 match live.started().await {
+                    // Its home is removed with it.
+                    Some(session) if self.logins.is_watched(live.attempt) => {
+                        session.discard(STOP_GRACE).await
+                    }
                     Some(session) => session.dismiss(STOP_GRACE).await,
                     None => LOST,
                 }

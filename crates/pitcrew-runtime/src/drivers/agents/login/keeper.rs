@@ -107,7 +107,8 @@ impl Logins {
         self.wake.notify_one();
     }
 
-    pub(super) fn is_watched(&self, attempt: AttemptId) -> bool {
+    /// Whether the agent of an attempt has a home of its own.
+    pub fn is_watched(&self, attempt: AttemptId) -> bool {
         self.watched().contains_key(&attempt)
     }
 
