@@ -8,6 +8,7 @@
 //! what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
+mod inherited;
 mod beneath;
 mod policy;
 mod marker;
@@ -49,6 +50,7 @@ pub use egress::{
 };
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
+pub use inherited::pass_nothing_on;
 pub use launch::{
     CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix, Zone,
     confine_main, landlock_abi, relay_of,

@@ -23,6 +23,10 @@ use cli::Cli;
 use std::{ffi::OsString, process::ExitCode};
 
 fn main() -> ExitCode {
+    if let Err(error) = pitcrew_process::pass_nothing_on() {
+        eprintln!("pitcrew: cannot tell which files are open: {error}");
+        return ExitCode::FAILURE;
+    }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(ended) = parts::play(&words) {
         return ended;

@@ -65,6 +65,26 @@ checks = "! echo evil > {repo}/evil"
     sandbox.pitcrew(&["logs", "tries"]).expect(0).says("confined by tier T3, policy ");
 }
 
+/// A shell may leave a folder open to whatever it starts, and an open folder leads anywhere.
+#[test]
+fn a_worker_inherits_nothing_that_was_open_where_its_run_was_started() {
+    let sandbox = closed();
+    let plan = sandbox.plan(
+        r#"
+name = "inherited"
+
+[[task]]
+id = "tries"
+command = "for it in /proc/*/fd/9/..; do test -e $it && echo leads out; done > report.txt; echo tried >> report.txt"
+checks = "! test -e /proc/self/fd/9"
+"#,
+    );
+    let run = format!("exec 9< ..; exec {} run {plan} --yes", env!("CARGO_BIN_EXE_pitcrew"));
+    sandbox.start_program("sh", &["-c", &run]).wait().expect(0);
+    let diff = sandbox.pitcrew(&["diff", "plan-1"]).expect(0).stdout;
+    assert!(diff.contains("+tried") && !diff.contains("leads out"), "{diff}");
+}
+
 /// While a checkout is made, its agent's box is made beside it.
 #[test]
 fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
