@@ -13,7 +13,7 @@ use crate::{
     State,
     decide::attempt_fails,
     message, sandbox,
-    state::{Attempt, Checkout, Comeback, Task, Worker},
+    state::{Attempt, Checkout, Comeback, Process, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -79,11 +79,12 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
 }
 
 /// Attempts whose checkouts may go: the task is completed, so all its work is in the vault. So is
-/// what a sub-task left whose parent has ended.
+/// what a sub-task left whose parent has ended; where no agent ever was, nothing is left.
 pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
     state.attempts.iter().filter(|it| {
         let task = &state.tasks[it.task];
-        let is_kept = it.saved.is_some() || it.work.is_some();
+        let was_empty = state.workers[it.worker].process == Process::None;
+        let is_kept = it.saved.is_some() || it.work.is_some() || was_empty;
         let is_left = state.parent_of(task).is_some_and(|it| !it.is_open());
         it.checkout == Checkout::There
             && it.put_away

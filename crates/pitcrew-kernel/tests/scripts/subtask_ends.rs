@@ -53,6 +53,29 @@ fn a_cancelled_parent_leaves_no_running_child() {
     );
 }
 
+/// A checkout that comes when nobody will work in it any more is not left behind.
+#[test]
+fn a_checkout_that_comes_after_the_end_of_its_sub_task_goes_with_the_others() {
+    check(
+        "
+            ~ plan demo | a attempts=2
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 wait=60s | make isolated
+            ~ exited worker-1 killed
+            checkout attempt-2
+            gc
+        ",
+        &expect![[r#"
+            > checkout attempt-2
+              nothing
+            > gc
+              => remove checkout attempt-2
+              => tidy the vault
+        "#]],
+    );
+}
+
 /// S4-125: also when its agent goes by itself, in the middle of a wait.
 #[test]
 fn a_parent_that_dies_takes_its_children_along() {
