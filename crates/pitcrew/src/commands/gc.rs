@@ -95,22 +95,26 @@ enum End {
     Kept(String),
 }
 
-/// Waits until every checkout has its verdict; each of them has one in what is given back.
+/// Waits until every checkout has its verdict, and each of them has one in what is given back; then
+/// until the vault is tidied, which nobody depends on.
 async fn wait(
     client: &Client,
     removable: &[RemovableCheckout],
     mut after: Seq,
 ) -> Result<BTreeMap<AttemptId, End>, Report> {
-    let mut ends = BTreeMap::new();
+    let (mut ends, mut is_tidy) = (BTreeMap::new(), false);
     let is_open = |ends: &BTreeMap<AttemptId, End>| {
         removable.iter().any(|it| !ends.contains_key(&it.attempt))
     };
     let deadline = Instant::now() + REMOVAL_TIME_MAX;
-    while is_open(&ends) {
+    while !is_tidy || is_open(&ends) {
         let query = paths::EventsQuery { after, follow: true };
         let mut lines = client.stream(&paths::events(query)).await?;
-        while is_open(&ends) {
+        while !is_tidy || is_open(&ends) {
             let Ok(next) = timeout_at(deadline, lines.next()).await else {
+                if !is_open(&ends) {
+                    return Ok(ends);
+                }
                 return Err(Report::new(Exit::Failure, "the checkouts are still being removed")
                     .help("`pitcrew gc --dry-run` shows what is left"));
             };
@@ -123,6 +127,10 @@ async fn wait(
                     ends.insert(*attempt, End::Removed);
                 } else if let EffectResult::CheckoutKept { attempt, reason } = result {
                     ends.insert(*attempt, End::Kept(reason.clone()));
+                } else if let EffectResult::VaultTidied { .. }
+                | EffectResult::VaultNotTidied { .. } = result
+                {
+                    is_tidy = true;
                 }
             }
         }
