@@ -143,7 +143,7 @@ impl Workspace {
     /// A file that came with the repository is not the person's own word.
     fn is_committed(&self, path: &Path) -> bool {
         let listed = Run::new("git", self.root())
-            .args(["ls-files", "--error-unmatch", "--"])
+            .args(["-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--"])
             .arg(path)
             .timeout(Duration::from_mins(1));
         // Where git cannot tell, the file is not trusted.
