@@ -23,9 +23,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A killed process that is still there after this long is held by the kernel; look again.
-const DEATH_MS_MAX: u64 = 50;
-
 /// A process that has no environment for this long has none.
 const EXEC_MS_MAX: u64 = 100;
 
@@ -68,12 +65,16 @@ impl ProcessId {
         Ok(pidfd_send_signal(handle, signal)?)
     }
 
-    /// Waits for its end, but not for long.
-    fn await_end(self) {
-        let Some(pid) = Pid::from_raw(self.pid) else { return };
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-        let until = Instant::now() + Duration::from_millis(DEATH_MS_MAX);
-        poll::wait(&[(handle.as_fd(), PollFlags::IN)], Some(until)).ok();
+    /// Waits for its end, and tells whether it came.
+    fn has_ended_by(self, until: Instant) -> bool {
+        let handle = Pid::from_raw(self.pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        // Looked at after the handle was taken, as above.
+        if let Some(Ok(handle)) = handle
+            && self.is_alive()
+        {
+            poll::wait(&[(handle.as_fd(), PollFlags::IN)], Some(until)).ok();
+        }
+        !self.is_alive()
     }
 }
 

@@ -203,6 +203,28 @@ fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
     assert!(never_started.cancelled && !dir.path().join("file").exists());
 }
 
+/// Who is killed gives back its memory first and its files after that: until then it holds locks.
+#[test]
+fn who_is_killed_has_let_go_of_its_files() {
+    let dir = TempDir::new().unwrap();
+    assert!(run(Run::new("mkfifo", dir.path()).arg("up")).success());
+    let cancel = Cancel::default();
+    // Much memory, and an output that is not ours.
+    let script = "
+        ( exec 9> lock; flock 9; exec dd if=/dev/zero bs=500M count=2 2> /dev/null ) |
+            ( head -c 1 > /dev/null; echo up > up; sleep 600 )";
+    std::thread::scope(|scope| {
+        let run = sh(script, dir.path());
+        let running = scope.spawn(|| run_confined(&Policy::unconfined(), run, &cancel).unwrap());
+        // Opening a pipe waits for the one who writes.
+        assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
+        cancel.cancel();
+        assert!(running.join().unwrap().cancelled);
+        let lock = fs::File::open(dir.path().join("lock")).unwrap();
+        lock.try_lock().unwrap();
+    });
+}
+
 /// The next orchestrator ends what the one before it left, our own git too.
 #[test]
 fn a_trusted_program_that_is_owned_is_found_by_its_owner_and_by_no_other() {

@@ -4,18 +4,24 @@ use super::{Entry, ProcessId, See};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Looks in a row that find nobody new before it is believed that there is nobody: who is just
 /// starting another and ending is overlooked easily, but not again and again.
 const CALM_LOOKS: u32 = 2;
 
-/// Ends all that `find` finds, until it finds none: first stops each at sight, so that none can
-/// start another while the rest is being looked for, then kills them. Gives up at `until`.
+/// A killed process that is still there after this long is held by the kernel; look again.
+const DEATH_MS_MAX: u64 = 50;
+
+/// Ends all that `find` finds, until it finds none and each of them has let go of its files: first
+/// stops each at sight, so that none can start another while the rest is being looked for, then
+/// kills them. Gives up at `until`.
 pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
     let mut calm_looks = CALM_LOOKS - 1;
     let is_late = || until.is_some_and(|until| Instant::now() >= until);
+    // Who ends gives back its memory first, and with it what it is found by.
+    let mut killed = BTreeSet::new();
     loop {
         let mut stopped = Stopped::default();
         while calm_looks < CALM_LOOKS && !is_late() {
@@ -24,9 +30,12 @@ pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
             calm_looks = if stopped.processes.len() == count { calm_looks + 1 } else { 0 };
         }
         stopped.kill();
-        match stopped.processes.first() {
-            Some(process) if !is_late() => process.await_end(),
-            Some(_) | None => return,
+        let is_calm = stopped.processes.is_empty();
+        killed.append(&mut stopped.processes);
+        let look_again = Instant::now() + Duration::from_millis(DEATH_MS_MAX);
+        killed.retain(|it| !it.has_ended_by(look_again));
+        if is_late() || is_calm && killed.is_empty() {
+            return;
         }
         calm_looks = 0;
     }
