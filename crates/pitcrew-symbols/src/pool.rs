@@ -24,7 +24,7 @@ use std::{
 };
 
 /// Changes with everything that changes what is kept about a content, extraction above all.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 const MAGIC: &[u8] = b"pitcrew pool";
 const HEADER_BYTES: usize = MAGIC.len() + 4;

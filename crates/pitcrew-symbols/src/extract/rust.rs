@@ -41,8 +41,13 @@ fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     }
 }
 
+/// A name that is a word of the language is written with `r#` before it, which is no part of it.
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
-    walk.field(node, Field::Name).filter(|it| !it.is_empty())
+    let name = match walk.field(node, Field::Name)? {
+        Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix("r#").unwrap_or(name)),
+        Cow::Owned(name) => Cow::Owned(name),
+    };
+    Some(name).filter(|it| !it.is_empty())
 }
 
 fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {

@@ -1,7 +1,7 @@
 //! What a name means that somebody writes: `a::b`, `Type.method`, `path:name`.
 
 use crate::Language;
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 /// A name that is looked for, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,8 @@ const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
 
 /// None where the text names nothing.
 pub fn parse(text: &str) -> Option<Wanted> {
-    let text = undressed(text);
-    let (path, rest) = with_path(text);
+    let text = unescaped(undressed(text));
+    let (path, rest) = with_path(&text);
     let mut qualifiers = parts(rest);
     let name =
         qualifiers.pop().filter(|it| it.contains(|it: char| it.is_alphanumeric() || it == '_'))?;
@@ -33,6 +33,19 @@ fn undressed(text: &str) -> &str {
     let end = text.char_indices().find(|(at, it)| *at > 0 && "(<[{!".contains(*it));
     let text = &text[..end.map_or(text.len(), |it| it.0)];
     text.trim_end_matches(['.', ':', '`', '\'', '"'])
+}
+
+/// Rust writes `r#` before names that are words of the language.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    let is_name = |it: char| it.is_alphanumeric() || it == '_';
+    let escape = text.match_indices("r#").find(|(at, _)| !text[..*at].ends_with(is_name));
+    match escape {
+        Some((at, escape)) => {
+            let rest = unescaped(&text[at + escape.len()..]);
+            Cow::Owned(format!("{}{rest}", &text[..at]))
+        }
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Splits `path:name`, where the first is one.
@@ -86,6 +99,8 @@ mod tests {
             ("Gate.open", " Gate open"),
             ("Gate#open", " Gate open"),
             ("gate->open", " gate open"),
+            ("r#ref", "  ref"),
+            ("door#r#type.r#fn", " door,type fn"),
             ("Vec<Gate>", "  Vec"),
             ("&Gate", "  Gate"),
             ("println!", "  println"),

@@ -84,3 +84,7 @@ extern "C" {
     fn getpid() -> i32;
 }
 pub union Bits { f: f32, u: u32 }
+
+pub fn r#ref(r#type: u8) -> u8 {
+    r#type
+}
