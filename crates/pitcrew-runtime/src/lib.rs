@@ -36,7 +36,7 @@ pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
 pub use look::{Changed, LookError};
-pub use network::{Lookup, Needs, Network, Registry, Tools, registries};
+pub use network::{Caches, Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;
 pub use query::{Asking, Told};

@@ -9,7 +9,7 @@ mod endpoints;
 mod tools;
 
 pub use registries::{Registry, registries};
-pub use tools::Tools;
+pub use tools::{Caches, Tools};
 
 use endpoints::{endpoints, is_local};
 use pitcrew_config::{BackendSettings, ModelSettings, Settings, user_environment};
@@ -89,14 +89,18 @@ impl Network {
         Self { registries, tools, allow, forward, upstream }
     }
 
-    /// The policy with a way to what is needed and no further, recorded in `dir`.
+    /// The policy with a way to what is needed and no further, recorded in `dir`, and with the caches
+    /// of `caches`.
     #[must_use]
-    pub fn applied(&self, policy: &Policy, needs: Needs<'_>, dir: &Path) -> Policy {
+    pub fn applied(&self, policy: &Policy, needs: Needs<'_>, caches: Caches, dir: &Path) -> Policy {
         let mut policy = policy.clone();
         policy.net = Net::Proxy(self.egress(needs, dir));
         policy.env.extend(self.tools.env.clone());
         policy.read.extend(self.tools.read.clone());
-        policy.write.extend(self.tools.write.clone());
+        for (name, folder) in self.tools.caches(caches) {
+            policy.env.push((name.into(), folder.display().to_string()));
+            policy.write.push(folder.to_owned());
+        }
         if let Some(git) = &self.tools.git {
             policy.env.push(("GIT_CONFIG_GLOBAL".into(), git.display().to_string()));
             policy.read.push(git.clone());

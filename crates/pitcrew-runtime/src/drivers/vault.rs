@@ -4,7 +4,7 @@ mod expected;
 
 use crate::{
     confinement,
-    network::{Lookup, Needs},
+    network::{Caches, Lookup, Needs},
 };
 use expected::Expected;
 use pitcrew_config::WorkspaceDirs;
@@ -59,10 +59,12 @@ impl VaultDriver {
     }
 
     /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
-    fn fetching(&self, dir: &Path) -> Policy {
+    fn fetching(&self, caches: Caches, dir: &Path) -> Policy {
         match self.policy.tier {
             Tier::T1 => Policy::clone(&self.policy),
-            Tier::T2 | Tier::T3 => self.network.get().applied(&self.policy, Needs::default(), dir),
+            Tier::T2 | Tier::T3 => {
+                self.network.get().applied(&self.policy, Needs::default(), caches, dir)
+            }
         }
     }
 
@@ -124,7 +126,7 @@ impl VaultDriver {
             Some(CheckoutPlace { workspace: Workspace::Isolated, .. }) | None => {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let order = PrepareCheckout { name, kind, start, setup };
-                let policy = self.fetching(&self.dirs.attempt(attempt));
+                let policy = self.fetching(Caches::Agents, &self.dirs.attempt(attempt));
                 self.vault.prepare_checkout(&order, &policy, cancel, claimed)?
             }
         };
@@ -208,7 +210,7 @@ impl VaultDriver {
                 EffectResult::PlanPrepared { plan, base: vault.prepare_plan(&order, cancel)? }
             }
             Effect::CheckBase { plan, commit, setup, checks } => {
-                let policy = self.fetching(&self.dirs.checks(plan));
+                let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
                 let checks = vault.check_base(plan, &commit, &setup, &checks, &policy, cancel);
                 EffectResult::BaseChecked { plan, checks }
             }
@@ -298,8 +300,8 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
-        let verified =
-            self.vault.verify(&order, &self.fetching(&self.dirs.attempt(attempt)), cancel)?;
+        let policy = self.fetching(Caches::Checks, &self.dirs.attempt(attempt));
+        let verified = self.vault.verify(&order, &policy, cancel)?;
         let (merged, checks) = (verified.merged, verified.checks);
         Ok(EffectResult::Verified { attempt, merged, checks })
     }
@@ -310,7 +312,8 @@ impl VaultDriver {
             unreachable!("called for this effect only")
         };
         let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
-        let landing = self.vault.land(&order, &self.fetching(&self.dirs.checks(plan)), cancel)?;
+        let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
+        let landing = self.vault.land(&order, &policy, cancel)?;
         Ok(EffectResult::Landed { plan, landing })
     }
 }

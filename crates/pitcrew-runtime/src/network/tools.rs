@@ -1,5 +1,5 @@
-//! What tools in a box find in their environment: caches of the workspace, which its workers share,
-//! certificates of the machine, and tool chains, which are read only.
+//! What tools in a box find in their environment: caches of the workspace, certificates of the
+//! machine, and tool chains, which are read only.
 
 use super::registries::{Registry, cargo_home};
 use crate::secrets::{has_secrets, without_secrets};
@@ -22,8 +22,29 @@ const CERTIFICATES: &[&str] = &[
     "GIT_SSL_CAINFO",
 ];
 
-/// A variable, and the folder of the workspace's caches that it names.
-const CACHES: &[(&str, &str)] = &[
+/// Whose caches they are. Tools run what they find there, so nothing is left in them by whoever is to
+/// be checked for whoever checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caches {
+    /// Agents, and what sets up their checkouts.
+    Agents,
+    /// Checks, and what sets them up.
+    Checks,
+}
+
+impl Caches {
+    const ALL: [Self; 2] = [Self::Agents, Self::Checks];
+
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Checks => "checks",
+        }
+    }
+}
+
+/// A variable, and the folder among the caches that it names.
+const FOLDERS: &[(&str, &str)] = &[
     ("CARGO_HOME", "cargo"),
     ("npm_config_cache", "npm"),
     ("PIP_CACHE_DIR", "pip"),
@@ -37,7 +58,8 @@ const CACHES: &[(&str, &str)] = &[
 pub struct Tools {
     pub env: Vec<(String, String)>,
     pub read: Vec<PathBuf>,
-    pub write: Vec<PathBuf>,
+    /// Each with the variable that names it.
+    caches: Vec<(Caches, String, PathBuf)>,
     /// The user's settings of git, where the files themselves have secrets and are not shown.
     pub git: Option<PathBuf>,
 }
@@ -49,15 +71,17 @@ impl Tools {
         registries: &[Registry],
     ) -> Self {
         let mut tools = Self::default();
-        for (name, folder) in CACHES {
-            let folder = caches.join(folder);
-            // Where it cannot be made, the tool makes its own in the private home.
-            if fs::create_dir_all(&folder).is_ok() {
-                tools.env.push(((*name).into(), folder.display().to_string()));
-                tools.write.push(folder);
+        for of in Caches::ALL {
+            let caches = caches.join(of.folder());
+            for (name, folder) in FOLDERS {
+                let folder = caches.join(folder);
+                // Where it cannot be made, the tool makes its own in the private home.
+                if fs::create_dir_all(&folder).is_ok() {
+                    tools.caches.push((of, (*name).into(), folder));
+                }
             }
+            copy_settings(cargo_home(user).as_deref(), &caches.join("cargo"));
         }
-        copy_settings(cargo_home(user).as_deref(), &caches.join("cargo"));
         tools.git = git_settings(user, &caches.join("git"));
         for name in CERTIFICATES {
             if let Some(path) = user.get(*name).filter(|it| Path::new(it).is_absolute()) {
@@ -75,6 +99,11 @@ impl Tools {
             tools.env.push(("PIP_INDEX_URL".into(), url.clone()));
         }
         tools
+    }
+
+    /// The caches of these, each with the variable that names it.
+    pub(super) fn caches(&self, of: Caches) -> impl Iterator<Item = (&str, &Path)> {
+        self.caches.iter().filter(move |it| it.0 == of).map(|it| (it.1.as_str(), it.2.as_path()))
     }
 
     /// What rustup has installed is beside the programs that it puts on the path.
@@ -109,7 +138,7 @@ fn git_settings(user: &BTreeMap<String, String>, to: &Path) -> Option<PathBuf> {
 fn copy_settings(from: Option<&Path>, to: &Path) {
     let text = from.and_then(|it| fs::read_to_string(it.join("config.toml")).ok());
     let kept = without_secrets(text.as_deref().unwrap_or_default());
-    // Workers write there: what is in its place, also a link, is not written through.
+    // Programs in boxes write there: what is in its place, also a link, is not written through.
     let path = to.join("config.toml");
     fs::remove_file(&path).ok();
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
@@ -141,31 +170,34 @@ mod tests {
     #[test]
     fn caches_are_the_workspaces_and_secrets_stay_outside() {
         let folder = tempfile::tempdir().expect("a folder");
-        let home = folder.path().join("home");
-        fs::create_dir_all(home.join(".cargo")).expect("a folder");
-        fs::create_dir_all(home.join(".rustup")).expect("a folder");
+        let user_home = folder.path().join("home");
+        fs::create_dir_all(user_home.join(".cargo")).expect("a folder");
+        fs::create_dir_all(user_home.join(".rustup")).expect("a folder");
         let config = "[registries.mine]\nindex = \"https://mine.example\"\ntoken = \"hidden\"\n";
-        fs::write(home.join(".cargo/config.toml"), config).expect("a file");
+        fs::write(user_home.join(".cargo/config.toml"), config).expect("a file");
         let user = BTreeMap::from([
-            ("HOME".to_owned(), home.display().to_string()),
+            ("HOME".to_owned(), user_home.display().to_string()),
             ("SSL_CERT_FILE".to_owned(), "/etc/certs.pem".to_owned()),
             ("PIP_CERT".to_owned(), "relative.pem".to_owned()),
         ]);
         let caches = folder.path().join("caches");
         let registry = Registry::of("npm", &["https://me:hidden@npm.example/all"]);
         // A worker has put a link in the place of the settings.
-        fs::create_dir_all(caches.join("cargo")).expect("a folder");
+        let cargo = caches.join("agents/cargo");
+        fs::create_dir_all(&cargo).expect("a folder");
         let other = folder.path().join("other");
         fs::write(&other, "of the user's\n").expect("a file");
-        std::os::unix::fs::symlink(&other, caches.join("cargo/config.toml")).expect("a link");
+        std::os::unix::fs::symlink(&other, cargo.join("config.toml")).expect("a link");
         let tools = Tools::find(&user, &caches, &[registry]);
         let get = |name: &str| tools.env.iter().find(|it| it.0 == name).map(|it| it.1.as_str());
-        assert_eq!(get("CARGO_HOME"), caches.join("cargo").to_str());
+        let home = |of| tools.caches(of).find(|it| it.0 == "CARGO_HOME").map(|it| it.1.to_owned());
+        assert_eq!(home(Caches::Agents), Some(cargo.clone()));
+        assert_eq!(home(Caches::Checks), Some(caches.join("checks/cargo")));
         assert_eq!(get("npm_config_registry"), Some("https://npm.example/all"));
         assert_eq!(get("SSL_CERT_FILE"), Some("/etc/certs.pem"));
         assert_eq!(get("PIP_CERT"), None);
-        assert_eq!(tools.read, [PathBuf::from("/etc/certs.pem"), home.join(".rustup")]);
-        let copied = fs::read_to_string(caches.join("cargo/config.toml")).expect("a file");
+        assert_eq!(tools.read, [PathBuf::from("/etc/certs.pem"), user_home.join(".rustup")]);
+        let copied = fs::read_to_string(cargo.join("config.toml")).expect("a file");
         assert!(copied.contains("mine.example") && !copied.contains("hidden"), "{copied}");
         assert_eq!(fs::read_to_string(other).expect("a file"), "of the user's\n");
     }

@@ -225,6 +225,39 @@ git commit --quiet --message strays"""
     }
 }
 
+/// Tools run what they find in a cache: an agent must not leave anything there for its own checks.
+#[test]
+fn what_an_agent_leaves_in_a_cache_reaches_other_agents_and_no_check() {
+    let sandbox = closed();
+    let plan = sandbox.plan(
+        r#"
+name = "caches"
+
+[[task]]
+id = "leaves"
+region = "core"
+command = """
+for it in "$CARGO_HOME" "$npm_config_cache" "$PIP_CACHE_DIR" "$GOPATH"; do echo trap >> "$it/config.toml"; done
+echo left > core/left.txt
+"""
+checks = """
+for it in "$CARGO_HOME" "$npm_config_cache" "$PIP_CACHE_DIR" "$GOPATH"; do
+    echo fetched > "$it/fetched" && ! grep -q trap "$it/config.toml" || exit 1
+done
+"""
+
+[[task]]
+id = "finds"
+region = "ui"
+depends_on = ["leaves"]
+command = "grep trap $CARGO_HOME/config.toml > ui/found.txt"
+"#,
+    );
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed");
+    let diff = sandbox.pitcrew(&["diff", "plan-1"]).expect(0).stdout;
+    assert!(diff.contains("+left") && diff.contains("+trap"), "{diff}");
+}
+
 #[test]
 fn a_repository_may_want_a_stronger_box_than_there_is() {
     let mut sandbox = closed();

@@ -11,7 +11,7 @@ use pitcrew_model::Place;
 use pitcrew_process::{
     Cancel, EgressLine, Finished, Policy, Run, Tier, ledger_path, roots, run_confined,
 };
-use pitcrew_runtime::{Needs, Network};
+use pitcrew_runtime::{Caches, Needs, Network};
 use pitcrew_testkit::skipped;
 use std::{
     fs,
@@ -51,7 +51,8 @@ impl Inside {
             ..Policy::unconfined()
         };
         let policy = policy.writing(dir.path().join("checkout"));
-        let policy = network.applied(&policy, Needs::default(), &dir.path().join("attempt"));
+        let policy =
+            network.applied(&policy, Needs::default(), Caches::Agents, &dir.path().join("attempt"));
         let inside = Self { dir, network, policy };
         let tried = inside.sh("true");
         if tried.success() {
@@ -144,7 +145,7 @@ fn cargo_builds_with_a_dependency() {
     assert!(inside.succeeds("cargo run 2>&1").contains("42"));
     inside.all_allowed();
     // What was fetched is the workspace's: the next worker needs no network for it.
-    let cache = inside.dir.path().join("caches/cargo/registry/cache");
+    let cache = inside.dir.path().join("caches/agents/cargo/registry/cache");
     assert!(cache.is_dir(), "{}", cache.display());
     let before = inside.decisions().len();
     inside.succeeds("rm -rf target && cargo build --offline 2>&1");

@@ -4,7 +4,7 @@ use super::HttpTools;
 use crate::{
     Tokens,
     confinement::{self, Own},
-    network::{Lookup, Needs},
+    network::{Caches, Lookup, Needs},
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
@@ -142,7 +142,7 @@ impl AgentSetup {
             Backend::Builtin | Backend::Program { .. } => None,
         };
         let needs = Needs { backend: self.of(&wanted.backend).map(|it| it.1), model };
-        self.network.get().applied(&policy, needs, &self.dirs.attempt(attempt))
+        self.network.get().applied(&policy, needs, Caches::Agents, &self.dirs.attempt(attempt))
     }
 
     /// Whether an agent holds its commands itself.
