@@ -34,12 +34,6 @@ impl From<GitError> for ImportError {
 }
 
 impl Snapshot<'_> {
-    /// Brings the snapshot into the vault, under `to`.
-    pub(crate) fn import(&mut self, to: &str, checking: Checking) -> Result<(), ImportError> {
-        self.deliver(checking)?;
-        Ok(self.vault.set_ref(to, &self.commit)?)
-    }
-
     /// Brings the objects of the snapshot into the vault.
     pub(crate) fn deliver(&mut self, checking: Checking) -> Result<(), ImportError> {
         if let Some(error) = self.broken.take() {

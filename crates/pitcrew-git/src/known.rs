@@ -13,6 +13,7 @@ const COMMITS_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) tree: String,
+    /// None where only its tree was asked for.
     pub(crate) parents: Vec<CommitId>,
 }
 

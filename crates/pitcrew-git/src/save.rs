@@ -76,16 +76,23 @@ impl Vault {
 }
 
 impl Snapshot<'_> {
-    /// Imports with the agent's commits if they are sound, else without them, else unchecked.
+    /// Brings it into the vault, under `to`.
     pub(crate) fn import_anyhow(&mut self, to: &str) -> Result<(), VaultError> {
-        if let Ok(()) = self.import(to, Checking::Strict) {
+        self.deliver_anyhow()?;
+        Ok(self.vault.set_ref(to, &self.commit)?)
+    }
+
+    /// Brings its objects into the vault: with the agent's commits if they are sound, else without
+    /// them, else unchecked.
+    pub(crate) fn deliver_anyhow(&mut self) -> Result<(), VaultError> {
+        if let Ok(()) = self.deliver(Checking::Strict) {
             return Ok(());
         }
         self.squash()?;
-        if let Ok(()) = self.import(to, Checking::Strict) {
+        if let Ok(()) = self.deliver(Checking::Strict) {
             return Ok(());
         }
-        match self.import(to, Checking::Off) {
+        match self.deliver(Checking::Off) {
             Ok(()) => Ok(()),
             Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
             Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),

@@ -136,12 +136,9 @@ impl Vault {
         }
         let head = snapshot.head.clone().unwrap_or_else(|| order.start.clone());
         if order.is_news(&snapshot.commit) {
-            snapshot.import_anyhow(name)?;
-            // Without commits of the agent's that cannot be used, it may be the start after all.
-            if !order.is_news(&snapshot.commit) {
-                self.delete_ref(name)?;
-            }
+            snapshot.deliver_anyhow()?;
         }
+        // Without commits of the agent's that cannot be used, it may be the start after all.
         if !order.is_news(&snapshot.commit) {
             self.remember(order, &snapshot, &last, head)?;
             return Ok(None);
@@ -150,6 +147,7 @@ impl Vault {
         let told = thread::scope(|scope| {
             let commit = snapshot.commit.clone();
             let telling = scope.spawn(move || self.told(order, commit, cancel));
+            self.set_ref(name, &snapshot.commit)?;
             self.remember(order, &snapshot, &last, head)?;
             drop(snapshot);
             telling.join().expect("it does not panic")

@@ -8,7 +8,7 @@ use crate::{
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     git::Call,
-    known::KnownCommits,
+    known::{Known, KnownCommits},
     records::Records,
     settings::Settings,
     sweep::{self, sweep},
@@ -139,7 +139,10 @@ impl Vault {
         if let Some(tree) = self.known.tree(commit) {
             return Ok(tree);
         }
-        self.call("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line(cancel)
+        let name = format!("{commit}^{{tree}}");
+        let tree = self.call("rev-parse").args(["--verify", &name]).line(cancel)?;
+        self.known.learn(commit, Known { tree: tree.clone(), parents: Vec::new() });
+        Ok(tree)
     }
 
     pub(crate) fn set_ref(&self, name: &str, commit: &CommitId) -> Result<(), GitError> {
