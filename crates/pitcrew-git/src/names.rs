@@ -24,15 +24,13 @@ pub enum Kind {
 impl AttemptName {
     /// The branch that the worker is on, in its checkout.
     pub fn branch(&self, kind: Kind) -> String {
-        format!("pitcrew/{}/{}-{}/a{}", self.plan, self.known_as(kind), self.slug, self.number)
-    }
-
-    /// As people and agents know it.
-    fn known_as(&self, kind: Kind) -> String {
-        match kind {
-            Kind::Task => self.task.to_string(),
-            Kind::Subtask => SubtaskName(self.task).to_string(),
-        }
+        format!(
+            "pitcrew/{}/{}-{}/a{}",
+            self.plan,
+            known_as(kind, self.task),
+            self.slug,
+            self.number
+        )
     }
 
     /// Where the work is in the vault once it came through the gate.
@@ -42,11 +40,24 @@ impl AttemptName {
 
     /// The folder of the checkout.
     pub(crate) fn folder(&self, kind: Kind) -> String {
-        let name = self.known_as(kind);
+        let first = folder(kind, self.task, &self.slug);
         match self.number {
-            0 | 1 => format!("{name}-{}", self.slug),
-            number => format!("{name}-{}-a{number}", self.slug),
+            0 | 1 => first,
+            number => format!("{first}-a{number}"),
         }
+    }
+}
+
+/// The folder of the checkout of a first attempt.
+pub(crate) fn folder(kind: Kind, task: TaskId, slug: &str) -> String {
+    format!("{}-{slug}", known_as(kind, task))
+}
+
+/// As people and agents know it.
+fn known_as(kind: Kind, task: TaskId) -> String {
+    match kind {
+        Kind::Task => task.to_string(),
+        Kind::Subtask => SubtaskName(task).to_string(),
     }
 }
 

@@ -5,9 +5,11 @@ use crate::{
     commands::run_setup,
     error::{FileError, GitError},
     files::{self, failed, require_free_space},
+    fill_ahead::Ahead,
     git_dir::exclude_line,
     records::{CheckoutRecord, CheckoutState},
     user_snapshot::listed,
+    working_tree::WorkingTree,
 };
 use pitcrew_model::{CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -28,6 +30,22 @@ pub struct PrepareCheckout {
     pub start: CommitId,
     /// Commands that make a fresh checkout usable.
     pub setup: Vec<String>,
+}
+
+impl PrepareCheckout {
+    fn record(&self, path: String) -> CheckoutRecord {
+        CheckoutRecord {
+            state: CheckoutState::Making,
+            path,
+            plan: self.name.plan,
+            task: self.name.task,
+            number: self.name.number,
+            slug: self.name.slug.clone(),
+            start: self.start.clone(),
+            submodules: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// A checkout that an agent may start in.
@@ -65,10 +83,12 @@ impl Vault {
         }
         files::create_folder(&self.layout.checkouts)?;
         require_free_space(&self.layout.checkouts)?;
-        let mut record = self.claim_folder(order)?;
+        let (mut record, ahead) = self.claim(order)?;
         let path = PathBuf::from(&record.path);
         claimed(&path);
-        let made = self.make_checkout(order, &path, &mut record, policy, cancel);
+        let made = self
+            .fill_checkout(order, &path, ahead.as_ref(), claimed, policy, cancel)
+            .and_then(|tree| self.make_usable(order, &path, tree, &mut record, policy, cancel));
         if let Err(failure) = made {
             // Nobody has been in it. What cannot be removed now is removed at the next try.
             files::remove_folder(&path).ok();
@@ -78,6 +98,17 @@ impl Vault {
         record.state = CheckoutState::Ready;
         self.records().set_checkout(attempt, &record)?;
         Ok(Checkout { path, notes: record.notes })
+    }
+
+    /// The folder that is being filled for it already, or a new one. Notes that it is not ready.
+    fn claim(&self, order: &PrepareCheckout) -> Result<(CheckoutRecord, Option<Ahead>), Failure> {
+        let Some(ahead) = self.take_ahead(order) else {
+            return Ok((self.claim_folder(order)?, None));
+        };
+        let record = order.record(ahead.path.to_string_lossy().into_owned());
+        self.records().set_checkout(order.name.attempt, &record)?;
+        self.forget_ahead(&ahead)?;
+        Ok((record, Some(ahead)))
     }
 
     /// Makes an empty folder that is surely ours and notes that it is being filled.
@@ -92,17 +123,7 @@ impl Vault {
             let text = path.to_str().ok_or_else(|| Failure::Checkout {
                 message: format!("`{}` is not UTF-8: move the repository", path.display()),
             })?;
-            let record = CheckoutRecord {
-                state: CheckoutState::Making,
-                path: text.to_owned(),
-                plan: order.name.plan,
-                task: order.name.task,
-                number: order.name.number,
-                slug: order.name.slug.clone(),
-                start: order.start.clone(),
-                submodules: Vec::new(),
-                notes: Vec::new(),
-            };
+            let record = order.record(text.to_owned());
             self.records().set_checkout(order.name.attempt, &record)?;
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(record),
@@ -118,17 +139,40 @@ impl Vault {
         Err(Failure::Checkout { message })
     }
 
-    fn make_checkout(
+    /// Fills the folder, as far as that was not done before it was ordered.
+    fn fill_checkout(
         &self,
         order: &PrepareCheckout,
         path: &Path,
+        ahead: Option<&Ahead>,
+        claimed: &dyn Fn(&Path),
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<WorkingTree, Failure> {
+        let (branch, start) = (order.name.branch(order.kind), &order.start);
+        if let Some(ahead) = ahead {
+            if self.catch_up(ahead, start, policy, cancel) {
+                let exclude = self.write_git_dir(path, &branch, start)?;
+                return Ok(self.complete_tree(path, exclude, policy, cancel)?);
+            }
+            // Whoever was told of the folder may hold it, so the new one is told of too.
+            files::remove_folder(path)?;
+            files::create_folder(path)?;
+            claimed(path);
+        }
+        Ok(self.make_tree(path, &branch, start, policy, cancel)?)
+    }
+
+    fn make_usable(
+        &self,
+        order: &PrepareCheckout,
+        path: &Path,
+        mut tree: WorkingTree,
         record: &mut CheckoutRecord,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
         let attempt = order.name.attempt;
-        let mut tree =
-            self.make_tree(path, &order.name.branch(order.kind), &order.start, policy, cancel)?;
         files::copy_with_times(&path.join(".git/index"), &self.records().index(attempt))?;
         if !order.setup.is_empty() {
             run_setup(policy, &order.setup, path, cancel)?;

@@ -53,6 +53,13 @@ pub(crate) struct KeptRecord {
     pub(crate) head: CommitId,
 }
 
+/// A checkout that is filled before it is ordered. Nobody has been in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct AheadRecord {
+    pub(crate) parent: AttemptId,
+    pub(crate) path: String,
+}
+
 impl CheckoutRecord {
     pub(crate) fn name(&self, attempt: AttemptId) -> AttemptName {
         AttemptName {
@@ -82,6 +89,16 @@ impl Records {
     /// The folder with the notes of the checkouts that are lent to an attempt's sub-tasks.
     pub(crate) fn pool(&self, parent: AttemptId) -> PathBuf {
         self.root.join("lent").join(parent.to_string())
+    }
+
+    /// The folder with the notes of checkouts that are filled before they are ordered.
+    pub(crate) fn all_ahead(&self) -> PathBuf {
+        self.root.join("ahead")
+    }
+
+    /// The note of the one that is filled for a sub-task of an attempt.
+    pub(crate) fn ahead(&self, parent: AttemptId) -> PathBuf {
+        self.all_ahead().join(format!("{parent}.json"))
     }
 
     /// The notes of what was pulled into an attempt's checkout.

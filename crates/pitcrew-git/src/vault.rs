@@ -7,6 +7,7 @@ use crate::{
     Git, Layout, Repository,
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
+    fill_ahead::AllAhead,
     git::Call,
     known::{Known, KnownCommits},
     records::Records,
@@ -55,6 +56,8 @@ pub struct Vault {
     pub(crate) refs: Mutex<()>,
     /// One for each attempt whose sub-tasks read: held while their checkouts change.
     pub(crate) pools: Mutex<BTreeMap<AttemptId, Arc<Mutex<()>>>>,
+    /// The checkouts that are filled before they are ordered.
+    pub(crate) ahead: Mutex<AllAhead>,
     pub(crate) known: KnownCommits,
 }
 
@@ -86,6 +89,7 @@ impl Vault {
             gathering: Mutex::new(()),
             refs: Mutex::new(()),
             pools: Mutex::default(),
+            ahead: Mutex::default(),
             known: KnownCommits::default(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
@@ -95,6 +99,7 @@ impl Vault {
         for module in fs::read_dir(vault.records().modules()).into_iter().flatten().flatten() {
             sweep(&module.path());
         }
+        vault.sweep_ahead();
         vault.remove_user_locks();
         Ok(vault)
     }

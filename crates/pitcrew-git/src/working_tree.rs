@@ -1,7 +1,7 @@
 //! Makes a working tree of a commit of the vault: as few git processes as possible, because a
 //! worker waits for it.
 
-use crate::{Vault, error::VaultError, files, git_dir::GitDir, submodules::Submodules};
+use crate::{Vault, error::VaultError, files, git::Call, git_dir::GitDir, submodules::Submodules};
 use pitcrew_model::CommitId;
 use pitcrew_process::{Cancel, Policy};
 use std::path::Path;
@@ -23,21 +23,49 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<WorkingTree, VaultError> {
-        let git_dir = path.join(".git");
-        let mut exclude = self.settings.excludes(&self.user)?;
+        let exclude = self.write_git_dir(path, branch, commit)?;
+        self.fill_tree(path, commit, policy).done(cancel)?;
+        self.complete_tree(path, exclude, policy, cancel)
+    }
+
+    /// Fills a folder that has a git folder already with the tree of `commit` alone.
+    pub(crate) fn fill_tree<'a>(
+        &self,
+        path: &Path,
+        commit: &CommitId,
+        policy: &'a Policy,
+    ) -> Call<'a> {
+        self.git.fresh(policy, path, "read-tree").args(["-u", "--reset", &commit.0])
+    }
+
+    /// Tells what is excluded from the tree.
+    pub(crate) fn write_git_dir(
+        &self,
+        path: &Path,
+        branch: &str,
+        commit: &CommitId,
+    ) -> Result<Vec<u8>, VaultError> {
+        let exclude = self.settings.excludes(&self.user)?;
         let objects = [self.objects()];
         let settings = &self.settings;
         GitDir { branch, commit, objects: &objects, settings, exclude: &exclude }
-            .write(&git_dir)?;
-        self.git
-            .fresh(policy, path, "read-tree")
-            .args(["-u", "--reset", &commit.0])
-            .done(cancel)?;
+            .write(&path.join(".git"))?;
+        Ok(exclude)
+    }
+
+    /// What is in a tree beside its commit.
+    pub(crate) fn complete_tree(
+        &self,
+        path: &Path,
+        mut exclude: Vec<u8>,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<WorkingTree, VaultError> {
         let submodules = self.fill_submodules(path, policy, cancel)?;
         let bootstrapped = self.bootstrap(path, cancel)?;
         if !bootstrapped.is_empty() {
             exclude.extend(bootstrapped);
-            files::write(&git_dir.join("info/exclude"), &exclude)?;
+            files::write(&path.join(".git/info/exclude"), &exclude)?;
         }
         Ok(WorkingTree { exclude, submodules })
     }

@@ -86,6 +86,7 @@ impl Drivers {
             // Nobody may come for a long time.
             self.agents.logins.round().await;
             running.join().await;
+            self.vault.end_ahead().await;
         };
         if tokio::time::timeout(SHUTDOWN_MAX, ended).await.is_err() {
             self.log.line("Orchestrator", "some agents or programs did not end in time");
@@ -120,7 +121,7 @@ impl Drivers {
         let subject = Subject::of(&effect);
         async move {
             fail::fail_point!("effect-before", |_| std::process::abort());
-            let work = work(agents.clone(), vault, symbols, id, effect, cancel);
+            let work = work(&handle, agents.clone(), vault, symbols, id, effect, cancel);
             let result = match whatever_happens(subject, work).await {
                 Ok(result) => result,
                 Err(broken) => {
@@ -151,6 +152,7 @@ async fn whatever_happens(
 }
 
 async fn work(
+    handle: &Handle,
     agents: Arc<Agents>,
     vault: Arc<VaultDriver>,
     symbols: Symbols,
@@ -196,6 +198,11 @@ async fn work(
         effect @ Effect::PrepareCheckout { attempt, .. } => {
             prepare_checkout(&agents, &vault, (id, attempt), effect, cancel).await
         }
+        Effect::Snapshot { attempt, ref start, ref last, .. } => {
+            let last = last.as_ref().unwrap_or(start).clone();
+            let expecting = vault.expect_checkout(handle, attempt, last);
+            futures::join!(vault.carry_out(effect, cancel), expecting).0
+        }
         Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
             let order = PullWork { attempt, path: path.into(), base, work };
             vault.pull(task, order, cancel).await
@@ -211,7 +218,6 @@ async fn work(
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }
         | Effect::CollectWork { .. }
-        | Effect::Snapshot { .. }
         | Effect::Restore { .. }
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault

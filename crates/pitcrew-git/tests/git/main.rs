@@ -6,6 +6,7 @@ mod repository;
 mod prepare_plan;
 mod user_snapshot;
 mod checkout;
+mod ahead;
 mod bootstrap;
 mod submodules;
 mod collect;

@@ -1,5 +1,6 @@
 //! The vault and the checkouts: blocking git work, on threads of its own.
 
+mod ahead;
 mod expected;
 
 use crate::{
@@ -72,9 +73,11 @@ impl VaultDriver {
         let driver = self.clone();
         let subject = Subject::of(&effect);
         if let Effect::CollectWork { attempt, .. } = effect {
+            self.expect_no_checkout(attempt);
             return self.collect_expected(attempt, effect, cancel).await;
         }
         if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
+            self.expect_no_checkout(attempt);
             self.expected.forget(attempt);
         }
         let _turn = if let Subject::Removing(_) = subject {

@@ -1,0 +1,193 @@
+//! Checkouts of sub-tasks that are filled before they are ordered.
+
+use crate::lab::{Lab, attempt, tree_of, write};
+use pitcrew_git::{CheckoutKind, FillAhead, PrepareCheckout, Vault};
+use pitcrew_model::{AttemptId, CommitId, Failure, TaskId};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+const PARENT: AttemptId = AttemptId(1);
+const CHILD: u64 = 7;
+
+struct Scene {
+    lab: Lab,
+    vault: Vault,
+    parent: PathBuf,
+    first: CommitId,
+    second: CommitId,
+}
+
+/// Two states of a parent's work, the second with a file more, one less and one changed.
+fn scene() -> Scene {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let parent = lab.checkout(&vault, &attempt(1), &base.start).path;
+    write(&parent.join("core/new.rs"), "new\n");
+    let first = lab.save(&vault, &attempt(1), &parent).unwrap();
+    write(&parent.join("core/lib.rs"), "changed\n");
+    write(&parent.join("api/more.rs"), "more\n");
+    fs::remove_file(parent.join("README.md")).unwrap();
+    let second = lab.save(&vault, &attempt(1), &parent).unwrap();
+    Scene { lab, vault, parent, first, second }
+}
+
+impl Scene {
+    fn fill(&self, commit: &CommitId) {
+        let (task, slug, commit) = (TaskId(CHILD), "work".into(), commit.clone());
+        let order = FillAhead { parent: PARENT, task, slug, commit };
+        self.vault.fill_ahead(&order, &self.lab.policy);
+    }
+
+    fn order(start: &CommitId) -> PrepareCheckout {
+        let (name, kind) = (attempt(CHILD), CheckoutKind::Subtask);
+        PrepareCheckout { name, kind, start: start.clone(), setup: Vec::new() }
+    }
+
+    fn prepare(&self, start: &CommitId) -> Result<PathBuf, Failure> {
+        let order = Self::order(start);
+        let made = self.vault.prepare_checkout(&order, &self.lab.policy, &self.lab.cancel, &|_| {});
+        made.map(|it| it.path)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.vault.layout().checkouts.join("subtask-7-work")
+    }
+
+    /// The folder is as if it had been made when it was ordered, to git and to the eye.
+    fn assert_is(&self, path: &Path, start: &CommitId) {
+        let fresh = self.lab.checkout(&self.vault, &attempt(90), start).path;
+        assert_eq!(below(path), below(&fresh));
+        assert_eq!(self.lab.git_in(path, &["rev-parse", "HEAD"]), start.0);
+        let branches = self.lab.git_in(path, &["for-each-ref", "--format=%(refname)"]);
+        assert_eq!(branches, "refs/heads/pitcrew/plan-1/subtask-7-work/a1");
+        for seen in [&["status", "--porcelain", "--ignored"][..], &["ls-files", "--stage"]] {
+            assert_eq!(self.lab.git_in(path, seen), self.lab.git_in(&fresh, seen));
+        }
+    }
+}
+
+fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let name = |it: PathBuf| it.strip_prefix(root).unwrap().to_owned();
+    tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()
+}
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+/// S4-146: of what was filled before, only what differs is written again.
+#[test]
+fn a_checkout_that_was_filled_ahead_is_taken_to_the_state_that_is_ordered() {
+    let scene = scene();
+    scene.fill(&scene.first);
+    let same = inode(&scene.folder().join("api/lib.rs"));
+    let path = scene.prepare(&scene.second).unwrap();
+    assert_eq!(path, scene.folder());
+    assert_eq!(inode(&path.join("api/lib.rs")), same);
+    scene.assert_is(&path, &scene.second);
+    write(&path.join("api/lib.rs"), "work\n");
+    let work = scene.lab.collect(&scene.vault, &attempt(CHILD), &path, &scene.second, &[]);
+    assert_eq!(work.unwrap().files_count, 1);
+}
+
+#[test]
+fn a_checkout_that_was_filled_with_the_state_that_is_ordered_is_left_as_it_is() {
+    let scene = scene();
+    scene.fill(&scene.second);
+    let same = inode(&scene.folder().join("core/lib.rs"));
+    let path = scene.prepare(&scene.second).unwrap();
+    assert_eq!(inode(&path.join("core/lib.rs")), same);
+    scene.assert_is(&path, &scene.second);
+}
+
+/// Attributes decide what stands in files that did not change.
+#[test]
+fn other_attributes_fill_a_checkout_anew() {
+    let scene = scene();
+    write(&scene.parent.join("api/.gitattributes"), "*.rs text eol=crlf\n");
+    let third = scene.lab.save(&scene.vault, &attempt(1), &scene.parent).unwrap();
+    scene.fill(&scene.second);
+    let told = Cell::new(0);
+    let (lab, claimed) = (&scene.lab, |_: &Path| told.set(told.get() + 1));
+    let made =
+        scene.vault.prepare_checkout(&Scene::order(&third), &lab.policy, &lab.cancel, &claimed);
+    let path = made.unwrap().path;
+    assert_eq!(fs::read(path.join("api/lib.rs")).unwrap(), b"pub fn api() {}\r\n");
+    assert_eq!(told.get(), 2, "another folder is told of");
+    scene.assert_is(&path, &third);
+}
+
+#[test]
+fn a_checkout_that_could_not_be_filled_ahead_is_made_when_it_is_ordered() {
+    let scene = scene();
+    scene.fill(&CommitId("1".repeat(40)));
+    let path = scene.prepare(&scene.second).unwrap();
+    scene.assert_is(&path, &scene.second);
+}
+
+#[test]
+fn an_order_that_is_cancelled_leaves_nothing_of_what_was_filled() {
+    let scene = scene();
+    scene.fill(&scene.first);
+    scene.lab.cancel.cancel();
+    assert_eq!(scene.prepare(&scene.second), Err(Failure::Interrupted));
+    assert!(!scene.folder().exists());
+}
+
+#[test]
+fn what_nobody_takes_is_removed() {
+    let scene = scene();
+    scene.fill(&scene.first);
+    assert!(scene.folder().join("core/lib.rs").exists());
+    scene.vault.drop_ahead(PARENT);
+    assert!(!scene.folder().exists());
+    scene.fill(&scene.first);
+    let order = FillAhead {
+        parent: PARENT,
+        task: TaskId(8),
+        slug: "other".into(),
+        commit: scene.first.clone(),
+    };
+    scene.vault.fill_ahead(&order, &scene.lab.policy);
+    assert!(!scene.folder().exists(), "one for each parent");
+    scene.vault.drop_all_ahead();
+    assert!(!scene.folder().with_file_name("subtask-8-other").exists());
+}
+
+/// S2-070: a kill in the middle leaves a folder that nobody has been in.
+#[test]
+fn what_a_killed_process_has_filled_is_removed() {
+    let scene = scene();
+    scene.fill(&scene.first);
+    let note = scene.vault.layout().vault.join("pitcrew/ahead/attempt-1.json");
+    let noted = fs::read(&note).unwrap();
+    let vault = scene.lab.vault();
+    assert!(!scene.folder().exists() && !note.exists());
+    let made = vault.prepare_checkout(
+        &Scene::order(&scene.second),
+        &scene.lab.policy,
+        &scene.lab.cancel,
+        &|_| {},
+    );
+    assert_eq!(made.unwrap().path, scene.folder());
+    // A note that was removed may be there again after a power loss.
+    fs::write(&note, noted).unwrap();
+    drop(scene.lab.vault());
+    assert!(scene.folder().exists(), "somebody may have been in it");
+    assert!(!note.exists());
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_not_filled_ahead() {
+    let scene = scene();
+    write(&scene.folder().join("precious.txt"), "precious\n");
+    scene.fill(&scene.first);
+    drop(scene.lab.vault());
+    assert_eq!(tree_of(&scene.folder()).len(), 1);
+}
