@@ -126,11 +126,15 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Refuses to go on when the disk is nearly full.
-pub(crate) fn require_free_space(path: &Path) -> Result<(), Failure> {
+pub(crate) fn free_bytes(path: &Path) -> Result<u64, FileError> {
     let free = rustix::fs::statvfs(path)
         .map_err(|error| failed("measure the free space of", path)(error.into()))?;
-    let free_bytes = free.f_bavail.saturating_mul(free.f_frsize);
+    Ok(free.f_bavail.saturating_mul(free.f_frsize))
+}
+
+/// Refuses to go on when the disk is nearly full.
+pub(crate) fn require_free_space(path: &Path) -> Result<(), Failure> {
+    let free_bytes = free_bytes(path)?;
     if free_bytes < limits::FREE_BYTES_MIN {
         return Err(Failure::DiskLow { path: path.display().to_string(), free_bytes });
     }

@@ -7,11 +7,11 @@
 use crate::{
     CheckoutKind, PrepareCheckout, Vault,
     error::FileError,
-    files::{self, failed, require_free_space},
+    files::{self, failed},
     names,
     records::{self, AheadRecord, Durability},
 };
-use pitcrew_model::{AttemptId, CommitId, TaskId};
+use pitcrew_model::{AttemptId, CommitId, TaskId, limits};
 use pitcrew_process::{Cancel, Policy};
 use std::{
     collections::BTreeMap,
@@ -27,6 +27,9 @@ use std::{
 /// What the tree is on until it is somebody's.
 const BRANCH: &str = "pitcrew/ahead";
 const SCRIPT: &str = include_str!("ahead.sh");
+
+/// A guess is not made where there is less room.
+const FREE_BYTES_MIN: u64 = 4 * limits::FREE_BYTES_MIN;
 
 /// How soon it is noticed that nobody wants it any more.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -45,7 +48,6 @@ pub struct FillAhead {
 /// A checkout that is being filled, or was.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    parent: AttemptId,
     task: TaskId,
     pub(crate) path: PathBuf,
     commit: CommitId,
@@ -54,56 +56,84 @@ pub(crate) struct Ahead {
     filled: Receiver<bool>,
 }
 
-/// At most one for each parent.
-pub(crate) type AllAhead = BTreeMap<AttemptId, Ahead>;
+/// What is being filled.
+#[derive(Debug, Default)]
+pub(crate) struct AllAhead {
+    /// At most one for each parent.
+    of: BTreeMap<AttemptId, Ahead>,
+    /// Nothing is begun any more.
+    is_over: bool,
+}
 
 impl Vault {
-    /// Fills it, on this thread. What was filled before for a sub-task of the same parent and was not
-    /// taken is removed.
+    /// Fills it, on this thread. What was filled before for another sub-task of the same parent and
+    /// was not taken is removed.
     pub fn fill_ahead(&self, order: &FillAhead, policy: &Policy) {
-        self.drop_ahead(order.parent);
-        let Some(path) = self.claim_ahead(order) else { return };
         let (sender, filled) = mpsc::channel();
-        let (parent, task, commit) = (order.parent, order.task, order.commit.clone());
         let cancel = Cancel::default();
-        let ahead =
-            Ahead { parent, task, path: path.clone(), commit, cancel: cancel.clone(), filled };
-        self.all_ahead().insert(parent, ahead);
+        let (path, old) = {
+            let mut all = self.all_ahead();
+            let is_same = |it: &Ahead| it.task == order.task;
+            // Whoever takes it gets over a state that is a little older.
+            if all.is_over || all.of.get(&order.parent).is_some_and(is_same) {
+                return;
+            }
+            let (old, path) = (all.of.remove(&order.parent), self.claim_ahead(order));
+            if let Some(path) = path.clone() {
+                let (task, commit, cancel) = (order.task, order.commit.clone(), cancel.clone());
+                all.of.insert(order.parent, Ahead { task, path, commit, cancel, filled });
+            }
+            (path, old)
+        };
+        if let Some(old) = old {
+            self.end_ahead(&old);
+        }
+        let Some(path) = path else { return };
         let made = self.write_git_dir(&path, BRANCH, &order.commit).and_then(|_| {
-            // The other cores are for what is being kept.
-            let fill = self.fill_tree(&path, &order.commit, policy).config("checkout.workers=1");
+            let fill = self.fill_tree(&path, &order.commit, policy).beside_another();
             Ok(fill.done(&cancel)?)
         });
+        if made.is_err() {
+            files::remove_folder(&path).ok();
+        }
         sender.send(made.is_ok()).ok();
     }
 
     /// Nobody will take what was filled for a sub-task of this attempt.
     pub fn drop_ahead(&self, parent: AttemptId) {
-        let ahead = self.all_ahead().remove(&parent);
+        let ahead = self.all_ahead().of.remove(&parent);
         if let Some(ahead) = ahead {
-            ahead.cancel.cancel();
-            ahead.filled.recv().ok();
-            self.remove_ahead(parent, &ahead.path);
+            self.end_ahead(&ahead);
         }
     }
 
-    /// The same for all of them.
+    /// The same for all of them, and for those to come.
     pub fn drop_all_ahead(&self) {
-        let parents: Vec<AttemptId> = self.all_ahead().keys().copied().collect();
-        for parent in parents {
-            self.drop_ahead(parent);
+        let all = {
+            let mut all = self.all_ahead();
+            all.is_over = true;
+            std::mem::take(&mut all.of)
+        };
+        for ahead in all.values() {
+            self.end_ahead(ahead);
+        }
+    }
+
+    pub(crate) fn end_ahead(&self, ahead: &Ahead) {
+        ahead.cancel.cancel();
+        ahead.filled.recv().ok();
+        // What cannot be removed now is removed when the vault is opened the next time.
+        if files::remove_folder(&ahead.path).is_ok() {
+            files::remove_if_there(&self.records().ahead(ahead.task)).ok();
         }
     }
 
     /// Removes what an earlier process has filled.
     pub(crate) fn sweep_ahead(&self) {
         for entry in fs::read_dir(self.records().all_ahead()).into_iter().flatten().flatten() {
-            let Ok(Some(AheadRecord { parent, path })) = records::read(&entry.path()) else {
-                continue;
-            };
-            if is_nobodys(Path::new(&path)) {
-                self.remove_ahead(parent, Path::new(&path));
-            } else {
+            if let Ok(Some(AheadRecord { path })) = records::read(&entry.path())
+                && files::remove_folder(Path::new(&path)).is_ok()
+            {
                 files::remove_if_there(&entry.path()).ok();
             }
         }
@@ -112,14 +142,23 @@ impl Vault {
     /// What is being filled for the checkout that is ordered.
     pub(crate) fn take_ahead(&self, order: &PrepareCheckout) -> Option<Ahead> {
         let is_first = order.kind == CheckoutKind::Subtask && order.name.number <= 1;
-        let mut all = self.all_ahead();
-        let parent = all.values().find(|it| is_first && it.task == order.name.task)?.parent;
+        let all = &mut self.all_ahead().of;
+        let (parent, _) = all.iter().find(|it| is_first && it.1.task == order.name.task)?;
+        let parent = *parent;
         all.remove(&parent)
     }
 
-    /// From now on it is known as the checkout of an attempt.
-    pub(crate) fn forget_ahead(&self, ahead: &Ahead) -> Result<(), FileError> {
-        files::remove_if_there(&self.records().ahead(ahead.parent))
+    /// From now on its folder is known as the checkout of an attempt. The note must not come back, not
+    /// even after a power loss: what is noted is removed.
+    pub(crate) fn forget_ahead(&self, task: TaskId) -> Result<(), FileError> {
+        let note = self.records().ahead(task);
+        if files::is_there(&note) {
+            files::remove_if_there(&note)?;
+            let folder = self.records().all_ahead();
+            let synced = fs::File::open(&folder).and_then(|it| it.sync_all());
+            synced.map_err(failed("sync", &folder))?;
+        }
+        Ok(())
     }
 
     /// Waits until it is filled and takes it to the state that is asked for; whether that is what a
@@ -149,38 +188,23 @@ impl Vault {
         let folder = names::folder(CheckoutKind::Subtask, order.task, &order.slug);
         let path = self.layout.checkouts.join(folder);
         files::create_folder(&self.layout.checkouts).ok()?;
-        require_free_space(&self.layout.checkouts).ok()?;
-        if files::is_there(&path) {
+        // What is being kept meanwhile comes first.
+        let has_room = files::free_bytes(&self.layout.checkouts).ok()? >= FREE_BYTES_MIN;
+        if files::is_there(&path) || !has_room {
             return None;
         }
-        let note = self.records().ahead(order.parent);
-        let record = AheadRecord { parent: order.parent, path: path.to_str()?.to_owned() };
+        let note = self.records().ahead(order.task);
+        let record = AheadRecord { path: path.to_str()?.to_owned() };
         records::write(&note, &record, Durability::Process).ok()?;
-        let made = fs::create_dir(&path).map_err(failed("create the folder", &path));
+        let made = fs::create_dir(&path);
         if made.is_err() {
             files::remove_if_there(&note).ok();
         }
         made.ok().map(|()| path)
     }
 
-    fn remove_ahead(&self, parent: AttemptId, path: &Path) {
-        // What cannot be removed now is removed when the vault is opened the next time.
-        if files::remove_folder(path).is_ok() {
-            files::remove_if_there(&self.records().ahead(parent)).ok();
-        }
-    }
-
     fn all_ahead(&self) -> MutexGuard<'_, AllAhead> {
         self.ahead.lock().expect("no holder of the lock panics")
-    }
-}
-
-/// Whether nobody was let into it. A power loss may bring back the note of one that is somebody's.
-fn is_nobodys(path: &Path) -> bool {
-    match fs::read_to_string(path.join(".git/HEAD")) {
-        Ok(head) => head.trim_end() == format!("ref: refs/heads/{BRANCH}"),
-        Err(_) => fs::read_dir(path)
-            .is_ok_and(|entries| entries.flatten().all(|it| it.file_name() == ".git")),
     }
 }
 

@@ -26,6 +26,14 @@ const ALWAYS: [&str; 4] =
 /// As many gits write the files of a new checkout at a time as there are cores, but not more than
 /// this: others want the disk too.
 const WORKERS_MAX: usize = 8;
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn workers(count: usize) -> String {
+    format!("checkout.workers={}", count.clamp(1, WORKERS_MAX))
+}
 /// Fewer files are written by one. The box of the agent, which is made meanwhile, wants a core too.
 const FILES_MIN: usize = 1_000;
 
@@ -120,9 +128,8 @@ impl Git {
         place: &Path,
         command: &'static str,
     ) -> Call<'a> {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         self.call(Trust::Fresh(policy), place, command)
-            .config(&format!("checkout.workers={}", cores.min(WORKERS_MAX)))
+            .config(&workers(cores()))
             .config(&format!("checkout.thresholdForParallelism={FILES_MIN}"))
             .env("GIT_LFS_SKIP_SMUDGE", "1")
     }
@@ -249,6 +256,12 @@ impl<'a> Call<'a> {
             Trust::Fresh(policy) => run_fresh(policy, &rights, run, cancel),
         };
         answered(command, place, finished)
+    }
+
+    /// Leaves a core to what is done at the same time.
+    #[must_use]
+    pub(crate) fn beside_another(self) -> Self {
+        self.config(&workers(cores().saturating_sub(1)))
     }
 
     /// Makes the box of a confined script that waits for a line of its input. Nothing where that

@@ -102,12 +102,18 @@ impl Vault {
 
     /// The folder that is being filled for it already, or a new one. Notes that it is not ready.
     fn claim(&self, order: &PrepareCheckout) -> Result<(CheckoutRecord, Option<Ahead>), Failure> {
+        let task = order.name.task;
         let Some(ahead) = self.take_ahead(order) else {
+            // One that could not be removed when it should have been.
+            self.forget_ahead(task)?;
             return Ok((self.claim_folder(order)?, None));
         };
         let record = order.record(ahead.path.to_string_lossy().into_owned());
-        self.records().set_checkout(order.name.attempt, &record)?;
-        self.forget_ahead(&ahead)?;
+        let noted = self.records().set_checkout(order.name.attempt, &record);
+        if let Err(error) = noted.and_then(|()| self.forget_ahead(task)) {
+            self.end_ahead(&ahead);
+            return Err(error.into());
+        }
         Ok((record, Some(ahead)))
     }
 

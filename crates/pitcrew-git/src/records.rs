@@ -56,7 +56,6 @@ pub(crate) struct KeptRecord {
 /// A checkout that is filled before it is ordered. Nobody has been in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AheadRecord {
-    pub(crate) parent: AttemptId,
     pub(crate) path: String,
 }
 
@@ -96,9 +95,9 @@ impl Records {
         self.root.join("ahead")
     }
 
-    /// The note of the one that is filled for a sub-task of an attempt.
-    pub(crate) fn ahead(&self, parent: AttemptId) -> PathBuf {
-        self.all_ahead().join(format!("{parent}.json"))
+    /// The note of the one that is filled for a sub-task.
+    pub(crate) fn ahead(&self, task: TaskId) -> PathBuf {
+        self.all_ahead().join(format!("{task}.json"))
     }
 
     /// The notes of what was pulled into an attempt's checkout.
