@@ -22,18 +22,10 @@ struct Scene {
     second: CommitId,
 }
 
-/// Two states of a parent's work, the second with a file more, one less and one changed.
 fn scene() -> Scene {
     let lab = Lab::new();
     let vault = lab.vault();
-    let base = lab.plan(&vault);
-    let parent = lab.checkout(&vault, &attempt(1), &base.start).path;
-    write(&parent.join("core/new.rs"), "new\n");
-    let first = lab.save(&vault, &attempt(1), &parent).unwrap();
-    write(&parent.join("core/lib.rs"), "changed\n");
-    write(&parent.join("api/more.rs"), "more\n");
-    fs::remove_file(parent.join("README.md")).unwrap();
-    let second = lab.save(&vault, &attempt(1), &parent).unwrap();
+    let (parent, [first, second]) = lab.two_states(&vault);
     Scene { lab, vault, parent, first, second }
 }
 
@@ -81,7 +73,7 @@ fn inode(path: &Path) -> u64 {
     fs::metadata(path).unwrap().ino()
 }
 
-/// S4-146: of what was filled before, only what differs is written again.
+/// Of what was filled before, only what differs is written again.
 #[test]
 fn a_checkout_that_was_filled_ahead_is_taken_to_the_state_that_is_ordered() {
     let scene = scene();
@@ -174,7 +166,7 @@ fn what_nobody_takes_is_removed() {
     assert!(!scene.folder().exists(), "nothing is begun any more");
 }
 
-/// S2-070: a kill in the middle leaves a folder that nobody has been in.
+/// A kill in the middle leaves a folder that nobody has been in.
 #[test]
 fn what_a_killed_process_has_filled_is_removed() {
     let scene = scene();

@@ -168,6 +168,20 @@ impl Lab {
     }
 
     /// Runs one task that edits with `edit`, up to integration. Returns the new head.
+    /// A checkout of the first attempt, and two states of its work: the second with a file more, one
+    /// less and one changed.
+    pub fn two_states(&self, vault: &Vault) -> (PathBuf, [CommitId; 2]) {
+        let (name, base) = (attempt(1), self.plan(vault));
+        let path = self.checkout(vault, &name, &base.start).path;
+        write(&path.join("core/new.rs"), "new\n");
+        let first = self.save(vault, &name, &path).expect("a state");
+        write(&path.join("core/lib.rs"), "changed\n");
+        write(&path.join("api/more.rs"), "more\n");
+        fs::remove_file(path.join("README.md")).expect("a file");
+        let second = self.save(vault, &name, &path).expect("a state");
+        (path, [first, second])
+    }
+
     pub fn integrate(
         &self,
         vault: &Vault,

@@ -22,18 +22,10 @@ struct Scene {
     present: RefCell<BTreeSet<AttemptId>>,
 }
 
-/// Two states of a parent's work, the second with a file more, one less and one changed.
 fn scene() -> Scene {
     let lab = Lab::new();
     let vault = lab.vault();
-    let base = lab.plan(&vault);
-    let parent = lab.checkout(&vault, &attempt(1), &base.start).path;
-    write(&parent.join("core/new.rs"), "new\n");
-    let first = lab.save(&vault, &attempt(1), &parent).unwrap();
-    write(&parent.join("core/lib.rs"), "changed\n");
-    write(&parent.join("api/more.rs"), "more\n");
-    fs::remove_file(parent.join("README.md")).unwrap();
-    let second = lab.save(&vault, &attempt(1), &parent).unwrap();
+    let (_, [first, second]) = lab.two_states(&vault);
     Scene { lab, vault, first, second, present: RefCell::default() }
 }
 
