@@ -2,9 +2,12 @@
 //! and checks.
 
 use super::{Outcome, Parts, Scene, Side, script};
+use pitcrew_testkit::eventually;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::Instant,
@@ -64,7 +67,7 @@ impl Client {
     fn start(scene: &Scene, cwd: &Path) -> Outcome<Self> {
         let mut command = Command::new(found(scene)?);
         command.args(&scene.argv[1..]).current_dir(cwd).env_clear().envs(&scene.environment);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut agent = command.spawn()?;
         let stdin = agent.stdin.take().ok_or("no input")?;
         let stdout = BufReader::new(agent.stdout.take().ok_or("no output")?);
@@ -112,10 +115,14 @@ impl Client {
         Ok(self.stdin.write_all(format!("{message}\n").as_bytes())?)
     }
 
+    /// Ends the agent with all that it has started: what it leaves would cost the next one time.
     fn end(mut self) -> Outcome<()> {
-        drop(self.stdin);
-        self.agent.kill()?;
+        let group = Pid::from_child(&self.agent);
+        kill_process_group(group, Signal::KILL)?;
         self.agent.wait()?;
+        eventually("nothing of the agent is left", || {
+            test_kill_process_group(group).is_err().then_some(())
+        });
         Ok(())
     }
 }
