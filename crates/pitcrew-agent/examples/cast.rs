@@ -60,7 +60,7 @@ fn model(setup: &Value) -> ModelSetup {
 struct Log(PathBuf);
 
 impl Orchestrator for Log {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Refused })
     }
 

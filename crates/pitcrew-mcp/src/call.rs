@@ -105,15 +105,14 @@ pub enum ToolCallError {
 impl ToolCall {
     pub fn parse(name: &str, arguments: &Value) -> Result<Self, ToolCallError> {
         let known = canonical_name(name);
-        let Some(tool) = known.and_then(|name| tools().into_iter().find(|it| it.name == name))
-        else {
+        let Some(tool) = known.and_then(|name| tools().iter().find(|it| it.name == name)) else {
             let known: Vec<&str> = tools().iter().map(|it| it.name).collect();
             return Err(ToolCallError::UnknownTool {
                 name: text::cut(name, limits::NAME_BYTES_MAX).to_owned(),
                 known: known.join(", "),
             });
         };
-        let arguments = &Arguments::of(&tool, arguments)?;
+        let arguments = &Arguments::of(tool, arguments)?;
         match tool.name {
             SAVE_PLAN => orchestrator::save_plan(arguments),
             ADD_PLAN_TASK => orchestrator::add_plan_task(arguments),

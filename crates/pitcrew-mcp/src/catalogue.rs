@@ -15,6 +15,7 @@ pub use orchestrator::{
 };
 
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// A tool as it is offered.
 #[derive(Clone, Debug)]
@@ -78,14 +79,17 @@ pub enum Spawning {
     Refused,
 }
 
+static TOOLS: LazyLock<Vec<ToolInfo>> =
+    LazyLock::new(|| [orchestrator::tools(), a2a::tools()].concat());
+
 /// Every tool there is.
-pub fn tools() -> Vec<ToolInfo> {
-    [orchestrator::tools(), a2a::tools()].concat()
+pub fn tools() -> &'static [ToolInfo] {
+    &TOOLS
 }
 
 /// The tools that a caller is shown. The only place that says so.
-pub fn visible(role: Role) -> Vec<ToolInfo> {
-    tools().into_iter().filter(|it| is_for(it.audience, role)).collect()
+pub fn visible(role: Role) -> Vec<&'static ToolInfo> {
+    tools().iter().filter(|it| is_for(it.audience, role)).collect()
 }
 
 fn is_for(audience: Audience, role: Role) -> bool {

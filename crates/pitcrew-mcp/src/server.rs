@@ -32,7 +32,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// Where calls go. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
     /// The tools that the caller is shown.
-    fn visible(&self) -> impl Future<Output = Vec<ToolInfo>> + Send;
+    fn visible(&self) -> impl Future<Output = Vec<&'static ToolInfo>> + Send;
 
     /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. Takes as
     /// long as it takes.
@@ -149,20 +149,20 @@ async fn told_of_progress<T>(
     }
 }
 
-fn offered(tool: ToolInfo) -> Tool {
+fn offered(tool: &ToolInfo) -> Tool {
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(tool.changes == Changes::Nothing)
         .destructive(tool.changes == Changes::Ends)
         .open_world(false);
-    Tool::new(tool.name, tool.description, object(tool.input))
+    Tool::new(tool.name, tool.description, object(&tool.input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(object(tool.output)))
+        .with_raw_output_schema(Arc::new(object(&tool.output)))
         .with_annotations(annotations)
 }
 
-fn object(schema: Value) -> JsonObject {
+fn object(schema: &Value) -> JsonObject {
     match schema {
-        Value::Object(schema) => schema,
+        Value::Object(schema) => schema.clone(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             unreachable!("the catalogue holds objects: its test says so")
         }

@@ -37,7 +37,7 @@ fn any_call_is_read_or_told_what_to_send() {
 struct Listener;
 
 impl Orchestrator for Listener {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Refused })
     }
 

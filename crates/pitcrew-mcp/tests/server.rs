@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 struct Reads;
 
 impl Orchestrator for Reads {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Refused })
     }
 
@@ -100,7 +100,7 @@ struct Waits {
 }
 
 impl Orchestrator for Waits {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Allowed })
     }
 

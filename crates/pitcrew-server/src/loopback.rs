@@ -138,7 +138,7 @@ struct OnBehalf {
 }
 
 impl Orchestrator for OnBehalf {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         pitcrew_mcp::visible(self.caller.role(&self.doors).await)
     }
 

@@ -33,7 +33,7 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Allowed })
     }
 

@@ -37,7 +37,7 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
-    async fn visible(&self) -> Vec<ToolInfo> {
+    async fn visible(&self) -> Vec<&'static ToolInfo> {
         self.door.visible().await
     }
 

@@ -77,14 +77,14 @@ impl ToolDoor {
 
     /// The tools that the caller is shown. Where nobody can say, those of its kind: what it may not
     /// call is refused when it does.
-    pub async fn visible(&self) -> Vec<ToolInfo> {
+    pub async fn visible(&self) -> Vec<&'static ToolInfo> {
         let asked = call(&self.socket, &self.token, Method::GET, paths::TOOLS, Vec::new()).await;
         let names: Option<ToolNames> =
             asked.ok().and_then(|it| serde_json::from_slice(&it.body).ok());
         let spawning = Spawning::Allowed;
         match (names, &self.caller) {
             (Some(ToolNames { names }), _) => {
-                tools().into_iter().filter(|it| names.iter().any(|name| name == it.name)).collect()
+                tools().iter().filter(|it| names.iter().any(|name| name == it.name)).collect()
             }
             (None, Caller::Worker) => visible(Role::Worker { spawning }),
             (None, Caller::Client(_)) => visible(Role::Client { spawning }),
