@@ -337,8 +337,8 @@ impl Connection {
         usage.map(|it| self.profile.prices.priced(it, state.model.as_deref()))
     }
 
-    /// Ends the agent's process tree and waits until it is gone. A shim that does not bring that
-    /// about is ended too.
+    /// Ends the agent's process tree and waits until nothing of it runs any more. A shim that does
+    /// not bring that about is ended too.
     pub async fn stop(&self, grace: Duration) -> Exit {
         self.hurry.notify_one();
         let heard = self.shim.stop(grace).await;

@@ -92,7 +92,7 @@ impl Session {
         self.inner.connection.cancel(effect, frame).await;
     }
 
-    /// Ends the session and the agent, and waits until its whole process tree is gone.
+    /// Ends the session and the agent, and waits until nothing of its process tree runs any more.
     pub async fn stop(&self, grace: Duration) -> Exit {
         self.closed(grace).await;
         self.inner.connection.stop(grace).await

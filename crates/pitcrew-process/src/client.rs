@@ -15,7 +15,7 @@ pub use attach::{Attached, Presence, attach_shim};
 pub use complaint::Complaint;
 pub use error::{ShimError, ShimErrorKind};
 pub use events::{ShimEvent, ShimEvents};
-pub use leftover::end_shim;
+pub use leftover::{end_shim, until_gone};
 pub use start::{PreparedShim, prepare_shim, start_shim};
 
 use crate::shim::{Order, encode};

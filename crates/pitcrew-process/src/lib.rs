@@ -41,7 +41,7 @@ pub use bridge::{BridgeSpec, bridge_main, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{
     Attached, Complaint, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents,
-    ShimHandle, attach_shim, end_shim, prepare_shim, start_shim,
+    ShimHandle, attach_shim, end_shim, prepare_shim, start_shim, until_gone,
 };
 pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
 pub use detached::{Detached, leave_session, spawn_detached};

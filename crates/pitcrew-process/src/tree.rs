@@ -23,6 +23,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The flag of a thread that has begun to end, and does nothing for its program any more.
+const PF_EXITING: u32 = 0x4;
+
 /// A process that has no environment for this long has none.
 const EXEC_MS_MAX: u64 = 100;
 
@@ -141,6 +144,43 @@ pub(crate) fn descendants(root: i32, see: See<'_>) {
             }
         }
     }
+}
+
+/// Whether nobody below `root` will run any more: each is on its way out, from where there is no way
+/// back. It may have files and memory to give back, which takes a while.
+///
+/// Believed when it is seen again and again: who loses its parent meanwhile is overlooked once.
+pub(crate) fn has_halted(root: i32) -> bool {
+    if !Path::new("/proc/thread-self/children").exists() {
+        return false;
+    }
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        for pid in children(parent) {
+            let is_elsewhere = Entry::read(pid).is_some_and(|it| it.parent != parent);
+            if is_elsewhere || !is_ending(pid) {
+                return false;
+            }
+            parents.push(pid);
+        }
+    }
+    true
+}
+
+/// Whether each thread of a process has begun to end.
+fn is_ending(pid: i32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    // One that cannot be read is gone.
+    let mut stats = threads.filter_map(|it| fs::read(it.path().join("stat")).ok());
+    stats.all(|it| flags(&it).is_some_and(|it| it & PF_EXITING != 0))
+}
+
+/// The flags of the kernel in a line of the process table.
+fn flags(line: &[u8]) -> Option<u32> {
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let rest = str::from_utf8(line.get(name_end + 1..)?).ok()?;
+    // Of the whole line this is field 9; two are gone.
+    rest.split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
 /// The same from the table of all processes, where the kernel keeps no lists of children.

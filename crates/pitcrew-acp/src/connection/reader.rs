@@ -57,6 +57,7 @@ pub(crate) async fn catch_up(
                 wanted.remove(&id);
             }
             Some(ShimEvent::Garbage { reason, .. }) => connection.take_garbage(&reason),
+            Some(ShimEvent::Halted(exit)) => connection.end(exit),
             Some(ShimEvent::Exited(exit)) => {
                 connection.end(exit);
                 break;
@@ -103,6 +104,10 @@ pub(crate) async fn read(
                 continue;
             }
             Some(ShimEvent::Garbage { reason, .. }) => connection.take_garbage(&reason),
+            Some(ShimEvent::Halted(exit)) => {
+                connection.end(exit);
+                continue;
+            }
             Some(ShimEvent::Exited(exit)) => return connection.end(exit),
             // The end was read before.
             None => return connection.end_unless_over(),

@@ -4,7 +4,7 @@ use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
     error::Context,
     events::{Source, read_line},
-    leftover::{ended, hunted, until_free},
+    leftover::{ended, hunted, until_gone},
 };
 use crate::shim::{ExitRecord, Hello, Order, Report, encode, read_spec, spool_path};
 use std::{
@@ -68,7 +68,7 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
         let met = match met {
             // Nobody can go on with that agent; how it ended is written down soon.
             Ok((hello, ..)) if hello.ending => {
-                timeout(left, until_free(dir)).await.ok();
+                timeout(left, until_gone(dir)).await.ok();
                 Err(io::ErrorKind::TimedOut.into())
             }
             Ok(met) => Ok(met),

@@ -1,6 +1,6 @@
 //! What passed between us and the agent, as the shim tells it and as the spool holds it.
 
-use super::leftover::{hunted, until_free};
+use super::leftover::{hunted, until_gone};
 use crate::{
     shim::{ExitRecord, MESSAGE_BYTES_MAX, Report, read_exit, spool_path},
     tree::ProcessId,
@@ -32,6 +32,9 @@ pub enum ShimEvent {
     Sent { offset: u64, id: u64, line: String },
     /// Output that is no line of text: not UTF-8, longer than a frame may be, or cut off.
     Garbage { offset: u64, reason: String },
+    /// Nothing of it runs any more, while the kernel still takes it apart. Only where that is known
+    /// before the end.
+    Halted(Exit),
     /// Nothing of it lives any more. Always the last one.
     Exited(Exit),
 }
@@ -74,8 +77,12 @@ impl ShimEvents {
             return None;
         }
         while let Some(line) = self.next_line().await {
-            self.position += line.len() as u64 + 1;
-            match serde_json::from_slice(&line) {
+            let report = serde_json::from_slice(&line);
+            // These two are in no spool.
+            if !matches!(report, Ok(Report::Halted(_) | Report::Exited(_))) {
+                self.position += line.len() as u64 + 1;
+            }
+            match report {
                 Ok(Report::Out { offset, time, line }) => {
                     let line = line.into_owned();
                     return Some(ShimEvent::Frame { offset, time_ms: time, line });
@@ -85,6 +92,9 @@ impl ShimEvents {
                 }
                 Ok(Report::Garbage { offset, reason, .. }) => {
                     return Some(ShimEvent::Garbage { offset, reason });
+                }
+                Ok(Report::Halted(record)) => {
+                    return Some(ShimEvent::Halted(record.exit));
                 }
                 Ok(Report::Exited(exit)) => {
                     self.exit = Some(exit);
@@ -163,7 +173,7 @@ impl ShimEvents {
     async fn shim_ended(&mut self) {
         match &mut self.shim {
             Some(shim) => drop(timeout(SHIM_END_MAX, shim.wait()).await),
-            None => drop(timeout(SHIM_END_MAX, until_free(&self.dir)).await),
+            None => drop(timeout(SHIM_END_MAX, until_gone(&self.dir)).await),
         }
     }
 

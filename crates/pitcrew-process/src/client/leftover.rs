@@ -67,8 +67,9 @@ pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
     tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
-/// Waits until the folder has no shim.
-pub(super) async fn until_free(dir: &Path) {
+/// Waits until the folder has no shim: then nothing is left of its agent, no process, no open file
+/// and no lock.
+pub async fn until_gone(dir: &Path) {
     while lock::is_held(dir) {
         sleep(LOOK_AGAIN).await;
     }

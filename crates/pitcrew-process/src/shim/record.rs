@@ -78,7 +78,7 @@ fn parse(line: &[u8]) -> Option<SpoolRecord> {
             Some(SpoolRecord::Garbage { offset, time_ms: time, reason })
         }
         // Said to a client, never written down.
-        Report::Hello(_) | Report::Exited(_) => None,
+        Report::Hello(_) | Report::Halted(_) | Report::Exited(_) => None,
     }
 }
 

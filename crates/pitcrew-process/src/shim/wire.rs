@@ -86,6 +86,8 @@ pub(crate) enum Report<'a> {
         time: u64,
         reason: String,
     },
+    /// Nothing of the agent runs any more. All that it has said was told before.
+    Halted(ExitRecord),
     /// Nothing of the agent lives any more. The last report.
     Exited(ExitRecord),
 }
@@ -118,6 +120,7 @@ mod tests {
             r#"{"out":{"offset":0,"time":5,"line":"x"}}"#,
             r#"{"in":{"offset":0,"time":5,"id":6,"line":"x"}}"#,
             r#"{"garbage":{"offset":0,"time":5,"reason":"x"}}"#,
+            r#"{"halted":{"code":null,"signal":9,"stderr":"","ordered":true}}"#,
             r#"{"exited":{"code":0,"signal":null,"stderr":"","ordered":true}}"#,
         ];
         for line in lines {

@@ -67,11 +67,11 @@ pub fn shim_program() -> PathBuf {
     program
 }
 
-/// The next event that is no echo of what was sent.
+/// The next event that is no echo of what was sent, and not told in a box only.
 pub async fn heard(events: &mut ShimEvents) -> Option<ShimEvent> {
     loop {
         match events.next().await {
-            Some(ShimEvent::Sent { .. }) => {}
+            Some(ShimEvent::Sent { .. } | ShimEvent::Halted(_)) => {}
             event => return event,
         }
     }

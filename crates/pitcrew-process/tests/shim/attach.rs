@@ -22,6 +22,7 @@ async fn all(mut events: ShimEvents) -> Vec<String> {
             ShimEvent::Frame { line, .. } => format!("frame {line}"),
             ShimEvent::Sent { id, line, .. } => format!("sent {id} {line}"),
             ShimEvent::Garbage { reason, .. } => format!("garbage {reason}"),
+            ShimEvent::Halted(exit) => format!("halted {exit}"),
             ShimEvent::Exited(exit) => format!("exited {exit}"),
         });
     }

@@ -1,8 +1,12 @@
 //! An agent in a box: what the shim sees of it is what it would see without one.
 
 use crate::common::{self, Fixture, shim_program};
-use pitcrew_process::{Policy, ShimEvent, Tier, roots};
-use std::{collections::BTreeMap, time::Duration};
+use pitcrew_process::{Policy, ShimEvent, Tier, roots, until_gone};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    time::Duration,
+};
 
 pub fn boxed(script: &str) -> Fixture {
     let mut fixture = Fixture::new(script);
@@ -57,4 +61,40 @@ async fn an_agent_in_a_box_is_spoken_to_by_pipes() {
     handle.stop(Duration::from_secs(10)).await.unwrap();
     let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
     assert_eq!((exit.code, exit.signal), (None, Some(15)));
+}
+
+/// The memory of an agent takes longer to be given back than it takes to be halted.
+#[tokio::test]
+async fn who_has_halted_in_a_box_writes_no_more_and_holds_nothing_once_it_is_gone() {
+    let script = "
+        for it in 1 2 3; do while :; do echo $it >> written; done & done
+        ( exec 9> lock; flock 9; exec dd if=/dev/zero bs=300M count=2 2> /dev/null ) |
+            ( head -c 1 > /dev/null; echo up; sleep 600 )";
+    let mut halts_count = 0;
+    // On a busy machine the end may be there first.
+    for _ in 0..100 {
+        if halts_count == 5 {
+            break;
+        }
+        let fixture = boxed(script);
+        let (handle, mut events) = fixture.start().await;
+        assert_eq!(common::line(common::heard(&mut events).await), "up");
+        handle.stop(Duration::ZERO).await.unwrap();
+        let told = events.next().await;
+        let length = || fs::metadata(fixture.cwd().join("written")).unwrap().len();
+        let at_the_end = length();
+        let Some(ShimEvent::Halted(exit) | ShimEvent::Exited(exit)) = &told else {
+            panic!("{told:?}")
+        };
+        assert_eq!((exit.code, exit.signal), (None, Some(9)));
+        if let Some(ShimEvent::Halted(_)) = told {
+            halts_count += 1;
+            assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
+        }
+        until_gone(fixture.dir()).await;
+        assert!(at_the_end > 0 && at_the_end == length(), "{at_the_end}, then {}", length());
+        assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
+        File::open(fixture.cwd().join("lock")).unwrap().try_lock().unwrap();
+    }
+    assert_eq!(halts_count, 5);
 }

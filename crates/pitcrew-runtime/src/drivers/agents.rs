@@ -26,7 +26,7 @@ use pitcrew_model::{
     AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Tier,
     Usage, WorkerId, limits,
 };
-use pitcrew_process::end_shim;
+use pitcrew_process::{end_shim, until_gone};
 use pitcrew_writer::{LOST, Subject};
 use std::{
     collections::{BTreeSet, HashMap},
@@ -35,7 +35,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout, timeout_at},
+};
 
 const STOP_GRACE: Duration = Duration::from_millis(limits::STOP_GRACE_MS);
 const CANCEL_GRACE: Duration = Duration::from_millis(limits::CANCEL_GRACE_MS);
@@ -51,12 +54,15 @@ pub struct Agents {
     pub logins: Arc<Logins>,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
     ahead: Mutex<AllAhead>,
+    /// The ends of those that were stopped and have something to give back yet.
+    leaving: Mutex<JoinSet<()>>,
 }
 
 impl Agents {
     pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
         let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
-        Self { handle, setup, symbols, logins, live: Mutex::default(), ahead: Mutex::default() }
+        let (live, ahead, leaving) = Default::default();
+        Self { handle, setup, symbols, logins, live, ahead, leaving }
     }
 
     /// Where the things of the workspace are.
@@ -261,18 +267,28 @@ impl Agents {
             Some(live) => {
                 live.stopping.store(true, Ordering::SeqCst);
                 live.over.notify_one();
-                match live.started().await {
+                let exit = match live.started().await {
                     // Its home is removed with it.
                     Some(session) if self.logins.is_watched(live.attempt) => {
                         session.discard(STOP_GRACE).await
                     }
                     Some(session) => session.dismiss(STOP_GRACE).await,
                     None => LOST,
-                }
+                };
+                self.let_leave(live.attempt);
+                exit
             }
         };
         self.forget(worker);
         EffectResult::AgentStopped { worker, exit }
+    }
+
+    /// Nothing of an agent runs any more. What is left of it is waited for when we end.
+    fn let_leave(&self, attempt: AttemptId) {
+        let dir = self.setup.dirs.attempt(attempt);
+        let mut leaving = self.leaving();
+        while leaving.try_join_next().is_some() {}
+        leaving.spawn(async move { until_gone(&dir).await });
     }
 
     /// Whose agent this is, while we know it.
@@ -285,6 +301,8 @@ impl Agents {
         let workers: Vec<WorkerId> = self.live().keys().copied().collect();
         let stopped = futures::future::join_all(workers.into_iter().map(|it| self.stop(it)));
         futures::join!(stopped, self.end_ahead());
+        let leaving = std::mem::take(&mut *self.leaving());
+        leaving.join_all().await;
     }
 
     /// Ends an agent that has lost us: one of an earlier orchestrator, or one whose start was given
@@ -322,6 +340,10 @@ impl Agents {
         if let Some(live) = live {
             live.phase.send_replace(Phase::Gone);
         }
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<WorkerId, Arc<Live>>> {

@@ -4,7 +4,8 @@ use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
 use std::path::PathBuf;
 
-/// A plan whose agent has a child that does not end by itself, and holds a lock until it ends.
+/// A plan whose agent has children that do not end by themselves, and hold a lock until they have
+/// ended: one has much memory to give back before.
 fn stubborn(sandbox: &Sandbox, name: &str, region: &str) -> String {
     let lock = lock(sandbox, name);
     format!(
@@ -15,7 +16,7 @@ name = "{name}"
 id = "{name}-works"
 region = "{region}"
 script = """
-run trap '' TERM; exec 9>'{0}'; flock 9; setsid sleep 600 & sleep 600
+run trap '' TERM; exec 9>'{0}'; setsid sleep 600 & dd if=/dev/zero bs=300M count=2 | (head -c 1; flock 9; sleep 600)
 complete never
 """
 "#,

@@ -7,6 +7,7 @@ use crate::{
     shim::{
         exit::{self, ExitRecord},
         reaper::Reaped,
+        wire::Report,
     },
     tree,
 };
@@ -19,6 +20,10 @@ use std::{
 
 /// Between two looks for processes that are on their way out.
 const LOOK_AGAIN_MS: u64 = 20;
+/// Between two looks at whether all in a box have halted, which the kernel sees to in that time.
+const HALT_MS: u64 = 1;
+/// Looks in a row after which that is believed.
+const HALTED_LOOKS: u32 = 2;
 
 impl Service {
     /// Goes on to the next phase when its time has come.
@@ -109,6 +114,9 @@ impl Service {
         };
         // It is one of ours, and may write down first what it has counted.
         self.agent.outlet = None;
+        if is_ending && self.has_halted() {
+            self.tell_the_halt();
+        }
         loop {
             if !is_ending {
                 tree::end(|see| tree::descendants(self.own.pid, see), None);
@@ -119,16 +127,9 @@ impl Service {
                 None => is_ending = false,
             }
         }
-        if let Err(error) = self.drain() {
-            self.stderr.note(&format!("the last output is lost: {error}"));
-        }
+        self.drain();
         self.phase = Phase::Over;
-        let status = self.ended;
-        let code = status.and_then(WaitStatus::exit_status);
-        let signal = status.and_then(WaitStatus::terminating_signal);
-        let (code, signal) = confine::told(&self.spec.policy, code, signal);
-        let exit = Exit { code, signal, stderr: self.stderr.tail() };
-        let record = ExitRecord { exit, ordered: self.ordered };
+        let record = self.record();
         if let Err(error) = exit::write(&self.spec.dir, &record) {
             eprintln!("pitcrew shim: failed to write the exit record: {error}");
         }
@@ -136,8 +137,50 @@ impl Service {
         self.tell_the_end();
     }
 
+    /// Waits a moment until nothing in the box, which was killed, runs any more. Of a large agent the
+    /// memory takes several times as long to be given back.
+    fn has_halted(&mut self) -> bool {
+        let until = Instant::now() + Duration::from_millis(LOOK_AGAIN_MS);
+        let mut looks = 0;
+        while looks < HALTED_LOOKS && Instant::now() < until {
+            match self.agent.reaper.next(Duration::from_millis(HALT_MS)) {
+                Some(Reaped::Agent(status)) => self.ended = Some(status),
+                // Its last word, which is heard again.
+                Some(Reaped::All) => return false,
+                None if tree::has_halted(self.own.pid) => looks += 1,
+                None => looks = 0,
+            }
+        }
+        looks == HALTED_LOOKS
+    }
+
+    fn record(&mut self) -> ExitRecord {
+        let status = self.ended;
+        let code = status.and_then(WaitStatus::exit_status);
+        let signal = status.and_then(WaitStatus::terminating_signal);
+        let (code, signal) = confine::told(&self.spec.policy, code, signal);
+        let exit = Exit { code, signal, stderr: self.stderr.tail() };
+        ExitRecord { exit, ordered: self.ordered }
+    }
+
+    /// Lets the client know, where it listens. Whether it does is found out at the end.
+    fn tell_the_halt(&mut self) {
+        self.drain();
+        let halted = Report::Halted(self.record());
+        if let Some(client) = &mut self.client {
+            client.bid_farewell(&halted);
+            client.deliver(&self.spool).ok();
+        }
+    }
+
     /// Takes what the dead have left in the pipes.
-    fn drain(&mut self) -> io::Result<()> {
+    fn drain(&mut self) {
+        if let Err(error) = self.take_rest() {
+            self.stderr.note(&format!("the last output is lost: {error}"));
+        }
+    }
+
+    fn take_rest(&mut self) -> io::Result<()> {
         self.agent.stdin = None;
         while let Step::Moved(_) = self.agent.take_stderr(|bytes| self.stderr.push(bytes)) {}
         self.agent.stderr = None;

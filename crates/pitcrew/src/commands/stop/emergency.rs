@@ -14,6 +14,7 @@ use pitcrew_model::{
     AttemptId, Command, EffectId, EffectResult, Event, PlanId, PlanStatus, Seq, SubtaskName,
     TaskId, TaskStatus, WorkerId,
 };
+use pitcrew_process::until_gone;
 use pitcrew_views::{BaseCheck, BoardView, PlanView, words::counted};
 use serde_json::json;
 use std::{
@@ -149,33 +150,48 @@ impl Stopping<'_> {
             return Ok(BTreeSet::new());
         }
         let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
+        let mut ended = BTreeSet::new();
         let mut checks = Checks::default();
-        let ended = journal::follow(self.client, self.since, |entry| {
+        let is_over = journal::follow(self.client, self.since, |entry| {
             checks.fold(entry.seq, &entry.event);
             if let Event::StopAsked { worker } = &entry.event
                 && entry.seq <= until
             {
                 told.insert(*worker);
-            } else if let Some(worker) = gone(&entry.event)
-                && told.remove(&worker)
-                && entry.seq > self.begun
-            {
-                stopped.insert(worker);
+            } else if let Some(worker) = has_ended(&entry.event) {
+                ended.insert(worker);
+                if told.remove(&worker) && entry.seq > self.begun {
+                    stopped.insert(worker);
+                }
             }
             entry.seq >= until && told.is_empty() && checks.cut.is_empty()
         });
-        match timeout(END_TIME_MAX, ended).await {
-            Ok(ended) => ended?,
+        match timeout(END_TIME_MAX, is_over).await {
+            Ok(is_over) => is_over?,
             Err(_) => {
                 let agents = told.iter().map(ToString::to_string);
                 let checks = checks.cut.values().map(ToString::to_string);
-                let left: Vec<String> = agents.chain(checks).collect();
-                let message = format!("not all has ended: {}", left.join(", "));
-                return Err(Report::new(Exit::Failure, message)
-                    .help("they were told to end; `pitcrew audit --kind stop` shows when"));
+                return Err(not_ended(agents.chain(checks)));
             }
         }
+        self.until_gone(ended).await?;
         Ok(stopped)
+    }
+
+    /// Nothing of them runs any more. Waits until the kernel has taken apart what is left, which may
+    /// hold files and locks.
+    async fn until_gone(&self, mut workers: BTreeSet<WorkerId>) -> Result<(), Report> {
+        let board = all(self.client).await?;
+        let gone = async {
+            while let Some(worker) = workers.first().copied() {
+                if let Some(found) = board.worker(worker) {
+                    until_gone(&self.client.workspace.dirs.attempt(found.attempt)).await;
+                }
+                workers.pop_first();
+            }
+        };
+        let is_late = timeout(END_TIME_MAX, gone).await.is_err();
+        if is_late { Err(not_ended(workers.iter().map(ToString::to_string))) } else { Ok(()) }
     }
 }
 
@@ -226,8 +242,14 @@ impl Checks {
     }
 }
 
-/// The agent of a worker is proven gone.
-fn gone(event: &Event) -> Option<WorkerId> {
+fn not_ended(who: impl Iterator<Item = String>) -> Report {
+    let message = format!("not all has ended: {}", who.collect::<Vec<_>>().join(", "));
+    Report::new(Exit::Failure, message)
+        .help("they were told to end; `pitcrew audit --kind stop` shows when")
+}
+
+/// Nothing of a worker's agent runs any more.
+fn has_ended(event: &Event) -> Option<WorkerId> {
     if let Event::EffectEnded { result: EffectResult::AgentStopped { worker, .. }, .. }
     | Event::AgentExited { worker, .. } = event
     {
