@@ -14,7 +14,7 @@ use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew};
 use std::collections::BTreeMap;
 use support::{Outcome, binary};
 
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 40;
 const NAMES: [&str; 3] = [BACKEND_BUILTIN, "goose", "claude"];
 
 fn main() -> Outcome<()> {
