@@ -89,10 +89,9 @@ impl Vault {
             self.end_ahead(&old);
         }
         let Some(path) = path else { return };
-        let made = self.write_git_dir(&path, BRANCH, &order.commit).and_then(|_| {
-            let fill = self.fill_tree(&path, &order.commit, policy).beside_another();
-            Ok(fill.done(&cancel)?)
-        });
+        let made = self
+            .write_git_dir(&path, BRANCH, &order.commit)
+            .and_then(|_| Ok(self.fill_tree(&path, &order.commit, policy, &cancel)?));
         if made.is_err() {
             files::remove_folder(&path).ok();
         }

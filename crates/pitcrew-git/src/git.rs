@@ -11,7 +11,6 @@ use pitcrew_process::{
 };
 use std::{
     ffi::OsString,
-    num::NonZero,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,20 +21,6 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
-
-/// As many gits write the files of a new checkout at a time as there are cores, but not more than
-/// this: others want the disk too.
-const WORKERS_MAX: usize = 8;
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-fn workers(count: usize) -> String {
-    format!("checkout.workers={}", count.clamp(1, WORKERS_MAX))
-}
-/// Fewer files are written by one. The box of the agent, which is made meanwhile, wants a core too.
-const FILES_MIN: usize = 1_000;
 
 /// How git is started.
 #[derive(Clone, Debug, Default)]
@@ -128,10 +113,7 @@ impl Git {
         place: &Path,
         command: &'static str,
     ) -> Call<'a> {
-        self.call(Trust::Fresh(policy), place, command)
-            .config(&workers(cores()))
-            .config(&format!("checkout.thresholdForParallelism={FILES_MIN}"))
-            .env("GIT_LFS_SKIP_SMUDGE", "1")
+        self.call(Trust::Fresh(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
     fn call<'a>(&self, trust: Trust<'a>, place: &Path, command: &'static str) -> Call<'a> {
@@ -256,12 +238,6 @@ impl<'a> Call<'a> {
             Trust::Fresh(policy) => run_fresh(policy, &rights, run, cancel),
         };
         answered(command, place, finished)
-    }
-
-    /// Leaves a core to what is done at the same time.
-    #[must_use]
-    pub(crate) fn beside_another(self) -> Self {
-        self.config(&workers(cores().saturating_sub(1)))
     }
 
     /// Makes the box of a confined script that waits for a line of its input. Nothing where that

@@ -8,6 +8,7 @@ use crate::{
     Checkout, Vault,
     error::{GitError, VaultError},
     files::{self, TemporaryFolder, failed, require_free_space},
+    fill::Fill,
     git::Call,
     git_dir::GitDir,
     pool::{Lent, Pool},
@@ -304,9 +305,9 @@ impl Tree<'_> {
     /// The folder is new.
     fn fill_with(&self, start: &CommitId) -> Result<(), GitError> {
         let Lending { vault, policy, cancel, .. } = self.lending;
-        self.of_this(vault.git.fresh(policy, &self.path, "read-tree"))
-            .args(["-u", "--reset", &start.0])
-            .done(cancel)
+        let call = |command| self.of_this(vault.git.fresh(policy, &self.path, command));
+        let fill = Fill { call: &call, place: &self.path, index: self.index(), commit: start };
+        fill.done(vault.parts(), cancel)
     }
 
     /// Nobody has been there since it was tidied: it is as a new folder that was just filled. What

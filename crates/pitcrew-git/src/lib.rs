@@ -25,6 +25,8 @@ mod prepare_plan;
 mod bootstrap;
 mod submodules;
 mod commands;
+mod index_file;
+mod fill;
 mod working_tree;
 mod fill_ahead;
 mod prepare_checkout;

@@ -1,7 +1,14 @@
 //! Makes a working tree of a commit of the vault: as few git processes as possible, because a
 //! worker waits for it.
 
-use crate::{Vault, error::VaultError, files, git::Call, git_dir::GitDir, submodules::Submodules};
+use crate::{
+    Vault,
+    error::{GitError, VaultError},
+    files,
+    fill::{self, Fill},
+    git_dir::GitDir,
+    submodules::Submodules,
+};
 use pitcrew_model::CommitId;
 use pitcrew_process::{Cancel, Policy};
 use std::path::Path;
@@ -24,18 +31,26 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<WorkingTree, VaultError> {
         let exclude = self.write_git_dir(path, branch, commit)?;
-        self.fill_tree(path, commit, policy).done(cancel)?;
+        self.fill_tree(path, commit, policy, cancel)?;
         self.complete_tree(path, exclude, policy, cancel)
     }
 
     /// Fills a folder that has a git folder already with the tree of `commit` alone.
-    pub(crate) fn fill_tree<'a>(
+    pub(crate) fn fill_tree(
         &self,
         path: &Path,
         commit: &CommitId,
-        policy: &'a Policy,
-    ) -> Call<'a> {
-        self.git.fresh(policy, path, "read-tree").args(["-u", "--reset", &commit.0])
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<(), GitError> {
+        let call = |command| self.git.fresh(policy, path, command);
+        let fill = Fill { call: &call, place: path, index: path.join(".git/index"), commit };
+        fill.done(self.parts(), cancel)
+    }
+
+    /// By how many gits a new folder is filled.
+    pub(crate) fn parts(&self) -> usize {
+        fill::parts(&self.user.git_dir().join("index"))
     }
 
     /// Tells what is excluded from the tree.

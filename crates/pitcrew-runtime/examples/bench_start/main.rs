@@ -13,7 +13,7 @@ use pitcrew_model::{
     Tier::{self, T1, T3},
 };
 use pitcrew_process::{
-    Cancel, Run, bridge_main, confine_main, egress_main, run_trusted, shim_main,
+    Cancel, Run, bridge_main, confine_main, egress_main, find_box, run_trusted, shim_main,
 };
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
 use serde_json::{Value, json};
@@ -157,6 +157,10 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     fs::create_dir_all(&checkouts)?;
     settings.sandbox.write.push(checkouts.clone());
     settings.sandbox.tier = Some(tier);
+    if tier == T3 {
+        // Without one it would be measured what is not asked for.
+        find_box(&env::vars().collect()).map_err(|it| format!("there is no box: {}", it.reason))?;
+    }
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();

@@ -1,0 +1,260 @@
+//! Fills a new folder with the files of a commit.
+//!
+//! A git uses one core for that. Those that it starts itself on others tell it of every file, which
+//! takes as long as they save where there are few cores. So several gits that know nothing of each
+//! other write a part of the files each, with an index of its own, and the indexes are put together.
+
+use crate::{
+    error::GitError,
+    git::Call,
+    index_file::{self, IndexFile, files_count},
+};
+use pitcrew_model::CommitId;
+use pitcrew_process::Cancel;
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+    num::NonZero,
+    ops::Range,
+    os::unix::ffi::OsStrExt,
+    path::{Component, Path, PathBuf},
+    thread,
+};
+
+/// Fewer files are written by one git sooner than several have started.
+const FILES_MIN: u32 = 1_000;
+
+/// Others want the disk too.
+const PARTS_MAX: usize = 8;
+
+/// A folder that is to be filled.
+pub(crate) struct Fill<'a> {
+    /// A command of git on the folder.
+    pub(crate) call: &'a (dyn Fn(&'static str) -> Call<'a> + Sync),
+    pub(crate) place: &'a Path,
+    /// Where its index will be.
+    pub(crate) index: PathBuf,
+    pub(crate) commit: &'a CommitId,
+}
+
+/// By how many gits a tree is filled of which an index of the same repository is known.
+pub(crate) fn parts(known: &Path) -> usize {
+    let mut head = [0; 12];
+    let read = File::open(known).and_then(|mut it| it.read_exact(&mut head));
+    let is_large = read.is_ok() && files_count(&head).is_some_and(|it| it >= FILES_MIN);
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if is_large { cores.min(PARTS_MAX) } else { 1 }
+}
+
+impl Fill<'_> {
+    /// Whatever is odd where several gits do it, one does it alone and says what is wrong.
+    pub(crate) fn done(&self, parts: usize, cancel: &Cancel) -> Result<(), GitError> {
+        let is_readable = self.commit.0.len() == index_file::OBJECT_BYTES * 2;
+        if parts > 1 && is_readable && self.in_parts(parts, cancel).is_some() {
+            return Ok(());
+        }
+        (self.call)("read-tree").args(["-u", "--reset", &self.commit.0]).done(cancel)
+    }
+
+    fn in_parts(&self, parts: usize, cancel: &Cancel) -> Option<()> {
+        self.plain("read-tree").arg(&self.commit.0).done(cancel).ok()?;
+        let mut index = IndexFile::read(fs::read(&self.index).ok()?)?;
+        self.make_folders(&index).ok()?;
+        let each = index.len().div_ceil(parts).max(1);
+        let ranges = (0..index.len()).step_by(each).map(|it| it..index.len().min(it + each));
+        let ranges: Vec<Range<usize>> = ranges.collect();
+        let written = thread::scope(|scope| {
+            let index = &index;
+            let write = |files: &Range<usize>| {
+                let files = files.clone();
+                scope.spawn(move || self.write(index, files, cancel))
+            };
+            let writing: Vec<_> = ranges.iter().map(write).collect();
+            let join = |it: thread::ScopedJoinHandle<'_, _>| it.join().expect("it does not panic");
+            writing.into_iter().map(join).collect::<Vec<Option<IndexFile>>>()
+        });
+        for (part, files) in written.into_iter().zip(ranges) {
+            index.learn(&part?, files)?;
+        }
+        fs::write(&self.index, index.into_bytes()).ok()
+    }
+
+    /// A command that writes an index which we can read.
+    fn plain(&self, command: &'static str) -> Call<'_> {
+        (self.call)(command).config("index.version=2").config("core.splitIndex=false")
+    }
+
+    /// Two that make the same folder at the same time would be in each other's way. Nothing else is
+    /// here yet, so no name leads elsewhere.
+    fn make_folders(&self, index: &IndexFile) -> io::Result<()> {
+        let mut last: &[u8] = b"";
+        for name in index.names(0..index.len()) {
+            let folder =
+                name.iter().rposition(|it| *it == b'/').map_or(&name[..0], |at| &name[..at]);
+            if folder != last {
+                last = folder;
+                let folder = Path::new(OsStr::from_bytes(folder));
+                if !folder.components().all(|it| matches!(it, Component::Normal(_))) {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                }
+                fs::create_dir_all(self.place.join(folder))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes some of the files; what an index says that knows them.
+    fn write(&self, index: &IndexFile, files: Range<usize>, cancel: &Cancel) -> Option<IndexFile> {
+        let own = self.index.with_extension(files.start.to_string());
+        let mut names = Vec::new();
+        for name in index.names(files) {
+            names.extend_from_slice(name);
+            names.push(0);
+        }
+        let written = fs::copy(&self.index, &own).ok().and_then(|_| {
+            let call = self
+                .plain("checkout-index")
+                // What stands in files of attributes counts although they may not be there yet.
+                .option(format!("--attr-source={}", self.commit))
+                .config("checkout.workers=1")
+                .env("GIT_INDEX_FILE", &own)
+                .args(["--force", "--index", "--quiet", "-z", "--stdin"])
+                .stdin(names);
+            call.done(cancel).ok()?;
+            IndexFile::read(fs::read(&own).ok()?)
+        });
+        fs::remove_file(&own).ok();
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Vault,
+        lab::{Lab, make_executable, tree_of, write},
+    };
+    use std::{
+        collections::BTreeMap,
+        os::unix::fs::symlink,
+        time::{Duration, SystemTime},
+    };
+
+    /// A commit with files of every kind, and the folders that gits make of it.
+    struct Scene {
+        lab: Lab,
+        vault: Vault,
+        commit: CommitId,
+    }
+
+    fn scene() -> Scene {
+        let lab = Lab::new();
+        for number in 0..40 {
+            let (name, text) = (format!("many/{}/{number}.txt", number % 7), format!("{number}\n"));
+            lab.write(&name, text);
+        }
+        lab.write(".gitattributes", "*.dos text eol=crlf\n");
+        lab.write("zone/deep/.gitattributes", "*.txt text eol=crlf\nkept.dos -text\n");
+        for name in ["a.dos", "many/3/b.dos", "zone/deep/c.txt", "zone/deep/kept.dos", "z\nodd.txt"]
+        {
+            lab.write(name, "one\ntwo\n");
+        }
+        lab.write("run.sh", "true\n");
+        make_executable(&lab.user.join("run.sh"));
+        symlink("many/0", lab.user.join("link")).expect("a link");
+        lab.git(&["add", "--all"]);
+        let commit = lab.rev("HEAD");
+        lab.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},sub/module")]);
+        lab.git(&["commit", "--quiet", "--message", "files of every kind"]);
+        let (commit, vault) = (lab.rev("HEAD"), lab.vault());
+        Scene { lab, vault, commit }
+    }
+
+    impl Scene {
+        fn folder(&self, name: &str) -> PathBuf {
+            let path = self.lab.folder.path().join(name);
+            fs::create_dir(&path).expect("a folder");
+            self.vault.write_git_dir(&path, "filled", &self.commit).expect("its git folder");
+            path
+        }
+
+        fn fill(&self, path: &Path, parts: usize) {
+            let call = |command| self.vault.git.fresh(&self.lab.policy, path, command);
+            let (index, commit) = (path.join(".git/index"), &self.commit);
+            let fill = Fill { call: &call, place: path, index, commit };
+            fill.done(parts, &self.lab.cancel).expect("it is filled");
+        }
+
+        fn git(&self, path: &Path, args: &[&str]) -> String {
+            self.lab.git_in(path, args)
+        }
+    }
+
+    fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let name = |it: PathBuf| it.strip_prefix(root).expect("it is below").to_owned();
+        tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()
+    }
+
+    #[test]
+    fn many_gits_fill_a_folder_as_one_does() {
+        let scene = scene();
+        let one = scene.folder("one");
+        scene.fill(&one, 1);
+        assert_eq!(below(&one)[Path::new("zone/deep/c.txt")].1, b"one\r\ntwo\r\n");
+        for parts in [2, 3, 8, 100] {
+            let several = scene.folder(&format!("by-{parts}"));
+            scene.fill(&several, parts);
+            assert_eq!(below(&several), below(&one), "{parts} parts");
+            assert!(several.join("sub/module").is_dir());
+            for seen in [&["status", "--porcelain"][..], &["ls-files", "--stage"]] {
+                assert_eq!(scene.git(&several, seen), scene.git(&one, seen), "{parts} parts");
+            }
+            let left = fs::read_dir(several.join(".git")).expect("a git folder").flatten();
+            let left = left.filter(|it| it.file_name().to_string_lossy().starts_with("index"));
+            assert_eq!(left.count(), 1, "{parts} parts");
+        }
+    }
+
+    /// Git need not read a file again to know that it is as it was written.
+    #[test]
+    fn the_index_knows_the_files_of_every_part() {
+        let scene = scene();
+        let path = scene.folder("filled");
+        scene.fill(&path, 3);
+        let index = path.join(".git/index");
+        // Files that are as young as the index are read anyway.
+        let later = SystemTime::now() + Duration::from_mins(1);
+        File::open(&index).expect("an index").set_modified(later).expect("a time");
+        assert_eq!(scene.git(&path, &["diff-files", "--name-only"]), "");
+        scene.git(&path, &["fsck", "--strict"]);
+        write(&path.join("many/0/0.txt"), "other\n");
+        assert_eq!(scene.git(&path, &["diff-files", "--name-only"]), "many/0/0.txt");
+    }
+
+    #[test]
+    fn where_several_gits_cannot_fill_a_folder_one_does() {
+        let scene = scene();
+        let path = scene.folder("filled");
+        let lock = path.join(".git/index.0.lock");
+        write(&lock, "");
+        scene.fill(&path, 2);
+        assert_eq!(scene.git(&path, &["status", "--porcelain"]), "");
+        assert!(lock.exists(), "it was in the way");
+    }
+
+    #[test]
+    fn few_files_are_left_to_one_git() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let index = folder.path().join("index");
+        let told = |count: u32| {
+            fs::write(&index, [b"DIRC\0\0\0\x04".as_slice(), &count.to_be_bytes()].concat())
+                .expect("an index");
+            parts(&index)
+        };
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        assert_eq!((told(999), told(1_000)), (1, cores.min(PARTS_MAX)));
+        assert_eq!(parts(folder.path()), 1);
+    }
+}
