@@ -7,7 +7,7 @@
 use crate::{
     error::GitError,
     git::Call,
-    index_file::{self, IndexFile, files_count},
+    index_file::{IndexFile, files_count},
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
@@ -50,16 +50,15 @@ pub(crate) fn parts(known: &Path) -> usize {
 impl Fill<'_> {
     /// Whatever is odd where several gits do it, one does it alone and says what is wrong.
     pub(crate) fn done(&self, parts: usize, cancel: &Cancel) -> Result<(), GitError> {
-        let is_readable = self.commit.0.len() == index_file::OBJECT_BYTES * 2;
-        if parts > 1 && is_readable && self.in_parts(parts, cancel).is_some() {
+        if parts > 1 && self.in_parts(parts, cancel).is_some() {
             return Ok(());
         }
-        (self.call)("read-tree").args(["-u", "--reset", &self.commit.0]).done(cancel)
+        self.plain("read-tree").args(["-u", "--reset", &self.commit.0]).done(cancel)
     }
 
     fn in_parts(&self, parts: usize, cancel: &Cancel) -> Option<()> {
         self.plain("read-tree").arg(&self.commit.0).done(cancel).ok()?;
-        let mut index = IndexFile::read(fs::read(&self.index).ok()?)?;
+        let mut index = IndexFile::read(fs::read(&self.index).ok()?, self.commit)?;
         self.make_folders(&index).ok()?;
         let each = index.len().div_ceil(parts).max(1);
         let ranges = (0..index.len()).step_by(each).map(|it| it..index.len().min(it + each));
@@ -122,7 +121,7 @@ impl Fill<'_> {
                 .args(["--force", "--index", "--quiet", "-z", "--stdin"])
                 .stdin(names);
             call.done(cancel).ok()?;
-            IndexFile::read(fs::read(&own).ok()?)
+            IndexFile::read(fs::read(&own).ok()?, self.commit)
         });
         fs::remove_file(&own).ok();
         written

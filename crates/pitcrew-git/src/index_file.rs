@@ -4,16 +4,28 @@
 //! Only its second version with names of 20 bytes is read: the one that we ask for. Of all others
 //! nothing is known, and whoever asks goes another way.
 
+use pitcrew_model::CommitId;
 use sha1::{Digest, Sha1};
-use std::ops::Range;
+use std::{
+    ffi::OsStr,
+    fs,
+    ops::Range,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 const HEAD_BYTES: usize = 12;
 /// Times, device, inode, mode, owner and size of a file.
 const STAT_BYTES: usize = 40;
-/// The name of an object.
-pub(crate) const OBJECT_BYTES: usize = 20;
+const OBJECT_BYTES: usize = 20;
+/// The size of a file, in what is known of it.
+const SIZE: Range<usize> = 36..40;
 const FLAGS_BYTES: usize = 2;
 const ENTRY_BYTES_MIN: usize = STAT_BYTES + OBJECT_BYTES + FLAGS_BYTES;
+
+/// Two changes of a file within this time may have the same time.
+const TICK_MAX: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexFile {
@@ -28,10 +40,20 @@ pub(crate) fn files_count(head: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(count.try_into().ok()?))
 }
 
+/// The index in this file, settled with the files of a tree. Nothing where it cannot be read.
+pub(crate) fn settled(index: &Path, tree: &Path, commit: &CommitId) -> Option<Vec<u8>> {
+    let written = fs::metadata(index).and_then(|it| it.modified()).ok()?;
+    let mut index = IndexFile::read(fs::read(index).ok()?, commit)?;
+    index.settle(tree, written, SystemTime::now());
+    Some(index.into_bytes())
+}
+
 impl IndexFile {
-    pub(crate) fn read(bytes: Vec<u8>) -> Option<Self> {
+    /// `commit` is one of the same repository: elsewhere names of objects are longer.
+    pub(crate) fn read(bytes: Vec<u8>, commit: &CommitId) -> Option<Self> {
         let count = files_count(&bytes)?;
-        let is_known = bytes.get(4..8)? == 2_u32.to_be_bytes();
+        let is_known =
+            bytes.get(4..8)? == 2_u32.to_be_bytes() && commit.0.len() == OBJECT_BYTES * 2;
         let body = bytes.len().checked_sub(OBJECT_BYTES).filter(|_| is_known)?;
         let (mut entries, mut at) = (Vec::new(), HEAD_BYTES);
         for _ in 0..count {
@@ -69,6 +91,29 @@ impl IndexFile {
         Some(())
     }
 
+    /// Makes it tell files that are as it knows them from others. Git compares whole seconds, so it
+    /// reads every file again that is as young as the index: all that were written with it.
+    ///
+    /// `tree` is where the files are, `written` when the index was, `now` not after the settled one
+    /// will be.
+    pub(crate) fn settle(&mut self, tree: &Path, written: SystemTime, now: SystemTime) {
+        for entry in &self.entries {
+            let (stat, rest) = self.bytes[entry.clone()].split_at_mut(STAT_BYTES);
+            let path = tree.join(OsStr::from_bytes(&rest[ENTRY_BYTES_MIN - STAT_BYTES..]));
+            let changed = changed_at(stat);
+            if seconds(changed) < seconds(written) {
+                continue;
+            }
+            // What is written from now on is of another second.
+            let is_over = seconds(changed) < seconds(now);
+            let is_apart = changed + TICK_MAX < written;
+            if !(is_over && is_apart && is_of(stat, &path)) {
+                // By this git knows that it has to read it.
+                stat[SIZE].fill(0);
+            }
+        }
+    }
+
     /// The whole file, with what it ends with.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         let body = self.bytes.len() - OBJECT_BYTES;
@@ -78,19 +123,51 @@ impl IndexFile {
     }
 }
 
+/// When a file was changed last, as an index says.
+fn changed_at(stat: &[u8]) -> SystemTime {
+    let number = |at: usize| u32::from_be_bytes(stat[at..at + 4].try_into().expect("four bytes"));
+    UNIX_EPOCH + Duration::new(number(8).into(), number(12).min(999_999_999))
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Whether nobody has touched the file since, as far as its file system tells: to the nanosecond.
+fn is_of(stat: &[u8], path: &Path) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    let told = [
+        found.ctime(),
+        found.ctime_nsec(),
+        found.mtime(),
+        found.mtime_nsec(),
+        found.ino().cast_signed(),
+        found.size().cast_signed(),
+    ];
+    let places = [0, 4, 8, 12, 20, 36];
+    // An index has the lower half of each.
+    let is_same = |(it, at): (i64, usize)| it.to_be_bytes()[4..] == stat[at..at + 4];
+    found.mtime_nsec() != 0 && told.into_iter().zip(places).all(is_same)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::Lab;
     use pitcrew_testkit::corpus;
-    use std::fs;
+    use std::path::PathBuf;
 
     fn sample(name: &str) -> Vec<u8> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/index");
         fs::read(format!("{folder}/{name}")).expect("a sample")
     }
 
+    fn commit() -> CommitId {
+        CommitId("c".repeat(40))
+    }
+
     fn read(name: &str) -> IndexFile {
-        IndexFile::read(sample(name)).expect("it is an index")
+        IndexFile::read(sample(name), &commit()).expect("it is an index")
     }
 
     #[test]
@@ -125,8 +202,10 @@ mod tests {
     fn the_files_are_counted_in_every_version() {
         for (name, is_read) in [("written", true), ("version-3", false), ("version-4", false)] {
             assert_eq!(files_count(&sample(name)), Some(5), "{name}");
-            assert_eq!(IndexFile::read(sample(name)).is_some(), is_read, "{name}");
+            assert_eq!(IndexFile::read(sample(name), &commit()).is_some(), is_read, "{name}");
         }
+        let long = CommitId("c".repeat(64));
+        assert_eq!(IndexFile::read(sample("written"), &long), None);
         assert_eq!(files_count(b"DIRC\0\0\0\x02\0\0"), None);
         assert_eq!(files_count(b"no index of git"), None);
     }
@@ -134,12 +213,82 @@ mod tests {
     #[test]
     fn no_bytes_make_it_fail() {
         corpus!("index").check(300, |bytes| {
-            let Some(mut index) = IndexFile::read(bytes.to_vec()) else { return };
+            let Some(mut index) = IndexFile::read(bytes.to_vec(), &commit()) else { return };
+            index.settle(Path::new("/nowhere"), UNIX_EPOCH, SystemTime::now());
             let names: usize = index.names(0..index.len()).map(<[u8]>::len).sum();
             assert!(names < bytes.len());
             let (other, all) = (index.clone(), 0..index.len());
             assert_eq!(index.learn(&other, all), Some(()));
             assert_eq!(index.into_bytes().len(), bytes.len());
         });
+    }
+
+    const FILES: [&str; 2] = ["a.txt", "deep/b.txt"];
+
+    /// A tree whose files were written in the middle of a second, and its index.
+    struct Filled {
+        lab: Lab,
+        tree: PathBuf,
+        index: IndexFile,
+        changed: SystemTime,
+    }
+
+    fn filled() -> Filled {
+        let lab = Lab::empty();
+        lab.git(&["init", "--quiet", "--initial-branch=main"]);
+        let changed = UNIX_EPOCH + Duration::from_millis(1_800_000_000_500);
+        for name in FILES {
+            lab.write(name, "first\n");
+            date(&lab.user.join(name), changed);
+        }
+        lab.commit("files");
+        let tree = lab.user.clone();
+        let bytes = fs::read(tree.join(".git/index")).expect("an index");
+        let index = IndexFile::read(bytes, &lab.rev("HEAD")).expect("it is of this version");
+        Filled { lab, tree, index, changed }
+    }
+
+    fn date(path: &Path, time: SystemTime) {
+        fs::File::open(path).expect("a file").set_modified(time).expect("a time");
+    }
+
+    impl Filled {
+        /// What git lists as changed by an index that was written and settled so long after the files,
+        /// where it trusts that as far as it ever does.
+        fn listed(&self, written_ms: u64, settled_ms: u64) -> Vec<String> {
+            let [written, now] =
+                [written_ms, settled_ms].map(|it| self.changed + Duration::from_millis(it));
+            let mut index = self.index.clone();
+            index.settle(&self.tree, written, now);
+            let path = self.tree.join(".git/index");
+            fs::write(&path, index.into_bytes()).expect("room");
+            date(&path, self.changed + Duration::from_hours(1));
+            let listed = self.lab.git_in(&self.tree, &["diff-files", "--name-only"]);
+            listed.lines().map(str::to_owned).collect()
+        }
+    }
+
+    #[test]
+    fn files_that_nobody_touched_are_known_when_their_second_is_over() {
+        let filled = filled();
+        assert_eq!(filled.listed(30, 600), [""; 0]);
+        // Until then somebody may change them within it, and what was written with the index cannot be
+        // told from what was changed right after it.
+        assert_eq!(filled.listed(30, 400), FILES);
+        assert_eq!(filled.listed(10, 600), FILES);
+        // Git knows by itself.
+        assert_eq!(filled.listed(600, 700), [""; 0]);
+    }
+
+    /// In the same second and of the same size: to git alone it would be the same file.
+    #[test]
+    fn a_file_that_was_changed_at_once_is_not_taken_for_what_it_was() {
+        let filled = filled();
+        let [first, second] = FILES.map(|it| filled.tree.join(it));
+        fs::write(&first, "FIRST\n").expect("a file");
+        date(&first, filled.changed + Duration::from_millis(1));
+        assert_eq!(filled.listed(30, 600), FILES[..1]);
+        fs::remove_file(&second).expect("a file");
+        assert_eq!(filled.listed(30, 600), FILES);
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     files::{self, TemporaryFolder},
     git::{Call, Waiting},
     git_dir::GitDir,
+    index_file,
     ready::Ready,
     records::KeptRecord,
     steps::Step,
@@ -199,12 +200,19 @@ impl Snapshot<'_> {
 
     /// Takes an index that says which files are as they were; the start's where there is none.
     pub(crate) fn begin_with(&self, index: &Path) -> Result<(), VaultError> {
-        if files::is_there(index) {
-            files::copy_with_times(index, &self.git_dir().join("index"))?;
-        } else {
+        let own = self.git_dir().join("index");
+        if !files::is_there(index) {
             self.call("read-tree").arg(&self.source.start.0).done(self.cancel)?;
+        } else if let Some(settled) = self.settled(index) {
+            files::write(&own, settled)?;
+        } else {
+            files::copy_with_times(index, &own)?;
         }
         Ok(())
+    }
+
+    fn settled(&self, index: &Path) -> Option<Vec<u8>> {
+        index_file::settled(index, self.source.path, self.source.start)
     }
 
     /// Makes a tree of everything but the given paths, and finds out where the agent is.
