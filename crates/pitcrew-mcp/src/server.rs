@@ -6,7 +6,7 @@ pub use http::{HttpOptions, serve_http};
 
 use crate::{
     ToolAnswer, ToolRefusal,
-    catalogue::{self, Changes, ToolInfo},
+    catalogue::{self, Audience, Changes, ToolInfo},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -86,7 +86,14 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let visible = self.orchestrator.visible().await;
-        Ok(ListToolsResult::with_all_items(visible.into_iter().map(offered).collect()))
+        let is_worker = visible.iter().any(|it| it.audience == Audience::Workers);
+        let offered = visible.into_iter().map(|tool| {
+            let offered = offered(tool);
+            // A model is not shown them, and programs of agents make a validator of each when they
+            // start, for which their task waits.
+            if is_worker { offered } else { with_result(offered, tool) }
+        });
+        Ok(ListToolsResult::with_all_items(offered.collect()))
     }
 
     async fn call_tool(
@@ -156,8 +163,12 @@ fn offered(tool: &ToolInfo) -> Tool {
         .open_world(false);
     Tool::new(tool.name, tool.description, object(&tool.input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(object(&tool.output)))
         .with_annotations(annotations)
+}
+
+/// Says what the structured result of a tool is as well.
+fn with_result(offered: Tool, tool: &ToolInfo) -> Tool {
+    offered.with_raw_output_schema(Arc::new(object(&tool.output)))
 }
 
 fn object(schema: &Value) -> JsonObject {

@@ -11,12 +11,14 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
+const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
+
 /// Takes what can be read.
-struct Reads;
+struct Reads(Role);
 
 impl Orchestrator for Reads {
     async fn visible(&self) -> Vec<&'static ToolInfo> {
-        visible(Role::Worker { spawning: Spawning::Refused })
+        visible(self.0)
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
@@ -28,9 +30,13 @@ impl Orchestrator for Reads {
 }
 
 async fn client(lifecycle: ClientLifecycleMode) -> RunningService<RoleClient, ()> {
+    client_as(WORKER, lifecycle).await
+}
+
+async fn client_as(role: Role, lifecycle: ClientLifecycleMode) -> RunningService<RoleClient, ()> {
     let (ours, theirs) = tokio::io::duplex(64 * 1_024);
     let (reader, writer) = tokio::io::split(ours);
-    tokio::spawn(serve(Reads, reader, writer));
+    tokio::spawn(serve(Reads(role), reader, writer));
     ().serve_with_lifecycle(theirs, lifecycle).await.expect("a session")
 }
 
@@ -68,13 +74,28 @@ async fn both_eras_can_complete_and_ask() {
             "a2a_query",
         ];
         assert_eq!(names, shown);
-        assert!(tools.iter().all(|it| it.output_schema.is_some() && it.annotations.is_some()));
+        assert!(tools.iter().all(|it| it.annotations.is_some()));
         assert!(tools.iter().all(|it| it.description.is_some()), "{lifecycle:?}");
 
         let (refused, text, structured) =
             call(&client, "orchestrator_complete_task", json!({ "summary": "done" })).await;
         assert!(!refused && text.as_str().is_some_and(|it| it.contains("end your turn")), "{text}");
         assert_eq!(structured, Some(json!({ "accepted": true, "next": "end_turn" })));
+    }
+}
+
+/// Programs check results with it. That of a worker hands them to its model, which is not shown it.
+#[tokio::test]
+async fn who_drives_plans_is_told_what_results_are() {
+    let spawning = Spawning::Allowed;
+    for (role, is_told) in [
+        (Role::Client { spawning }, true),
+        (Role::Worker { spawning }, false),
+        (Role::Subtask { spawning }, false),
+    ] {
+        let client = client_as(role, ClientLifecycleMode::Initialize).await;
+        let tools = client.list_all_tools().await.expect("tools");
+        assert!(tools.iter().all(|it| it.output_schema.is_some() == is_told), "{role:?}");
     }
 }
 
@@ -106,7 +127,7 @@ impl Orchestrator for Waits {
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         self.lets.notified().await;
-        Reads.call(tool, arguments).await
+        Reads(WORKER).call(tool, arguments).await
     }
 }
 
