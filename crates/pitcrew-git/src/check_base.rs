@@ -16,7 +16,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Vec<CheckResult> {
         let trial = Trial { name: format!("{plan}-base"), setup, checks };
-        match self.try_out(&trial, || Ok(commit.clone()), policy, cancel) {
+        match self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel) {
             Ok((_, results)) => results,
             Err(Failure::Setup { command, code, output }) => checks
                 .iter()

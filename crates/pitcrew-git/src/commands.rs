@@ -3,7 +3,10 @@
 use crate::error::chain;
 use pitcrew_model::{CheckResult, Failure, limits, text};
 use pitcrew_process::{Cancel, Finished, Policy, Prepared, Run, RunError, Way, open_way, prepare};
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Runs the setup commands in order, up to the first that fails.
 pub(crate) fn run_setup(
@@ -16,27 +19,27 @@ pub(crate) fn run_setup(
 }
 
 /// Commands that are run one after another in the same place, with one way to the network.
-pub(crate) struct Commands<'a> {
-    place: &'a Path,
+pub(crate) struct Commands {
+    place: PathBuf,
     /// Ends before the way.
     next: Option<(String, Result<Prepared, RunError>)>,
     policy: Policy,
     _way: Option<Way>,
 }
 
-impl<'a> Commands<'a> {
-    pub(crate) fn of(policy: &Policy, place: &'a Path) -> Self {
+impl Commands {
+    pub(crate) fn of(policy: &Policy, place: &Path) -> Self {
         // Where there is none, each command fails when it looks for its own, and says why.
         let way = open_way(policy).ok();
         let policy = way.as_ref().map_or(policy, |it| &it.policy).clone().writing(place);
-        Self { place, next: None, policy, _way: way }
+        Self { place: place.to_owned(), next: None, policy, _way: way }
     }
 
     /// Makes the box of the command that comes next, while others still fill the place.
     ///
     /// It has to be run on this thread.
     pub(crate) fn expect(&mut self, command: &str) {
-        let prepared = prepare(&self.policy, Run::shell(command, self.place));
+        let prepared = prepare(&self.policy, Run::shell(command, &self.place));
         self.next = Some((command.to_owned(), prepared));
     }
 
@@ -69,7 +72,7 @@ impl<'a> Commands<'a> {
     ) -> Result<CheckResult, Failure> {
         let expected = self.next.take().filter(|it| it.0 == command).map(|it| it.1);
         let prepared =
-            expected.unwrap_or_else(|| prepare(&self.policy, Run::shell(command, self.place)));
+            expected.unwrap_or_else(|| prepare(&self.policy, Run::shell(command, &self.place)));
         let timeout = Duration::from_millis(timeout_ms);
         let finished = match prepared.and_then(|it| it.go(timeout, cancel)) {
             Ok(finished) => finished,

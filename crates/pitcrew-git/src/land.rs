@@ -125,7 +125,7 @@ impl Vault {
             let (setup, checks) = (&order.setup, &order.checks);
             let name = format!("{}-landing", order.plan);
             let trial = Trial { name, setup, checks };
-            require_passed(&self.try_out(&trial, || Ok(commit.clone()), policy, cancel)?.1)?;
+            require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
         }
         fail::fail_point!("land-commit-made", |_| std::process::abort());
         self.set_ref(&made, &commit)?;

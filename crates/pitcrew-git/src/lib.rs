@@ -86,6 +86,7 @@ pub use repository::{
 };
 pub use restore::RestoreWork;
 pub use save::SaveWork;
+pub use scratch::ReadyTrial;
 pub use take_snapshot::TakeSnapshot;
 pub use vault::Vault;
 pub use verify::{Verified, Verify};

@@ -3,10 +3,12 @@
 use crate::{
     Vault,
     commands::Commands,
+    error::FileError,
     files::{self, TemporaryFolder, require_free_space},
 };
 use pitcrew_model::{CheckFailure, CheckResult, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
+use std::path::PathBuf;
 
 /// What is run in a clean checkout.
 pub(crate) struct Trial<'a> {
@@ -16,11 +18,43 @@ pub(crate) struct Trial<'a> {
     pub(crate) checks: &'a [String],
 }
 
+impl Trial<'_> {
+    fn first(&self) -> Option<&String> {
+        self.setup.iter().chain(self.checks).next()
+    }
+}
+
+/// A place for checks and the box of the first command, made before it is known what they are run on.
+/// To be used on the thread that made it.
+pub struct ReadyTrial {
+    // Ends before its folder.
+    commands: Commands,
+    scene: Scene,
+    first: String,
+}
+
+/// A folder of its own, and the one in it that a checkout is made in.
+struct Scene {
+    folder: TemporaryFolder,
+    path: PathBuf,
+}
+
 impl Vault {
+    /// Gets ready to verify the work of somebody. Nothing where that fails: then it is all done, and told,
+    /// when it is verified.
+    pub fn get_trial_ready(&self, name: &str, first: &str, policy: &Policy) -> Option<ReadyTrial> {
+        require_free_space(&self.layout.scratch).ok()?;
+        let scene = self.scene(name).ok()?;
+        let mut commands = Commands::of(policy, &scene.path);
+        commands.expect(first);
+        Some(ReadyTrial { commands, scene, first: first.to_owned() })
+    }
+
     /// Runs setup and checks in a clean, bootstrapped checkout of what `find` finds, and removes it.
     pub(crate) fn try_out(
         &self,
         trial: &Trial<'_>,
+        ready: Option<ReadyTrial>,
         find: impl FnOnce() -> Result<CommitId, Failure> + Send,
         policy: &Policy,
         cancel: &Cancel,
@@ -29,42 +63,45 @@ impl Vault {
             return Ok((find()?, Vec::new()));
         }
         require_free_space(&self.layout.scratch)?;
-        let folder = TemporaryFolder::new(&self.layout.scratch, &trial.name)?;
-        let tried = self.try_in(&folder, trial, find, policy, cancel);
+        let make = |path: &PathBuf| {
+            let commit = find()?;
+            self.make_tree(path, "pitcrew/check", &commit, policy, cancel)?;
+            Ok::<_, Failure>(commit)
+        };
+        let (made, mut commands, scene) = match ready.filter(|it| trial.first() == Some(&it.first))
+        {
+            Some(ReadyTrial { commands, scene, .. }) => (make(&scene.path), commands, scene),
+            None => {
+                let scene = self.scene(&trial.name)?;
+                let (made, commands) = std::thread::scope(|scope| {
+                    let making = scope.spawn(|| make(&scene.path));
+                    let mut commands = Commands::of(policy, &scene.path);
+                    if let Some(first) = trial.first() {
+                        commands.expect(first);
+                    }
+                    (making.join().expect("git is started without a panic"), commands)
+                });
+                (made, commands, scene)
+            }
+        };
+        let tried = made.and_then(|commit| {
+            commands.run_setup(trial.setup, cancel)?;
+            Ok((commit, commands.run_checks(trial.checks, cancel)?))
+        });
+        drop(commands);
         // A tree has many files, and nobody has to wait until they are gone. Where that is not done
         // behind everything else it is done at once.
-        std::thread::Builder::new().name("scratch".into()).spawn(|| drop(folder)).ok();
+        std::thread::Builder::new().name("scratch".into()).spawn(|| drop(scene.folder)).ok();
         tried
     }
 
-    fn try_in(
-        &self,
-        folder: &TemporaryFolder,
-        trial: &Trial<'_>,
-        find: impl FnOnce() -> Result<CommitId, Failure> + Send,
-        policy: &Policy,
-        cancel: &Cancel,
-    ) -> Result<(CommitId, Vec<CheckResult>), Failure> {
+    fn scene(&self, name: &str) -> Result<Scene, FileError> {
+        let folder = TemporaryFolder::new(&self.layout.scratch, name)?;
         // Checks print paths; the folder of the checkout itself should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());
         let path = folder.path().join(name);
         files::create_folder(&path)?;
-        let make = || {
-            let commit = find()?;
-            self.make_tree(&path, "pitcrew/check", &commit, policy, cancel)?;
-            Ok::<_, Failure>(commit)
-        };
-        let (made, mut commands) = std::thread::scope(|scope| {
-            let making = scope.spawn(make);
-            let mut commands = Commands::of(policy, &path);
-            if let Some(first) = trial.setup.iter().chain(trial.checks).next() {
-                commands.expect(first);
-            }
-            (making.join().expect("git is started without a panic"), commands)
-        });
-        let commit = made?;
-        commands.run_setup(trial.setup, cancel)?;
-        Ok((commit, commands.run_checks(trial.checks, cancel)?))
+        Ok(Scene { folder, path })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     Vault,
     git_dir::PITCREW,
     merge::Merge,
-    scratch::{Trial, require_passed},
+    scratch::{ReadyTrial, Trial, require_passed},
 };
 use pitcrew_model::{AttemptId, CheckResult, CommitId, Failure, RepoPath};
 use pitcrew_process::{Cancel, Policy};
@@ -38,10 +38,21 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Verified, Failure> {
+        self.verify_ready(order, None, policy, cancel)
+    }
+
+    /// The same in what was made ready for it, on the thread that made that.
+    pub fn verify_ready(
+        &self,
+        order: &Verify,
+        ready: Option<ReadyTrial>,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<Verified, Failure> {
         let trial =
             Trial { name: order.attempt.to_string(), setup: &order.setup, checks: &order.checks };
         let find = || self.merged(order, cancel);
-        let (merged, checks) = self.try_out(&trial, find, policy, cancel)?;
+        let (merged, checks) = self.try_out(&trial, ready, find, policy, cancel)?;
         require_passed(&checks)?;
         Ok(Verified { merged, checks })
     }

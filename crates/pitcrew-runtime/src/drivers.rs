@@ -203,6 +203,10 @@ async fn work(
             let expecting = vault.expect_checkout(handle, attempt, last);
             futures::join!(vault.carry_out(effect, cancel), expecting).0
         }
+        Effect::CollectWork { attempt, .. } => {
+            let expecting = vault.expect_checks(handle, attempt);
+            futures::join!(vault.carry_out(effect, cancel), expecting).0
+        }
         Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
             let order = PullWork { attempt, path: path.into(), base, work };
             vault.pull(task, order, cancel).await
@@ -217,7 +221,6 @@ async fn work(
         }
         effect @ (Effect::PreparePlan { .. }
         | Effect::CheckBase { .. }
-        | Effect::CollectWork { .. }
         | Effect::Restore { .. }
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault

@@ -1,6 +1,7 @@
 use crate::lab::{Lab, PLAN, attempt, verify_order, write};
 use pitcrew_git::{Vault, Verify};
 use pitcrew_model::{CommitId, Failure, RepoPath};
+use std::path::Path;
 
 /// Work of `number` that writes one file.
 fn work(
@@ -47,6 +48,29 @@ fn checks_run_on_the_merge_of_both_sides() {
     assert_eq!(parents, format!("{head} {two}|task-1: do it"));
     let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().count();
     pitcrew_testkit::eventually("its checkout is gone", || (left() == 0).then_some(()));
+}
+
+/// A place for the checks and the box of the first one can be made before there is anything to check.
+#[test]
+fn work_is_verified_in_the_place_that_was_made_ready() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let checks = ["pwd; cat core/one.rs", "git status --porcelain"].map(String::from).to_vec();
+    for first in ["pwd; cat core/one.rs", "another one"] {
+        let ready = vault.get_trial_ready("attempt-1", first, &lab.policy).expect("a box");
+        let is_meant = first == checks[0];
+        let places = std::fs::read_dir(&vault.layout().scratch).unwrap().flatten();
+        let places: Vec<_> = places.map(|it| it.path().join("shop")).collect();
+        let work = work(&lab, &vault, 1 + u64::from(is_meant), &base.start, "core/one.rs", "1\n");
+        let order = Verify { checks: checks.clone(), ..verify_order(&base.start, &work) };
+        let verified = vault.verify_ready(&order, Some(ready), &lab.policy, &lab.cancel).unwrap();
+        let (place, rest) = verified.checks[0].output.split_once('\n').unwrap();
+        assert_eq!(places.iter().any(|it| it == place.as_ref() as &Path), is_meant, "{place}");
+        assert_eq!((rest, verified.checks[1].output.as_str()), ("1\n", ""));
+        let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().count();
+        pitcrew_testkit::eventually("both places are gone", || (left() == 0).then_some(()));
+    }
 }
 
 #[test]

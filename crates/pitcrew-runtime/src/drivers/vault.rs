@@ -4,15 +4,17 @@ mod ahead;
 mod expected;
 
 use crate::{
-    confinement,
+    Handle, confinement,
     network::{Caches, Lookup, Needs},
 };
 use expected::Expected;
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_git::{
     AttemptName, Checkout, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout,
-    PreparePlan, PullWork, Ready, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault, Verify,
+    PreparePlan, PullWork, Ready, ReadyTrial, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault,
+    Verify,
 };
+use pitcrew_kernel::State;
 use pitcrew_model::{
     AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
 };
@@ -20,20 +22,17 @@ use pitcrew_process::{Cancel, Policy};
 use pitcrew_writer::Subject;
 use std::{
     collections::BTreeSet,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 
 /// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
 const REMOVALS_MAX: usize = 4;
 
 /// Checkouts that are snapshotted at a time: the agents are to have the machine.
 const SNAPSHOTS_MAX: usize = 2;
-
-/// What is done with what was made ready.
-type Job = Box<dyn FnOnce(Option<Ready>) + Send>;
 
 #[derive(Clone)]
 pub struct VaultDriver {
@@ -43,7 +42,10 @@ pub struct VaultDriver {
     dirs: WorkspaceDirs,
     removals: Arc<Semaphore>,
     snapshots: Arc<Semaphore>,
-    expected: Expected,
+    /// Work that is about to be collected: its agent ends.
+    expected_work: Expected<Ready>,
+    /// Work that is about to be verified: it is being collected.
+    expected_checks: Expected<ReadyTrial>,
 }
 
 impl VaultDriver {
@@ -55,8 +57,8 @@ impl VaultDriver {
     ) -> Self {
         let removals = Arc::new(Semaphore::new(REMOVALS_MAX));
         let snapshots = Arc::new(Semaphore::new(SNAPSHOTS_MAX));
-        let expected = Expected::default();
-        Self { vault, policy, network, dirs, removals, snapshots, expected }
+        let (expected_work, expected_checks) = Default::default();
+        Self { vault, policy, network, dirs, removals, snapshots, expected_work, expected_checks }
     }
 
     /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
@@ -69,16 +71,28 @@ impl VaultDriver {
         }
     }
 
+    fn policy_of_checks(&self, attempt: AttemptId) -> Policy {
+        self.fetching(Caches::Checks, &self.dirs.attempt(attempt))
+    }
+
     pub async fn carry_out(&self, effect: Effect, cancel: Cancel) -> EffectResult {
         let driver = self.clone();
         let subject = Subject::of(&effect);
         if let Effect::CollectWork { attempt, .. } = effect {
             self.expect_no_checkout(attempt);
-            return self.collect_expected(attempt, effect, cancel).await;
+            let work = move |ready| driver.collect(effect, ready, &cancel);
+            let done = self.expected_work.carry_out(attempt, work).await;
+            return told(subject, done);
+        }
+        if let Effect::Verify { attempt, .. } = effect {
+            let work = move |ready| driver.verify(effect, ready, &cancel);
+            let done = self.expected_checks.carry_out(attempt, work).await;
+            return told(subject, done);
         }
         if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
             self.expect_no_checkout(attempt);
-            self.expected.forget(attempt);
+            self.expected_work.forget(attempt);
+            self.expected_checks.forget(attempt);
         }
         let _turn = if let Subject::Removing(_) = subject {
             self.removals.acquire().await.ok()
@@ -139,31 +153,21 @@ impl VaultDriver {
 
     /// The agent of an attempt is about to end, and mostly its work is collected then.
     pub fn expect_work(&self, attempt: AttemptId) {
-        self.expected.expect(attempt, &self.vault, &self.policy);
+        let (vault, policy) = (self.vault.clone(), self.policy.clone());
+        if policy.tier == Tier::T3 {
+            self.expected_work.expect(attempt, move || vault.get_ready(attempt, &policy));
+        }
     }
 
-    /// Collects in what was made ready for it, or begins now.
-    async fn collect_expected(
-        &self,
-        attempt: AttemptId,
-        effect: Effect,
-        cancel: Cancel,
-    ) -> EffectResult {
-        let (driver, subject) = (self.clone(), Subject::of(&effect));
-        let (done, result) = oneshot::channel();
-        let job: Job = Box::new(move |ready| {
-            let work = AssertUnwindSafe(|| driver.collect(effect, ready, &cancel));
-            done.send(catch_unwind(work)).ok();
+    /// The work of an attempt is being collected, and mostly it is verified then.
+    pub async fn expect_checks(&self, handle: &Handle, attempt: AttemptId) {
+        let first = handle.look(move |state| first_command(state, attempt)).await.flatten();
+        let Some(first) = first.filter(|_| self.policy.tier != Tier::T1) else { return };
+        let driver = self.clone();
+        self.expected_checks.expect(attempt, move || {
+            let policy = driver.policy_of_checks(attempt);
+            driver.vault.get_trial_ready(&attempt.to_string(), &first, &policy)
         });
-        if let Some(job) = self.expected.take(attempt, job) {
-            tokio::task::spawn_blocking(move || job(None));
-        }
-        match result.await {
-            Ok(Ok(done)) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
-            // Whoever caught it in the first place reports it.
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(gone) => subject.failed(gone.to_string()),
-        }
     }
 
     /// Nothing of an attempt runs any more. What it has read in is made ready for others.
@@ -233,7 +237,6 @@ impl VaultDriver {
                 let order = SaveWork { name, path: path.map(Into::into) };
                 EffectResult::WorkSaved { attempt, commit: vault.save(&order, policy, cancel)? }
             }
-            effect @ Effect::Verify { .. } => self.verify(effect, cancel)?,
             Effect::Integrate { attempt, plan, onto, merged } => {
                 let head = vault.integrate(plan, &onto, &merged, cancel)?;
                 EffectResult::Integrated { attempt, head }
@@ -251,7 +254,9 @@ impl VaultDriver {
             | Effect::InterruptTurn { .. }
             | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
             Effect::PrepareCheckout { .. } => unreachable!("it is told where it will be"),
-            Effect::CollectWork { .. } => unreachable!("it is collected where it is expected"),
+            Effect::CollectWork { .. } | Effect::Verify { .. } => {
+                unreachable!("they are carried out where they are expected")
+            }
             Effect::PullWork { .. } => unreachable!("it is pulled under the id of its task"),
             Effect::ConsultOracle { .. } => unreachable!("the index is no part of the vault"),
         })
@@ -296,15 +301,20 @@ impl VaultDriver {
         })
     }
 
-    fn verify(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+    fn verify(
+        &self,
+        effect: Effect,
+        ready: Option<ReadyTrial>,
+        cancel: &Cancel,
+    ) -> Result<EffectResult, Failure> {
         let Effect::Verify { attempt, onto, work, title, setup, checks, expected_files, .. } =
             effect
         else {
             unreachable!("called for this effect only")
         };
         let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
-        let policy = self.fetching(Caches::Checks, &self.dirs.attempt(attempt));
-        let verified = self.vault.verify(&order, &policy, cancel)?;
+        let policy = self.policy_of_checks(attempt);
+        let verified = self.vault.verify_ready(&order, ready, &policy, cancel)?;
         let (merged, checks) = (verified.merged, verified.checks);
         Ok(EffectResult::Verified { attempt, merged, checks })
     }
@@ -318,6 +328,25 @@ impl VaultDriver {
         let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
         let landing = self.vault.land(&order, &policy, cancel)?;
         Ok(EffectResult::Landed { plan, landing })
+    }
+}
+
+/// What is run first when the work of an attempt is verified.
+fn first_command(state: &State, attempt: AttemptId) -> Option<String> {
+    let task = state.tasks.get(state.attempts.get(attempt)?.task)?;
+    let setup = &state.plans[task.plan].head.setup;
+    let first = setup.iter().chain(&task.spec.checks).next();
+    first.filter(|_| !task.spec.checks.is_empty()).cloned()
+}
+
+/// The result of an order that was expected.
+fn told<E: std::fmt::Display>(
+    subject: Subject,
+    done: Result<Result<EffectResult, Failure>, E>,
+) -> EffectResult {
+    match done {
+        Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
+        Err(gone) => subject.failed(gone.to_string()),
     }
 }
 
