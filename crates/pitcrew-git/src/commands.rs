@@ -43,6 +43,11 @@ impl Commands {
         self.next = Some((command.to_owned(), prepared));
     }
 
+    /// Whether there is a box for what comes next.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.next.as_ref().is_some_and(|it| it.1.is_ok())
+    }
+
     /// Runs the setup commands in order, up to the first that fails.
     pub(crate) fn run_setup(&mut self, setup: &[String], cancel: &Cancel) -> Result<(), Failure> {
         for command in setup {

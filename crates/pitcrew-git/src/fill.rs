@@ -50,8 +50,12 @@ pub(crate) fn parts(known: &Path) -> usize {
 impl Fill<'_> {
     /// Whatever is odd where several gits do it, one does it alone and says what is wrong.
     pub(crate) fn done(&self, parts: usize, cancel: &Cancel) -> Result<(), GitError> {
-        if parts > 1 && self.in_parts(parts, cancel).is_some() {
-            return Ok(());
+        if parts > 1 {
+            if self.in_parts(parts, cancel).is_some() {
+                return Ok(());
+            }
+            // Half of one would be in the way.
+            fs::remove_file(&self.index).ok();
         }
         self.plain("read-tree").args(["-u", "--reset", &self.commit.0]).done(cancel)
     }
@@ -67,11 +71,13 @@ impl Fill<'_> {
             let index = &index;
             let write = |files: &Range<usize>| {
                 let files = files.clone();
-                scope.spawn(move || self.write(index, files, cancel))
+                let write = move || self.write(index, files, cancel);
+                thread::Builder::new().name("fill".into()).spawn_scoped(scope, write).ok()
             };
             let writing: Vec<_> = ranges.iter().map(write).collect();
             let join = |it: thread::ScopedJoinHandle<'_, _>| it.join().expect("it does not panic");
-            writing.into_iter().map(join).collect::<Vec<Option<IndexFile>>>()
+            let written = writing.into_iter().map(|it| it.and_then(join));
+            written.collect::<Vec<Option<IndexFile>>>()
         });
         for (part, files) in written.into_iter().zip(ranges) {
             index.learn(&part?, files)?;
@@ -81,7 +87,7 @@ impl Fill<'_> {
 
     /// A command that writes an index which we can read.
     fn plain(&self, command: &'static str) -> Call<'_> {
-        (self.call)(command).config("index.version=2").config("core.splitIndex=false")
+        (self.call)(command).config("index.version=2")
     }
 
     /// Two that make the same folder at the same time would be in each other's way. Nothing else is

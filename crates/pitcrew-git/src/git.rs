@@ -22,6 +22,9 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
 
+/// Indexes are copied, and one that is in two files would lose the other.
+const WHOLE_INDEX: &str = "core.splitIndex=false";
+
 /// How git is started.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
@@ -103,7 +106,8 @@ impl Git {
         command: &'static str,
     ) -> Call<'a> {
         // Without a remote nothing could be downloaded; pointers are right, if small.
-        self.call(Trust::Confined(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
+        let call = self.call(Trust::Confined(policy), place, command);
+        call.config(WHOLE_INDEX).env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
     /// A command that fills `place`, a new folder in which no agent has been.
@@ -113,7 +117,8 @@ impl Git {
         place: &Path,
         command: &'static str,
     ) -> Call<'a> {
-        self.call(Trust::Fresh(policy), place, command).env("GIT_LFS_SKIP_SMUDGE", "1")
+        let call = self.call(Trust::Fresh(policy), place, command);
+        call.config(WHOLE_INDEX).env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
     fn call<'a>(&self, trust: Trust<'a>, place: &Path, command: &'static str) -> Call<'a> {

@@ -24,9 +24,6 @@ const SIZE: Range<usize> = 36..40;
 const FLAGS_BYTES: usize = 2;
 const ENTRY_BYTES_MIN: usize = STAT_BYTES + OBJECT_BYTES + FLAGS_BYTES;
 
-/// Two changes of a file within this time may have the same time.
-const TICK_MAX: Duration = Duration::from_millis(20);
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexFile {
     bytes: Vec<u8>,
@@ -94,8 +91,8 @@ impl IndexFile {
     /// Makes it tell files that are as it knows them from others. Git compares whole seconds, so it
     /// reads every file again that is as young as the index: all that were written with it.
     ///
-    /// `tree` is where the files are, `written` when the index was, `now` not after the settled one
-    /// will be.
+    /// `tree` is where the files are, `written` when the index was: before anybody but git could write
+    /// there. `now` is not after the settled one will be.
     pub(crate) fn settle(&mut self, tree: &Path, written: SystemTime, now: SystemTime) {
         for entry in &self.entries {
             let (stat, rest) = self.bytes[entry.clone()].split_at_mut(STAT_BYTES);
@@ -104,10 +101,10 @@ impl IndexFile {
             if seconds(changed) < seconds(written) {
                 continue;
             }
-            // What is written from now on is of another second.
-            let is_over = seconds(changed) < seconds(now);
-            let is_apart = changed + TICK_MAX < written;
-            if !(is_over && is_apart && is_of(stat, &path)) {
+            // What is written from now on is of another second, also where the clock of the files is
+            // a little behind ours.
+            let is_over = seconds(changed) + 1 < seconds(now);
+            if !(is_over && changed < written && is_of(stat, &path)) {
                 // By this git knows that it has to read it.
                 stat[SIZE].fill(0);
             }
@@ -271,11 +268,11 @@ mod tests {
     #[test]
     fn files_that_nobody_touched_are_known_when_their_second_is_over() {
         let filled = filled();
-        assert_eq!(filled.listed(30, 600), [""; 0]);
+        assert_eq!(filled.listed(1, 1_500), [""; 0]);
         // Until then somebody may change them within it, and what was written with the index cannot be
         // told from what was changed right after it.
-        assert_eq!(filled.listed(30, 400), FILES);
-        assert_eq!(filled.listed(10, 600), FILES);
+        assert_eq!(filled.listed(1, 1_499), FILES);
+        assert_eq!(filled.listed(0, 1_500), FILES);
         // Git knows by itself.
         assert_eq!(filled.listed(600, 700), [""; 0]);
     }
@@ -287,8 +284,8 @@ mod tests {
         let [first, second] = FILES.map(|it| filled.tree.join(it));
         fs::write(&first, "FIRST\n").expect("a file");
         date(&first, filled.changed + Duration::from_millis(1));
-        assert_eq!(filled.listed(30, 600), FILES[..1]);
+        assert_eq!(filled.listed(30, 1_600), FILES[..1]);
         fs::remove_file(&second).expect("a file");
-        assert_eq!(filled.listed(30, 600), FILES);
+        assert_eq!(filled.listed(30, 1_600), FILES);
     }
 }

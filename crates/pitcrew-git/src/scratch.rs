@@ -47,6 +47,7 @@ impl Vault {
         let scene = self.scene(name).ok()?;
         let mut commands = Commands::of(policy, &scene.path);
         commands.expect(first);
+        commands.is_ready().then_some(())?;
         Some(ReadyTrial { commands, scene, first: first.to_owned() })
     }
 

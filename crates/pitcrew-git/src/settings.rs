@@ -9,7 +9,7 @@ use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
 /// The settings, as far as they change what a file in a tree is.
-const SHARED: &str = "^core\\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|excludesfile)$|^remote\\..*\\.(promisor|partialclonefilter)$";
+const SHARED: &str = "^core\\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|excludesfile)$|^remote\\..*\\.(promisor|partialclonefilter)$|^filter\\..*\\.(smudge|process)$";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -19,6 +19,9 @@ pub(crate) struct Settings {
     excludes_file: Option<PathBuf>,
     /// Some objects were never downloaded.
     pub(crate) is_partial: bool,
+    /// A program of the user's changes files when they are checked out. Git starts one at a time, so
+    /// it may rely on being alone. That of LFS is known not to.
+    has_filters: bool,
 }
 
 impl Settings {
@@ -38,13 +41,24 @@ impl Settings {
                     settings.core.push((name.into(), value.into()));
                 }
                 Some(_) => {}
-                None => settings.is_partial |= key.starts_with("remote."),
+                None => {
+                    settings.is_partial |= key.starts_with("remote.");
+                    let is_filter = key.starts_with("filter.") && !key.starts_with("filter.lfs.");
+                    settings.has_filters |= is_filter;
+                }
             }
         }
         if settings.excludes_file.is_none() {
             settings.excludes_file = user.git().config_home().map(|it| it.join("git/ignore"));
         }
         Ok(settings)
+    }
+
+    /// Whether several gits may fill a folder at the same time.
+    pub(crate) fn allows_parts(&self) -> bool {
+        // To one of them a folder is what to another is a link with a name in other letters.
+        let is_folding = self.core.iter().any(|it| it.0 == "ignorecase" && it.1 != "false");
+        !is_folding && !self.has_filters
     }
 
     /// What the user excludes outside of the tree: in the repository and everywhere.
@@ -66,5 +80,24 @@ fn expand(user: &Repository, value: &str) -> PathBuf {
     match (value.strip_prefix("~/"), user.git().home()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => user.root().join(Path::new(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lab::Lab;
+
+    /// A program that changes files is started by one git at a time, unless it is known.
+    #[test]
+    fn files_that_a_program_changes_are_left_to_one_git() {
+        let lab = Lab::new();
+        assert!(lab.vault().settings.allows_parts());
+        lab.git(&["config", "filter.lfs.process", "git-lfs filter-process"]);
+        assert!(lab.vault().settings.allows_parts());
+        lab.git(&["config", "filter.own.smudge", "sed s/a/b/"]);
+        assert!(!lab.vault().settings.allows_parts());
+        lab.git(&["config", "--unset", "filter.own.smudge"]);
+        lab.git(&["config", "core.ignorecase", "true"]);
+        assert!(!lab.vault().settings.allows_parts());
     }
 }

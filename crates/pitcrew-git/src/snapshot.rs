@@ -161,6 +161,9 @@ impl Snapshot<'_> {
             .git_dir(&self.git_dir())
             .option("--work-tree=.")
             .config("core.bigFileThreshold=16m")
+            // What the index knows of a file is only enough if all of it is looked at.
+            .config("core.trustctime=true")
+            .config("core.checkStat=default")
             .config("advice.addEmbeddedRepo=false")
     }
 
@@ -211,8 +214,11 @@ impl Snapshot<'_> {
         Ok(())
     }
 
+    /// The index of the checkout, which was written before anybody was in it. In any other one a file
+    /// may have been changed twice at the same time, once before git looked at it.
     fn settled(&self, index: &Path) -> Option<Vec<u8>> {
-        index_file::settled(index, self.source.path, self.source.start)
+        let is_first = index == self.vault.records().index(self.source.attempt);
+        is_first.then(|| index_file::settled(index, self.source.path, self.source.start)).flatten()
     }
 
     /// Makes a tree of everything but the given paths, and finds out where the agent is.

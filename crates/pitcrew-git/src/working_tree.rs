@@ -50,7 +50,8 @@ impl Vault {
 
     /// By how many gits a new folder is filled.
     pub(crate) fn parts(&self) -> usize {
-        fill::parts(&self.user.git_dir().join("index"))
+        let is_allowed = self.settings.allows_parts();
+        if is_allowed { fill::parts(&self.user.git_dir().join("index")) } else { 1 }
     }
 
     /// Tells what is excluded from the tree.

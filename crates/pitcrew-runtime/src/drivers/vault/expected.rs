@@ -6,7 +6,10 @@ use pitcrew_model::AttemptId;
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::Duration,
 };
@@ -48,15 +51,21 @@ impl<R: 'static> Expected<R> {
         let (sender, orders) = mpsc::channel::<Job<R>>();
         let waiting = Arc::downgrade(&self.waiting);
         let wait = move || {
-            let ready = get_ready();
-            let order = orders.recv_timeout(ORDER_MAX).or_else(|_| {
-                if let Some(waiting) = waiting.upgrade() {
-                    lock(&waiting).remove(&attempt);
+            // An order that has come is carried out anyway.
+            let ready = catch_unwind(AssertUnwindSafe(get_ready)).ok().flatten();
+            let order = match orders.recv_timeout(ORDER_MAX) {
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(waiting) = waiting.upgrade() {
+                        lock(&waiting).remove(&attempt);
+                    }
+                    // From now on nobody gives it to us; somebody may have done so just then.
+                    orders.recv().ok()
                 }
-                // From now on nobody gives it to us; somebody may have done so just then.
-                orders.recv()
-            });
-            if let Ok(job) = order {
+                // Somebody else waits in our place, or nobody is to wait any more.
+                Err(RecvTimeoutError::Disconnected) => None,
+                Ok(job) => Some(job),
+            };
+            if let Some(job) = order {
                 job(ready);
             }
         };
