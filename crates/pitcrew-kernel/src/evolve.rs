@@ -144,8 +144,9 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AgentGroupMemberCompleted { task, .. } => {
             state.agenda.group_ends.remove(task);
         }
-        Event::StandaloneSpawned { plan, call, .. } => {
-            state.plans.row(*plan).standalone = Some(Standalone { call: call.clone() });
+        Event::StandaloneSpawned { plan, readers, call, .. } => {
+            let (readers, call) = (readers.clone(), call.clone());
+            state.plans.row(*plan).standalone = Some(Standalone { call, readers });
         }
         Event::BaseCheckAsked { plan } => plan::base_check_asked(state, *plan),
         Event::ActivityNoted { worker, .. } => state.workers.row(*worker).noted_at = at,

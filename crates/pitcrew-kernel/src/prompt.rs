@@ -151,6 +151,12 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
             "Your checkout is {path}. It is yours alone and begins as that of whoever asked you, \
              who takes from it what is wanted; work nowhere else.\n"
         ),
+        None if plan.only_reads(task.id) => {
+            return format!(
+                "You are in {path}. Change nothing: whatever you leave changed there is refused, and the attempt fails. \
+                 What you find out goes into your summary.\n"
+            );
+        }
         None => format!("Your checkout is {path}. It is yours alone; work nowhere else.\n"),
     };
     out.push_str(&zone::rules(&zone));

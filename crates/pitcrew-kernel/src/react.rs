@@ -216,7 +216,9 @@ pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     // Who was given files by name has these and no others.
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let shared = if named { Vec::new() } else { plan.head.shared.clone() };
-    Zone { region: task.spec.region.clone(), shared, denied: plan.head.denied.clone() }
+    let denied =
+        if plan.only_reads(task.id) { vec![RepoPath::root()] } else { plan.head.denied.clone() };
+    Zone { region: task.spec.region.clone(), shared, denied }
 }
 
 fn snapshot(state: &State, attempt: AttemptId) -> Effect {

@@ -75,6 +75,8 @@ pub struct State {
 pub struct Standalone {
     /// The name of the call that handed it out.
     pub call: Option<String>,
+    /// Tasks of which nothing that they change is taken.
+    pub readers: Vec<TaskId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +118,13 @@ pub struct Plan {
     pub budget: Budget,
     /// Of its own checks: those of its tasks are known with their attempts.
     pub egress: Egress,
+}
+
+impl Plan {
+    /// Whether nothing that this task changes is taken, because it is there to find something out.
+    pub fn only_reads(&self, task: TaskId) -> bool {
+        self.standalone.as_ref().is_some_and(|it| it.readers.contains(&task))
+    }
 }
 
 /// How far the checks of a plan are known on its base.

@@ -366,6 +366,9 @@ pub enum Event {
     StandaloneSpawned {
         plan: PlanId,
         tasks: Vec<TaskId>,
+        /// Those of them that only read: nothing that they change is taken.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        readers: Vec<TaskId>,
         call: Option<String>,
     },
     /// Another confinement can be had, or is wanted, than when it was last told.

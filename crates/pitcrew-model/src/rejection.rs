@@ -128,9 +128,13 @@ pub enum Rejection {
     )]
     TooManySubtasks { worker: WorkerId, count: u32, asked: u32, max: u32 },
     #[error(
-        "{count} sub-tasks of clients have not ended and {asked} more are asked for, and {max} is all there may be: wait for some of them"
+        "{count} sub-tasks of clients have not ended and {asked} more are asked for, and {max} is all there may be at a time: ask for fewer, or wait for some of them"
     )]
     TooManyStandalone { count: u32, asked: u32, max: u32 },
+    #[error(
+        "sub-task {number} would share your checkout, and you work in none of ours: say `isolated`, or `read_only`"
+    )]
+    NothingToShare { number: u32 },
     #[error(
         "{worker} may hand out {max} sub-tasks in a minute; wait {}, then try again", seconds(*wait_ms)
     )]

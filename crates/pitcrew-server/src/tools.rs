@@ -17,7 +17,10 @@ pub use desk::{AgentRole, AgentRow, Desk, ReadPlan};
 pub use subtask::secret;
 
 use crate::serve::Doors;
-use pitcrew_mcp::{COMPLETE_TASK, SUBTASK_COMPLETE, ToolAnswer, ToolCall, canonical_name, visible};
+use pitcrew_mcp::{
+    COMPLETE_TASK, Role, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning,
+    ToolAnswer, ToolCall, canonical_name, visible,
+};
 use pitcrew_model::{Command, Rejection};
 use serde_json::Value;
 use std::sync::Arc;
@@ -94,7 +97,15 @@ impl Calling<'_> {
         }
         let known: Vec<&str> = visible.iter().map(|it| it.name).collect();
         let name = wanted.unwrap_or(name);
-        Err(Refused::Told(format!("`{name}` is not for you; there are: {}", known.join(", "))))
+        let why = match self.caller.role(self.doors).await {
+            Role::Subtask { spawning: Spawning::Refused }
+                if matches!(name, SPAWN_SUBTASK | SPAWN_PARALLEL_SUBTASKS) =>
+            {
+                ": you are as deep as sub-tasks go here (`subtask_depth` of the permissions), or these leave no room for them; do this part yourself"
+            }
+            Role::Worker { .. } | Role::Subtask { .. } | Role::Client { .. } => "",
+        };
+        Err(Refused::Told(format!("`{name}` is not for you{why}; there are: {}", known.join(", "))))
     }
 
     /// Gives the order on the caller's behalf.

@@ -295,7 +295,9 @@ impl Ledger {
                 hold!(*actor == Actor::Person, "a person agrees to less", "{tier} by {actor}");
                 self.accepted_tier = Some(*tier);
             }
-            Event::StandaloneSpawned { plan, tasks, .. } => self.standalone_spawned(*plan, tasks),
+            Event::StandaloneSpawned { plan, tasks, readers, .. } => {
+                self.standalone_spawned(*plan, tasks, readers);
+            }
             Event::RestoreAsked { .. }
             | Event::ClientCallTaken { .. }
             | Event::AgentConfined { .. }

@@ -167,6 +167,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotInTurn { .. }
         | Rejection::HeldForAll { .. }
         | Rejection::TooManyStandalone { .. }
+        | Rejection::NothingToShare { .. }
         | Rejection::NotesTooFast { .. }
         | Rejection::PullUnderWay { .. }
         | Rejection::NotYourSubtask { .. }

@@ -39,22 +39,16 @@ pub fn decide(
         NoteKind::Completion => MessageKind::Completion,
         NoteKind::Error => MessageKind::Error,
     };
-    if kind != MessageKind::StatusUpdate {
-        keeps_pace(state, at, it.worker)?;
-    }
+    keeps_pace(state, at, it.worker)?;
     if let Some(to) = reader(state, it, note.to)? {
         return send_message::of_worker(state, at, it.worker, to, kind, note.words);
-    }
-    let since_ms = at.since(state.workers[it.worker].noted_at);
-    // Whoever chatters is heard now and then: every note costs a write to the disk.
-    if since_ms < limits::ACTIVITY_MS_MIN && kind == MessageKind::StatusUpdate {
-        return Ok(Vec::new());
     }
     let draft = Draft::new(Party::Worker(it.worker), Party::Orchestrator, kind, note.words);
     Ok(message::queue(state, at, [draft]))
 }
 
-/// What matters is not dropped without a word; who tells too much of it is told so.
+/// Nothing is dropped without a word; who tells too much is told so: every note costs a write to the
+/// disk.
 fn keeps_pace(state: &State, at: Timestamp, worker: WorkerId) -> Result<(), Rejection> {
     let told = &state.workers[worker].told_at;
     let oldest = told.front().filter(|_| told.len() >= limits::NOTES_PER_MINUTE_MAX);

@@ -11,7 +11,7 @@ use alloc::{
 };
 use pitcrew_model::{
     Action, Caps, Deploy, Effort, Event, HouseRules, Input, Overlap, PlanHead, PlanStatus,
-    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork,
+    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork, Workspace,
 };
 
 /// How deep they are.
@@ -30,14 +30,18 @@ pub fn decide(
     let status = PlanStatus::Draft;
     let head = head(subtasks, rules);
     let mut events = vec![Event::PlanCreated { plan, head, status, clean_base: false, actor }];
-    let mut tasks = Vec::new();
+    let (mut tasks, mut readers) = (Vec::new(), Vec::new());
     for (subtask, number) in subtasks.iter().zip(state.tasks.next_id().0..) {
         let (task, spec) = (TaskId(number), spec(subtask, tasks.len() + 1));
         create_plan::check(&spec)?;
         tasks.push(task);
+        if subtask.workspace == Workspace::ReadOnly {
+            readers.push(task);
+        }
         events.push(Event::TaskAdded { plan, task, spec, depends_on: Vec::new() });
     }
-    events.push(Event::StandaloneSpawned { plan, tasks, call: call.map(Into::into) });
+    let call = call.map(Into::into);
+    events.push(Event::StandaloneSpawned { plan, tasks, readers, call });
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
     events.extend(create_plan::activate(plan, to, "sub-tasks are handed out", actor));
@@ -61,7 +65,10 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
     if count.saturating_add(asked) > max {
         return Err(Rejection::TooManyStandalone { count, asked, max });
     }
-    for spec in subtasks {
+    for (spec, number) in subtasks.iter().zip(1..) {
+        if spec.workspace == Workspace::Shared {
+            return Err(Rejection::NothingToShare { number });
+        }
         spawn_safety::backend(state, input.at, spec)?;
         program(state, spec)?;
     }

@@ -15,7 +15,10 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     if let Party::Worker(sender) = message.from {
         let row = state.workers.row(sender);
         row.noted_at = at;
-        if matches!(message.kind, MessageKind::Error | MessageKind::Completion) {
+        if matches!(
+            message.kind,
+            MessageKind::Error | MessageKind::Completion | MessageKind::StatusUpdate
+        ) {
             row.told_at.push_back(at);
             if row.told_at.len() > limits::NOTES_PER_MINUTE_MAX {
                 row.told_at.pop_front();

@@ -2,6 +2,8 @@
 
 use crate::script::check;
 use expect_test::expect;
+use pitcrew_kernel::reach;
+use pitcrew_model::WorkerId;
 
 /// A call whose answer was lost is made again, and carried out once.
 #[test]
@@ -72,7 +74,7 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
     check(
         "
             client spawn denied=infra | write on=infra/main.tf
-            client spawn denied=infra tokens=100 | write on=src/a
+            client spawn denied=infra tokens=100 | write isolated on=src/a
             ~ prepared plan-1
             ~ start task-1
             show prompt worker-1
@@ -81,7 +83,7 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
         &expect![[r#"
             > client spawn denied=infra | write on=infra/main.tf
               rejected: sub-task 1 would change infra/main.tf, and `infra` is denied to every task: give it other files
-            > client spawn denied=infra tokens=100 | write on=src/a
+            > client spawn denied=infra tokens=100 | write isolated on=src/a
               plan-1 = client: Do write.
               task-1 = 1 Do write.
               plan-1 holds subtask-1 of a client
@@ -115,12 +117,53 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
     );
 }
 
+/// Who only reads has a checkout of its own there, and nothing that it changes is taken from it.
+#[test]
+fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
+    check(
+        "
+            client spawn | look | write isolated
+            ~ prepared plan-1
+            ~ start task-1
+            show prompt worker-1
+        ",
+        &expect![[r#"
+            > client spawn | look | write isolated
+              plan-1 = client: Do look.
+              task-1 = 1 Do look.
+              task-2 = 2 Do write.
+              plan-1 holds subtask-1, subtask-2 of a client
+              plan-1 draft -> awaiting_approval
+              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              => prepare plan-1
+            > show prompt worker-1
+              | # Task 1 Do look. (task-1, attempt 1)
+              |
+              | Do look.
+              |
+              | ## Where you work
+              | You are in /checkouts/attempt-1. Change nothing: whatever you leave changed there is refused, and the attempt fails. What you find out goes into your summary.
+              |
+              | ## How to finish
+              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              |
+              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+        "#]],
+    );
+    let mut script = crate::script::Script::default();
+    script.run("~ client spawn | look | write isolated\n~ prepared plan-1\n~ start task-1");
+    script.run("~ start task-2");
+    let may_change = |worker| reach(&script.state, WorkerId(worker)).0.allows("src/a");
+    assert_eq!((may_change(1), may_change(2)), (false, true));
+}
+
 /// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
 #[test]
 fn what_a_standalone_agent_may_not_hand_out() {
     check(
         "
             client spawn | p | q | r | s | t | u | v | w | x | y | z
+            client spawn | look | write shared on=src/a
             client spawn | build command=make
             ~ matrix standalone=0
             client spawn | look
@@ -129,7 +172,9 @@ fn what_a_standalone_agent_may_not_hand_out() {
         ",
         &expect![[r#"
             > client spawn | p | q | r | s | t | u | v | w | x | y | z
-              rejected: 0 sub-tasks of clients have not ended and 11 more are asked for, and 10 is all there may be: wait for some of them
+              rejected: 0 sub-tasks of clients have not ended and 11 more are asked for, and 10 is all there may be at a time: ask for fewer, or wait for some of them
+            > client spawn | look | write shared on=src/a
+              rejected: sub-task 2 would share your checkout, and you work in none of ours: say `isolated`, or `read_only`
             > client spawn | build command=make
               rejected: command_execution is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
             > client spawn | look

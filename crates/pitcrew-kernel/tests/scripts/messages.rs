@@ -382,13 +382,14 @@ fn what_a_worker_tells_is_a_message_with_its_context() {
         ",
         &expect![[r#"
             > tell attempt-1 half of it
-              nothing
-            > done attempt-1 the parser
-              message-1: worker-1 -> orchestrator, completion, high: the parser
+              message-1: worker-1 -> orchestrator, status_update, low: half of it
               message-1 queued -> processed
-            > fails attempt-1 no compiler
-              message-2: worker-1 -> orchestrator, error, high: no compiler
+            > done attempt-1 the parser
+              message-2: worker-1 -> orchestrator, completion, high: the parser
               message-2 queued -> processed
+            > fails attempt-1 no compiler
+              message-3: worker-1 -> orchestrator, error, high: no compiler
+              message-3 queued -> processed
             > tell attempt-1 @parent half of it
               rejected: worker-1 works for no other worker: leave `to` out to reach the orchestrator
         "#]],

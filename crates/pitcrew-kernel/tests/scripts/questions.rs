@@ -399,7 +399,7 @@ fn old_messages_are_forgotten() {
         ",
     );
     for _ in 0..1_100 {
-        script.run("~ tick +1s\n~ tell attempt-1 still here");
+        script.run("~ tick +2s\n~ tell attempt-1 still here");
     }
     assert_eq!(script.state.mail.posted.len(), 1_101, "the first waits to be read");
     script.run("~ turn worker-1 end_turn\n~ turn worker-1 end_turn");

@@ -396,10 +396,11 @@ fn what_an_agent_does_is_noted() {
             > does worker-1 reads src/lib.rs
               worker-1: reads src/lib.rs
             > tell attempt-1 too early
-              nothing
-            > tell attempt-1 half way
-              message-1: worker-1 -> orchestrator, status_update, low: half way
+              message-1: worker-1 -> orchestrator, status_update, low: too early
               message-1 queued -> processed
+            > tell attempt-1 half way
+              message-2: worker-1 -> orchestrator, status_update, low: half way
+              message-2 queued -> processed
             > does worker-1 reads src/main.rs
               nothing
             > does worker-1 reads src/main.rs

@@ -352,7 +352,18 @@ fn client_events() -> Vec<Event> {
         Event::ClientCallTaken { nonce: "a1".into() },
         Event::AgentGroupCreated { group: 392, parent: ATTEMPT, tasks: vec![TASK, TaskId(393)] },
         Event::AgentGroupMemberCompleted { group: 392, task: TASK, success: true },
-        Event::StandaloneSpawned { plan: PLAN, tasks: vec![TASK], call: call() },
+        Event::StandaloneSpawned {
+            plan: PLAN,
+            tasks: vec![TASK],
+            readers: Vec::new(),
+            call: call(),
+        },
+        Event::StandaloneSpawned {
+            plan: PLAN,
+            tasks: vec![TASK],
+            readers: vec![TASK],
+            call: call(),
+        },
         Event::AwaitEnded {
             worker: WORKER,
             tasks: vec![TASK],

@@ -7,13 +7,16 @@ use super::{
     subtask::{call, changed, known_agents, rows, spec, text},
 };
 use pitcrew_mcp::{Spawn, ToolAnswer};
-use pitcrew_model::{Command, Rejection, SubtaskName, SubtaskResult, TaskId, limits};
+use pitcrew_model::{
+    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, Workspace, limits,
+};
 use serde_json::{Map, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
-    let subtasks = known_agents(calling, spawn).await?.iter().map(spec).collect();
+    let subtasks: Vec<SubtaskSpec> = known_agents(calling, spawn).await?.iter().map(spec).collect();
+    let changes_something = subtasks.iter().any(|it| it.workspace != Workspace::ReadOnly);
     let rules = calling.doors.desk.rules();
     calling.order(Command::SpawnStandalone { subtasks, rules }).await?;
     let handle = calling.doors.orchestrator.handle();
@@ -32,9 +35,13 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         );
         (json!([]), words)
     };
-    let words = format!(
-        "{words}What they change is on the branch of {plan}; a person takes it with `pitcrew land {plan}`."
-    );
+    let words = if changes_something {
+        format!(
+            "{words}What they change is on the branch of {plan}; a person takes it with `pitcrew land {plan}`."
+        )
+    } else {
+        words
+    };
     let more = json!({ "id": names.first(), "subtasks": names, "results": more, "plan": plan });
     Ok(ToolAnswer::accepted(words, more))
 }

@@ -116,7 +116,12 @@ impl Ledger {
     }
 
     /// What a person's own agent hands out is a plan of its own, with the rules of the house.
-    pub(super) fn standalone_spawned(&mut self, plan: PlanId, tasks: &[TaskId]) {
+    pub(super) fn standalone_spawned(
+        &mut self,
+        plan: PlanId,
+        tasks: &[TaskId],
+        readers: &[TaskId],
+    ) {
         let row = &self.plans[place(plan.0)];
         hold!(row.tasks == tasks && !tasks.is_empty(), "all are handed out or none", "{plan}");
         let draft = row.status == PlanStatus::Draft;
@@ -137,7 +142,9 @@ impl Ledger {
             let kept = !row.files.iter().any(is_denied);
             hold!(kept, "nobody is given what is denied", "{task}: {:?}", row.files);
         }
-        self.plan(plan).is_clients = true;
+        let row = self.plan(plan);
+        row.is_clients = true;
+        row.readers = readers.to_vec();
         self.family.by_clients += tasks.len() as u64;
     }
 

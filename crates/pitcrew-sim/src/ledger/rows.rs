@@ -21,6 +21,8 @@ pub struct Plan {
     pub budget: Budget,
     /// A person's own agent has handed it out.
     pub is_clients: bool,
+    /// Those of its tasks that only read.
+    pub readers: Vec<TaskId>,
     /// What everybody may change, and what nobody may.
     pub shared: Vec<RepoPath>,
     pub denied: Vec<RepoPath>,
@@ -180,6 +182,7 @@ impl Plan {
             integrated: None,
             budget: Budget::new(head.caps),
             is_clients: false,
+            readers: Vec::new(),
             shared: head.shared.clone(),
             denied: head.denied.clone(),
             egress: 0,

@@ -11,7 +11,9 @@ impl Ledger {
         let plan = &self.plans[place(row.plan.0)];
         let is_named = row.part.as_ref().is_some_and(|it| it.is_named);
         let shared = if is_named { Vec::new() } else { plan.shared.clone() };
-        Zone { region: row.files.clone(), shared, denied: plan.denied.clone() }
+        let only_reads = plan.readers.contains(&task);
+        let denied = if only_reads { vec![RepoPath::root()] } else { plan.denied.clone() };
+        Zone { region: row.files.clone(), shared, denied }
     }
 
     /// What an agent may change, and what is taken of it, is what its task was given.
