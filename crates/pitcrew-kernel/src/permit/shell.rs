@@ -19,6 +19,9 @@ const RUNNERS: &[&str] = &["eval", "source", ".", "xargs", "parallel", "exec", "
 const WRAPPERS: &[&str] =
     &["env", "sudo", "nohup", "nice", "time", "command", "then", "do", "else", "!", "{"];
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish"];
+/// Programs that are there to reach others. What a build tool fetches is not seen here: the box holds
+/// that.
+const REACHERS: &[&str] = &["curl", "wget", "ssh", "scp", "sftp", "telnet", "ncat", "socat"];
 /// Programs that take code in a language that nobody reads here.
 const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php", "lua"];
 
@@ -41,6 +44,9 @@ pub fn actions(line: &str, base: Option<&str>) -> BTreeSet<Action> {
                 // `git-push` is `git push`.
                 "git" => all.extend(git(&own_words(name, &words[index + 1..]), base)),
                 "gh" | "hub" | "glab" => all.extend(forge(&words[index + 1..])),
+                name if REACHERS.contains(&name) => {
+                    all.insert(Action::NetworkAccess);
+                }
                 _ => {}
             }
         }
@@ -187,6 +193,16 @@ mod tests {
         }
         for line in ["make test", "[ -e x ] && cargo build", "git status > out.txt", "ls ."] {
             assert_eq!(actions(line, None), BTreeSet::from([Action::CommandExecution]), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_reaches_others_is_found_anywhere() {
+        for line in ["curl http://x", "cd a && /usr/bin/wget x", "bash -c 'ssh host ls'"] {
+            assert!(actions(line, None).contains(&Action::NetworkAccess), "{line}");
+        }
+        for line in ["ls ~/.ssh", "cat curl.txt", "cargo build"] {
+            assert!(!actions(line, None).contains(&Action::NetworkAccess), "{line}");
         }
     }
 }
