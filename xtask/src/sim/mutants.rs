@@ -446,7 +446,11 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "what nobody may change is taken" in "crates/pitcrew-kernel/src/react.rs":
         "the zone of a task does not name what the plan denies";
-        "denied: plan.head.denied.clone() }" => "denied: Vec::new() }"
+        "{ plan.head.denied.clone() };" => "{ Vec::new() };"
+
+    "what a reader changes is taken" in "crates/pitcrew-kernel/src/react.rs":
+        "a sub-task of a client that only reads may change what it likes";
+        "if plan.only_reads(task.id) {" => "if false {"
 
     "anything is handed on" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
         "a sub-task is given files that its parent does not have";
