@@ -139,10 +139,9 @@ mod tests {
     use super::*;
     use crate::{
         Vault,
-        lab::{Lab, make_executable, tree_of, write},
+        lab::{Lab, below, make_executable, write},
     };
     use std::{
-        collections::BTreeMap,
         os::unix::fs::symlink,
         time::{Duration, SystemTime},
     };
@@ -195,11 +194,6 @@ mod tests {
         fn git(&self, path: &Path, args: &[&str]) -> String {
             self.lab.git_in(path, args)
         }
-    }
-
-    fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-        let name = |it: PathBuf| it.strip_prefix(root).expect("it is below").to_owned();
-        tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()
     }
 
     #[test]

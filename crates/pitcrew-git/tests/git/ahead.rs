@@ -1,11 +1,10 @@
 //! Checkouts of sub-tasks that are filled before they are ordered.
 
-use crate::lab::{Lab, attempt, tree_of, write};
+use crate::lab::{Lab, attempt, below, tree_of, write};
 use pitcrew_git::{CheckoutKind, FillAhead, PrepareCheckout, Vault};
 use pitcrew_model::{AttemptId, CommitId, Failure, TaskId};
 use std::{
     cell::Cell,
-    collections::BTreeMap,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -62,11 +61,6 @@ impl Scene {
             assert_eq!(self.lab.git_in(path, seen), self.lab.git_in(&fresh, seen));
         }
     }
-}
-
-fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-    let name = |it: PathBuf| it.strip_prefix(root).unwrap().to_owned();
-    tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()
 }
 
 fn inode(path: &Path) -> u64 {

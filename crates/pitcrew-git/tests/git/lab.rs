@@ -295,6 +295,12 @@ pub fn tree_of(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     tree
 }
 
+/// The same by the paths below the folder.
+pub fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let name = |it: PathBuf| it.strip_prefix(root).expect("it is below").to_owned();
+    tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()
+}
+
 /// The refused paths with their kinds.
 pub fn refusals(result: Result<Work, Failure>) -> Vec<(String, RefusalKind)> {
     match result {
