@@ -12,7 +12,11 @@ use crate::{
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// What became of a checkout that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +38,8 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Removal, Failure> {
         if !files::is_there(path) {
-            // Maybe it was removed by us, and we were cut off before the rest.
-            self.forget_checkout(attempt, cancel)?;
+            // Maybe it was put aside by us, and we were cut off before the rest.
+            self.forget_checkout(attempt, path, cancel)?;
             return Ok(Removal::Removed);
         }
         let kept = |reason: String| Ok(Removal::Kept { reason });
@@ -75,14 +79,22 @@ impl Vault {
             ));
         }
         fail::fail_point!("removal-before", |_| std::process::abort());
-        files::remove_folder(path)?;
+        // A folder of which a part is gone would be taken for a changed one by whoever goes on after
+        // a crash, and its rest for the work.
+        files::rename(path, &aside(attempt, path))?;
         fail::fail_point!("removal-half", |_| std::process::abort());
-        self.forget_checkout(attempt, cancel)?;
+        self.forget_checkout(attempt, path, cancel)?;
         Ok(Removal::Removed)
     }
 
-    /// What belongs to a checkout that is gone goes too.
-    fn forget_checkout(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), Failure> {
+    /// What belongs to a checkout that is gone, or was put aside, goes too.
+    fn forget_checkout(
+        &self,
+        attempt: AttemptId,
+        path: &Path,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
+        files::remove_folder(&aside(attempt, path))?;
         self.remove_lent(attempt)?;
         self.drop_pulls(attempt, cancel)?;
         Ok(files::remove_folder(&self.records().attempt(attempt))?)
@@ -181,6 +193,11 @@ impl Vault {
             .finish(cancel)?;
         Ok(!status.finished.success() || !status.finished.stdout.is_empty())
     }
+}
+
+/// What a checkout is called from the moment on at which nobody needs it any more.
+fn aside(attempt: AttemptId, path: &Path) -> PathBuf {
+    path.with_file_name(format!(".removed-{attempt}"))
 }
 
 /// A process whose working folder is in the checkout.

@@ -47,6 +47,22 @@ fn a_collected_checkout_is_removed() {
     assert_eq!(saved, work, "what was collected is not saved a second time");
 }
 
+/// A part of it is gone: what is left must not be taken for what the agent made of it.
+#[test]
+fn a_removal_that_was_cut_off_is_finished_and_saves_nothing_of_the_rest() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    let aside = path.with_file_name(".removed-attempt-1");
+    fs::rename(path, &aside).unwrap();
+    fs::remove_dir_all(aside.join("core")).unwrap();
+    assert_eq!(scene.remove(), Removal::Removed);
+    let left: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    let work = format!("{}:core/lib.rs", attempt(1).work_ref());
+    assert_eq!(lab.vault_git(vault, &["show", &work]), "work");
+}
+
 #[test]
 fn a_changed_checkout_is_kept_and_its_change_is_saved() {
     let scene = scene();
