@@ -176,7 +176,8 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
     let (zone, sees) = reach(state, worker);
     let (reads, model) = (plan.head.reads, task.spec.model.clone());
-    Effect::StartAgent { worker, attempt: it.id, backend, path, model, zone, sees, reads }
+    let (attempt, guest) = (it.id, task.is_guest());
+    Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, guest }
 }
 
 /// What a worker may change, and what it may read besides.

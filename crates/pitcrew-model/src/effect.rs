@@ -51,6 +51,9 @@ pub enum Effect {
         sees: Vec<RepoPath>,
         #[serde(default, skip_serializing_if = "Reads::is_guided")]
         reads: Reads,
+        /// The checkout is that of whoever asked it, who is there too.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        guest: bool,
     },
     Prompt {
         worker: WorkerId,

@@ -21,6 +21,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Of the private home: for temporary files, where those of all others are in `/tmp`, or it cannot be
+/// written.
+const TEMPORARY: &str = ".tmp";
+
 /// What is started in the place of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {

@@ -32,6 +32,10 @@ pub struct Policy {
     /// The paths that alone can be changed in the checkout, for a program without a sandbox of its
     /// own. In a box what is new can be made beside them. Absent: all of what `write` names.
     pub inner: Option<Vec<PathBuf>>,
+    /// The checkout is somebody else's, who may put links there while a box is made, and a mount would
+    /// follow them. So Landlock holds it to those paths, in a box too. Its `.git` is not written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guest: bool,
     /// Our own executable, which applies the inner layers. Absent: none of them is asked for.
     pub launcher: Option<PathBuf>,
     /// The program that makes boxes. Looked for once, where there is an environment to look in.
@@ -104,6 +108,7 @@ impl Policy {
             net: Net::Open,
             limits: Limits::default(),
             inner: None,
+            guest: false,
             launcher: None,
             bubblewrap: "/usr/bin/bwrap".into(),
             keeps_owners: false,

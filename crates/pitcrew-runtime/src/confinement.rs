@@ -11,7 +11,8 @@ use crate::{drivers::tool_folders, secrets::has_secrets};
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
 use pitcrew_model::{Confined, Sandbox, Tier, Zone};
 use pitcrew_process::{
-    Limits, Net, Obstacle, Policy, find_box, program_roots, roots, try_without_box,
+    LANDLOCK_ABI_MIN, Limits, Net, Obstacle, Policy, find_box, landlock_abi, program_roots, roots,
+    try_without_box,
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -166,6 +167,8 @@ pub struct Own<'a> {
     pub zone: Option<&'a Zone>,
     /// What of the checkout it does not see, where it is in a box.
     pub unseen: &'a [String],
+    /// The checkout is somebody else's, who is there too.
+    pub guest: bool,
 }
 
 /// The policy of one agent.
@@ -178,7 +181,12 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
     policy.read.extend(named.flat_map(|it| program_roots(it, user)));
     policy.read.extend(own.read);
     policy.home = Some(own.home);
-    policy.inner = own.zone.and_then(|it| zone::writable(own.checkout, it, base.tier));
+    policy.guest = own.guest;
+    // A guest is held as those without a box are, or not at all.
+    let tier = if own.guest { Tier::T2 } else { base.tier };
+    let can_hold = !own.guest || landlock_abi() >= LANDLOCK_ABI_MIN;
+    let zone = own.zone.filter(|_| can_hold);
+    policy.inner = zone.and_then(|it| zone::writable(own.checkout, it, tier));
     if policy.tier == Tier::T3 {
         policy.deny.extend(own.unseen.iter().map(|it| own.checkout.join(it)));
     }

@@ -161,7 +161,7 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads } => {
+        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, guest } => {
             let unseen = match reads {
                 // Others live in the checkout of a sub-task that was given files of it: what they put
                 // there while a box is made is not to be taken for ours.
@@ -170,7 +170,7 @@ async fn work(
             };
             match unseen {
                 Ok(unseen) => {
-                    let wanted = Wanted { backend, model, zone, sees, unseen };
+                    let wanted = Wanted { backend, model, zone, sees, unseen, guest };
                     agents.start(id, worker, attempt, &wanted, &path).await
                 }
                 Err(failure) => {

@@ -95,6 +95,7 @@ async fn meet(
         zone: Zone::default(),
         sees: Vec::new(),
         unseen: Vec::new(),
+        guest: false,
     };
     // With the user's own state: it is the user who starts it, to see whether it works.
     let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {

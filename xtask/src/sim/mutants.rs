@@ -452,6 +452,10 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "a sub-task of a client that only reads may change what it likes";
         "if plan.only_reads(task.id) {" => "if false {"
 
+    "a guest is taken for the owner" in "crates/pitcrew-kernel/src/react.rs":
+        "an agent in the checkout of its parent is started as if it were alone there";
+        "(it.id, task.is_guest());" => "(it.id, false);"
+
     "anything is handed on" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
         "a sub-task is given files that its parent does not have";
         "            Standing::Own(_) | Standing::Shared(_) => {}\n" =>

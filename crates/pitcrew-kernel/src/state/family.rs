@@ -67,6 +67,11 @@ impl Task {
     pub fn borrows(&self) -> bool {
         self.workspace().is_some_and(Workspace::is_borrowed)
     }
+
+    /// It works in its parent's, beside it.
+    pub fn is_guest(&self) -> bool {
+        self.workspace() == Some(Workspace::Shared)
+    }
 }
 
 impl State {
@@ -124,8 +129,7 @@ impl State {
     pub fn checkout_owner(&self, attempt: AttemptId) -> AttemptId {
         let above = |it: &AttemptId| {
             let task = &self.tasks[self.attempts[*it].task];
-            let shares = task.workspace() == Some(Workspace::Shared);
-            self.parent_of(task).filter(|_| shares).map(|it| it.id)
+            self.parent_of(task).filter(|_| task.is_guest()).map(|it| it.id)
         };
         core::iter::successors(Some(attempt), above).last().expect("an attempt works somewhere")
     }

@@ -52,6 +52,7 @@ fn with_a_model() -> Vec<Effect> {
         zone: Zone::default(),
         sees: Vec::new(),
         reads: Reads::Guided,
+        guest: false,
     }]
 }
 
@@ -65,6 +66,7 @@ fn in_a_zone() -> Vec<Effect> {
         zone: zone(),
         sees: vec![path("src")],
         reads: Reads::Zone,
+        guest: true,
     }]
 }
 
@@ -79,6 +81,7 @@ fn worker_effects() -> Vec<Effect> {
             zone: Zone::default(),
             sees: Vec::new(),
             reads: Reads::Guided,
+            guest: false,
         },
         Effect::Prompt { worker: WORKER, text: "Add the API".into() },
         Effect::AnswerPermission {

@@ -58,17 +58,25 @@ pub(super) fn wrap(
     let mounts = mounts(policy, program, home.as_deref(), cwd).in_order();
     arguments(&mounts, &mut argv);
     argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
-    if let Some(launcher) = &policy.launcher {
-        let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
-        let spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy) };
-        argv.extend(super::launcher(launcher, &spec));
-    }
-    argv.push(program.as_os_str().to_owned());
-    argv.extend(rest.iter().cloned());
     // A folder for temporary files that is not in the box is as good as none.
     env.retain(|(name, value)| {
         name != "TMPDIR" || policy.write.iter().any(|it| Path::new(value).starts_with(it))
     });
+    if let Some(launcher) = &policy.launcher {
+        let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
+        let mut spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy, cwd) };
+        // What is above a checkout of which but a part can be written cannot be written at all, and
+        // that may be `/tmp`.
+        let is_held = spec.lease.is_some() && !env.iter().any(|it| it.0 == "TMPDIR");
+        if let Some(home) = policy.home.as_ref().filter(|_| is_held) {
+            let temporary = home.join(super::TEMPORARY);
+            env.push(("TMPDIR".into(), temporary.clone().into()));
+            spec.folders.push(temporary);
+        }
+        argv.extend(super::launcher(launcher, &spec));
+    }
+    argv.push(program.as_os_str().to_owned());
+    argv.extend(rest.iter().cloned());
     Wrapped { argv, env, shared: shared(mounts) }
 }
 
@@ -98,7 +106,7 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> M
     for path in policy.write.iter().chain(&policy.home) {
         mounts.share(path, Mount::Writable);
     }
-    if let Some(zone) = &policy.inner {
+    if let Some(zone) = policy.inner.as_ref().filter(|_| !policy.guest) {
         mounts.hold(policy.checkout(cwd), zone);
     }
     for path in &policy.deny {

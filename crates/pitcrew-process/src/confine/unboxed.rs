@@ -1,6 +1,6 @@
 //! Tier T2: the launcher alone, in the machine's own tree.
 
-use super::{Wrapped, launcher};
+use super::{TEMPORARY, Wrapped, launcher};
 use crate::{ConfineSpec, Home, Policy};
 use std::{
     ffi::{OsStr, OsString},
@@ -11,9 +11,6 @@ use std::{
 
 /// A home that is not there. One that is there and may not be read is fatal to some programs.
 const NO_HOME: &str = "/nonexistent";
-
-/// Of the private home: for temporary files, because those of all others are in `/tmp`.
-const TEMPORARY: &str = ".tmp";
 
 pub(super) fn wrap(
     policy: &Policy,

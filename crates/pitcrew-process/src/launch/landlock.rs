@@ -2,8 +2,8 @@
 //! left out because a kernel does not know it.
 
 use super::{
-    places::{Place, Right, places},
-    spec::{ConfineSpec, Unix},
+    places::{Place, Right, leased, places},
+    spec::{ConfineSpec, Files, Unix, Zone},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -54,11 +54,39 @@ pub(super) fn tells_sockets_apart() -> bool {
 
 /// `more` are ports that may be connected to besides those of the specification.
 pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockError> {
-    let Some(files) = &spec.files else { return Ok(()) };
     let found = abi();
-    if found < ALONE {
-        return Err(LandlockError::TooOld { found: found as i32, needed: ALONE as i32 });
+    let rules = match (&spec.files, &spec.lease) {
+        (None, None) => return Ok(()),
+        _ if found < ALONE => {
+            return Err(LandlockError::TooOld { found: found as i32, needed: ALONE as i32 });
+        }
+        (Some(files), _) => alone(spec, files, more, found)?,
+        (None, Some(lease)) => hold(lease)?,
+    };
+    match rules.restrict_self()?.ruleset {
+        RulesetStatus::FullyEnforced => Ok(()),
+        RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => Err(LandlockError::Partly),
     }
+}
+
+/// In a box, which has seen to what is read: only what would change something is looked at.
+fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
+    let handled = AccessFs::from_write(ALONE) & !AccessFs::IoctlDev;
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let mut rules = ruleset.handle_access(handled)?.create()?;
+    for place in leased(lease)? {
+        rules = add(rules, place, handled)?;
+    }
+    Ok(rules)
+}
+
+/// Nothing else holds the program.
+fn alone(
+    spec: &ConfineSpec,
+    files: &Files,
+    more: &[u16],
+    found: ABI,
+) -> Result<RulesetCreated, LandlockError> {
     // What is refused where no rule allows it.
     let handled = AccessFs::from_all(if found >= SOCKETS { SOCKETS } else { ALONE });
     let mut ruleset = Ruleset::default()
@@ -81,10 +109,7 @@ pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockErro
             rules = rules.add_rule(PathBeneath::new(socket, AccessFs::ResolveUnix))?;
         }
     }
-    match rules.restrict_self()?.ruleset {
-        RulesetStatus::FullyEnforced => Ok(()),
-        RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => Err(LandlockError::Partly),
-    }
+    Ok(rules)
 }
 
 fn add(

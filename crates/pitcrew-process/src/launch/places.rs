@@ -77,6 +77,15 @@ pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
     Ok(places.found)
 }
 
+/// The places that can be written in a box of which but a part of one checkout can be: everything else
+/// is as the box has it.
+pub(super) fn leased(zone: &Zone) -> io::Result<Vec<Place>> {
+    let mut places = Places { deny: vec![real(&zone.checkout)], found: vec![] };
+    places.share("/".as_ref(), Right::Write)?;
+    places.share_zone(zone)?;
+    Ok(places.found)
+}
+
 struct Places {
     /// Real paths.
     deny: Vec<PathBuf>,
@@ -130,9 +139,8 @@ impl Places {
     fn share_zone(&mut self, zone: &Zone) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let checkout = openat(CWD, &zone.checkout, flags, Mode::empty())?;
-        self.found.extend(
-            beneath(&checkout, ".git".as_ref())?.map(|file| Place { file, right: Right::Write }),
-        );
+        let git = if zone.git { beneath(&checkout, ".git".as_ref())? } else { None };
+        self.found.extend(git.map(|file| Place { file, right: Right::Write }));
         for path in &zone.paths {
             let within = path.strip_prefix(&zone.checkout).unwrap_or(path);
             if path.as_os_str().as_bytes().ends_with(b"/") {

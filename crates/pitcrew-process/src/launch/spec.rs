@@ -20,6 +20,9 @@ pub struct ConfineSpec {
     pub relays: Vec<PathBuf>,
     /// Absent: whoever started us has seen to the files.
     pub files: Option<Files>,
+    /// What alone of a checkout in the box can be written.
+    #[serde(default)]
+    pub lease: Option<Zone>,
     /// The TCP ports that may be connected to. Absent: sockets are not limited here.
     pub ports: Option<Vec<u16>>,
     pub unix: Unix,
@@ -51,12 +54,14 @@ pub struct Files {
     pub zone: Option<Zone>,
 }
 
-/// The part of a checkout that alone can be written, but for its `.git`.
+/// The part of a checkout that alone can be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     pub checkout: PathBuf,
     /// Within the checkout. One that ends with a slash is a folder and is made where it is missing.
     pub paths: Vec<PathBuf>,
+    /// Its `.git` as well.
+    pub git: bool,
 }
 
 /// Which sockets with a path can be connected to.
@@ -109,9 +114,9 @@ impl ConfineSpec {
     }
 
     /// Within a box of tier T3, which has seen to the rest.
-    pub fn boxed(policy: &Policy) -> Self {
-        match policy.inner {
-            Some(_) => plain(policy),
+    pub fn boxed(policy: &Policy, cwd: &Path) -> Self {
+        match zone(policy, cwd) {
+            Some(zone) => Self { lease: policy.guest.then_some(zone), ..plain(policy) },
             None => Self { calls: Calls::Nesting, ..plain(policy) },
         }
     }
@@ -125,6 +130,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
         way_out: policy.way_out(),
         relays: Vec::new(),
         files: None,
+        lease: None,
         ports: None,
         unix: Unix::Any,
         calls: Calls::Boxed,
@@ -135,7 +141,10 @@ fn plain(policy: &Policy) -> ConfineSpec {
 
 fn files(policy: &Policy, cwd: &Path, read: Vec<PathBuf>) -> Files {
     let write: Vec<PathBuf> = policy.write.iter().chain(&policy.home).cloned().collect();
-    let checkout = policy.checkout(cwd).to_owned();
-    let zone = policy.inner.as_ref().map(|it| Zone { checkout, paths: it.clone() });
-    Files { read, write, deny: policy.deny.clone(), zone }
+    Files { read, write, deny: policy.deny.clone(), zone: zone(policy, cwd) }
+}
+
+fn zone(policy: &Policy, cwd: &Path) -> Option<Zone> {
+    let (paths, checkout) = (policy.inner.clone()?, policy.checkout(cwd).to_owned());
+    Some(Zone { checkout, paths, git: !policy.guest })
 }

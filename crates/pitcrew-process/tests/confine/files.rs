@@ -146,7 +146,8 @@ fn links_in_a_checkout_widen_nothing() {
         spec.files.as_mut().unwrap().deny = Vec::new();
         let paths = vec![scene.path("checkout/zone/new/"), scene.path("checkout/to-outside")];
         let checkout = scene.path("checkout");
-        spec.files.as_mut().unwrap().zone = Some(pitcrew_process::Zone { checkout, paths });
+        spec.files.as_mut().unwrap().zone =
+            Some(pitcrew_process::Zone { checkout, paths, git: true });
         scene.only_free(&spec, "a linked zone", "echo x > to-outside/new");
         assert!(!scene.path("outside/new/").is_dir());
     }

@@ -86,6 +86,7 @@ impl Scene {
             home: None,
             way_out: None,
             relays: Vec::new(),
+            lease: None,
             files: Some(Files {
                 read: read.collect(),
                 write: vec![self.path("checkout")],

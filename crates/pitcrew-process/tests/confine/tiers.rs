@@ -95,6 +95,39 @@ fn the_zone_holds_in_either_tier() {
     }
 }
 
+/// S4-154: who works in the checkout of another changes the files that it was given, and no others;
+/// where they are not there yet, the folder that they will be in is open.
+#[test]
+fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        let made = lab.run("git init -q . && mkdir ui core && echo c > core/c && echo d > core/d");
+        assert!(made.success(), "{tier:?}: {}", told(&made));
+        let given = ["checkout/core/c", "checkout/ui/new", "checkout/lib/"].map(|it| lab.path(it));
+        lab.policy.inner = Some(given.to_vec());
+        lab.policy.guest = true;
+        let work =
+            "set -e; echo 2 > core/c; echo n > ui/new; cat core/d; git status --short > /dev/null
+            t=$(mktemp); echo t > $t; mv $t lib/t; : > /dev/null";
+        let finished = lab.run(work);
+        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        for script in [
+            "echo x > core/d",
+            "rm core/d",
+            "echo x > core/new",
+            "mv core/d ui/d",
+            "echo x > top",
+            "git add core/c",
+            "rm -r .git",
+            "ln core/d ui/l && echo x > ui/l",
+        ] {
+            let finished = lab.run(script);
+            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+        }
+        assert_eq!(fs::read(lab.path("checkout/core/d")).unwrap(), b"d\n", "{tier:?}");
+    }
+}
+
 #[test]
 fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
     let lab = Lab::new(Tier::T3);

@@ -23,7 +23,7 @@ fn spec(scene: &Scene, zone: &[&str]) -> ConfineSpec {
     let spec = scene.spec();
     let files = Files {
         write: vec![scene.path("checkout"), scene.path("tmp")],
-        zone: Some(Zone { checkout: scene.path("checkout"), paths }),
+        zone: Some(Zone { checkout: scene.path("checkout"), paths, git: true }),
         ..spec.files.clone().unwrap()
     };
     ConfineSpec { files: Some(files), ..spec }

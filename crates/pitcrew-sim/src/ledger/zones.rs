@@ -3,7 +3,9 @@
 
 use super::{Ledger, place};
 use crate::broken::hold;
-use pitcrew_model::{AttemptId, Effect, RepoPath, Standing, TaskId, Tier, WorkerId, Zone};
+use pitcrew_model::{
+    AttemptId, Effect, RepoPath, Standing, TaskId, Tier, WorkerId, Workspace, Zone,
+};
 
 impl Ledger {
     fn zone_of(&self, task: TaskId) -> Zone {
@@ -18,7 +20,10 @@ impl Ledger {
 
     /// What an agent may change, and what is taken of it, is what its task was given.
     pub(super) fn check_zone(&self, effect: &Effect) {
-        let (attempt, zone) = if let Effect::StartAgent { attempt, zone, .. } = effect {
+        let (attempt, zone) = if let Effect::StartAgent { attempt, zone, guest, .. } = effect {
+            let row = &self.tasks[place(self.attempts[place(attempt.0)].task.0)];
+            let shares = row.part.as_ref().is_some_and(|it| it.workspace == Workspace::Shared);
+            hold!(*guest == shares, "only who shares a checkout is a guest there", "{attempt}");
             (attempt, zone)
         } else if let Effect::CollectWork { attempt, zone, .. } = effect {
             (attempt, zone)

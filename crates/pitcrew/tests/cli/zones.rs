@@ -153,6 +153,41 @@ complete all
     assert_eq!(sandbox.read("ui/form.rs"), "pub fn form() {}\n");
 }
 
+/// S4-154, S4-160: nor does it reach others by the commands that it runs, with a box and without one.
+#[test]
+fn the_commands_of_a_shared_subtask_keep_to_its_lease() {
+    for tier in ["T3", "T2"] {
+        let mut sandbox = with_auth(sandbox());
+        sandbox.set("PITCREW_SANDBOX", tier);
+        sandbox.write(".gitignore", "/target\n");
+        sandbox.write("ui/list.rs", "pub fn list() {}\n");
+        sandbox.commit("a list");
+        let plan = sandbox.plan(
+            r#"
+name = "leases"
+
+[[task]]
+id = "parent"
+region = "ui"
+max_attempts = 1
+script = """
+tool a2a_spawn_subtask <<END
+{"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/form.rs"], "blocking": true,
+ "script": "run ! touch ui/new && ! rm ui/list.rs && ! git add ui && ! rm -r .git && ! mv ui away\\nrun ! { echo x > ui/list.rs; } && ! { echo x > core/auth.rs; }\\nrun echo '// near' >> ui/form.rs && mkdir -p target/debug && rm $(mktemp) && git status --short\\ncomplete near"}
+END
+expect "status": "success"
+run echo '// parent' >> ui/list.rs
+complete all
+"""
+"#,
+        );
+        sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+        sandbox.pitcrew(&["land", "leases", "--yes"]).expect(0);
+        assert_eq!(sandbox.read("ui/form.rs"), "pub fn form() {}\n// near\n", "{tier}");
+        assert_eq!(sandbox.read("ui/list.rs"), "pub fn list() {}\n// parent\n", "{tier}");
+    }
+}
+
 /// The gate refuses what was changed where nothing else held the agent, and the next prompt says which paths and
 /// what to do.
 #[test]

@@ -270,13 +270,14 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::PullWork { attempt, task, commit, base, .. } => {
             format!("pull {} into {attempt}: {base}..{commit}", SubtaskName(*task))
         }
-        Effect::StartAgent { worker, backend, model, zone, sees, reads, .. } => {
+        Effect::StartAgent { worker, backend, model, zone, sees, reads, guest, .. } => {
             let with = match (backend, model) {
                 (_, Some(model)) => format!(" with {model}"),
                 (Backend::Model, None) => " with a model".into(),
                 (Backend::Builtin | Backend::Program { .. }, None) => String::new(),
             };
-            format!("start agent {worker}{with}{}", in_zone(zone, sees, *reads))
+            let guest = if *guest { ", guest" } else { "" };
+            format!("start agent {worker}{with}{}{guest}", in_zone(zone, sees, *reads))
         }
         Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
         Effect::AnswerPermission { worker, call, option } => {

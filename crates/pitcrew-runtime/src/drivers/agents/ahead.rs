@@ -92,5 +92,6 @@ fn wanted(state: &State, attempt: AttemptId) -> Option<Wanted> {
         Reads::Guided | Reads::Zone => {}
     }
     let backend = task.spec.program()?;
-    Some(Wanted { backend, model: task.spec.model.clone(), zone, sees, unseen: Vec::new() })
+    let (model, unseen, guest) = (task.spec.model.clone(), Vec::new(), task.is_guest());
+    Some(Wanted { backend, model, zone, sees, unseen, guest })
 }

@@ -50,6 +50,8 @@ pub struct Wanted {
     pub sees: Vec<RepoPath>,
     /// What of the checkout is not to be seen in its box.
     pub unseen: Vec<String>,
+    /// The checkout is somebody else's, who is there too.
+    pub guest: bool,
 }
 
 impl AgentSetup {
@@ -121,10 +123,9 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        // Nobody else lives in the checkout, see where it is made narrow. Who holds its commands itself
-        // cannot do so in a closer box, nor without one: there we hold it.
+        // Who holds its commands itself cannot do so in a closer box, nor without one: there we hold it.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
-        let is_held = wanted.sees.is_empty() && !holds_itself;
+        let is_held = (wanted.sees.is_empty() || wanted.guest) && !holds_itself;
         let own = Own {
             checkout,
             argv,
@@ -132,6 +133,7 @@ impl AgentSetup {
             read,
             zone: is_held.then_some(&wanted.zone),
             unseen: &wanted.unseen,
+            guest: wanted.guest,
         };
         let policy = confinement::of_agent(&self.policy, own, &user);
         if policy.tier == Tier::T1 {
