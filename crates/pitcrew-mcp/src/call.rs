@@ -127,7 +127,7 @@ impl ToolCall {
             AWAIT_SUBTASKS => a2a::await_subtasks(arguments),
             GET_SUBTASK_RESULTS => Ok(Self::SubtaskResults { tasks: a2a::ids(arguments)? }),
             SUBTASK_COMPLETE => orchestrator::complete(arguments, "output"),
-            PULL_SUBTASK_CHANGES => Ok(Self::PullSubtask { task: arguments.task(SUBTASK)? }),
+            PULL_SUBTASK_CHANGES => a2a::pull(arguments),
             DECIDE_PERMISSIONS => a2a::decide_permissions(arguments),
             NOTIFY_ORCHESTRATOR => a2a::notify(arguments),
             QUERY => query::query(arguments),
@@ -138,8 +138,6 @@ impl ToolCall {
 
 /// What callers name a task by.
 const TASK: &[&str] = &["task", "taskid", "id", "subtask", "subtaskid", "name"];
-/// What callers name a sub-task by.
-const SUBTASK: &[&str] = &["id", "subtask", "subtaskid", "task", "taskid"];
 
 #[cfg(test)]
 mod tests;

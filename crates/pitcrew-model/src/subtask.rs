@@ -5,6 +5,7 @@
 
 use crate::{AgentRef, AttemptId, Claim, Failure, Outcome, RepoPath, TaskId, TaskWork, limits};
 use alloc::{
+    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -152,17 +153,28 @@ pub struct SubtaskResult {
     pub metadata: Option<String>,
     pub permissions_requested: Vec<String>,
     pub error: Option<String>,
+    /// Files that it changed in a checkout of its own.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub files_count: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl SubtaskResult {
     /// Of what its last attempt said and came to. One that never began was cancelled or failed before.
+    /// Of what has failed nothing can be taken over, whatever it changed.
     pub fn new(
         task: TaskId,
         status: Outcome,
         claim: Option<&(Claim, String)>,
         output: Option<&TaskOutput>,
         failure: Option<&Failure>,
+        files_count: u64,
     ) -> Self {
+        let is_kept = matches!(status, Outcome::Success | Outcome::Partial);
         let said = claim.map(|it| it.1.clone()).unwrap_or_default();
         let output = output.cloned().unwrap_or_default();
         Self {
@@ -173,6 +185,16 @@ impl SubtaskResult {
             metadata: output.metadata,
             permissions_requested: output.permissions_requested,
             error: failure.map(ToString::to_string),
+            files_count: if is_kept { files_count } else { 0 },
+        }
+    }
+
+    /// How much it changed; nothing where it did not.
+    pub fn changed(&self) -> Option<String> {
+        match self.files_count {
+            0 => None,
+            1 => Some("1 file changed".into()),
+            count => Some(format!("{count} files changed")),
         }
     }
 }
@@ -249,11 +271,13 @@ mod tests {
             Some(&claim),
             Some(&output),
             Some(&Failure::Timeout { after_ms: 5_000 }),
+            3,
         );
         assert_eq!(result.output, "half of it");
         assert_eq!(result.output_file.expect("a file").as_str(), "docs/plan.md");
         assert_eq!(result.metadata.as_deref(), Some("{\"n\":1}"));
         assert_eq!(result.permissions_requested, ["network"]);
         assert!(result.error.expect("a reason").contains('5'), "it names the time");
+        assert_eq!(result.files_count, 0, "nothing of it is kept");
     }
 }

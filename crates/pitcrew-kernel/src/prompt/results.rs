@@ -47,6 +47,9 @@ fn block(state: &State, out: &mut String, result: &SubtaskResult) {
         line(out, "(cut here; `a2a_get_subtask_results` tells all of it)");
     }
     line(out, &format!("</pitcrew:{nonce}>"));
+    if let Some(changed) = result.changed() {
+        line(out, &format!("{changed}: take it over with `a2a_pull_subtask_changes`."));
+    }
 }
 
 fn body(result: &SubtaskResult) -> String {

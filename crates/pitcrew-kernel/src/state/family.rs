@@ -175,6 +175,7 @@ impl State {
         let failure = task.failure.as_ref().or_else(|| last?.failure.as_ref());
         let claim = last.and_then(|it| it.claim.as_ref());
         let output = last.and_then(|it| it.output.as_ref());
-        Some(SubtaskResult::new(task.id, status, claim, output, failure))
+        let files_count = last.and_then(|it| it.work.as_ref()).map_or(0, |it| it.files_count);
+        Some(SubtaskResult::new(task.id, status, claim, output, failure, files_count))
     }
 }

@@ -117,12 +117,36 @@ fn target_files(arguments: &Arguments) -> Result<Vec<RepoPath>, ToolCallError> {
     paths.iter().map(parse).collect()
 }
 
+/// What callers name sub-tasks by.
+const IDS: &[&str] = &[
+    "ids",
+    "id",
+    "taskids",
+    "taskid",
+    "subtasks",
+    "subtaskids",
+    "subtaskid",
+    "subtask",
+    "tasks",
+    "task",
+];
+
 pub fn ids(arguments: &Arguments) -> Result<Vec<TaskId>, ToolCallError> {
-    let keys = &["ids", "id", "taskids", "taskid", "subtasks", "subtaskids", "subtaskid", "tasks"];
-    let Some(value) = arguments.find(keys) else { return Ok(Vec::new()) };
+    let Some(value) = arguments.find(IDS) else { return Ok(Vec::new()) };
     let wrong = |it: &Value| arguments.wrong("ids", it, TASK_ID);
     let several = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     several.iter().map(|it| task_id(it).ok_or_else(|| wrong(it))).collect()
+}
+
+pub fn pull(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
+    match ids(arguments)?[..] {
+        [task] => Ok(ToolCall::PullSubtask { task }),
+        [] => Err(arguments.missing("id", "an id")),
+        [..] => {
+            let given = arguments.find(IDS).unwrap_or(&Value::Null);
+            Err(arguments.wrong("id", given, "one sub-task: what conflicts is told of each"))
+        }
+    }
 }
 
 pub fn await_subtasks(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {

@@ -187,7 +187,8 @@ fn results() -> Value {
             "status": { "type": "string", "description": "success, partial, failed, timeout or cancelled; pending while it runs." },
             "output": { "type": "string" },
             "output_file": { "type": "string" },
-            "error": { "type": "string" }
+            "error": { "type": "string" },
+            "files_changed": { "type": "integer", "description": "In a checkout of its own: a2a_pull_subtask_changes brings them into yours." }
         }),
         &["subtask", "status", "output"],
     );

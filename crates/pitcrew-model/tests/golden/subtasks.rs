@@ -64,6 +64,7 @@ fn result() -> SubtaskResult {
         metadata: Some("{\"n\":1}".into()),
         permissions_requested: vec!["network".into()],
         error: None,
+        files_count: 3,
     }
 }
 

@@ -25,6 +25,10 @@ pub struct AgentRow {
     pub name: String,
     /// `ready`, or what is missing.
     pub status: String,
+    /// Why it cannot even be started, and what to do about that.
+    pub obstacle: Option<String>,
+    /// It has no model: words alone are nothing to it.
+    pub needs_script: bool,
     pub description: String,
     /// Present where it is no program but a role that one plays.
     pub role: Option<AgentRole>,

@@ -4,7 +4,7 @@
 use super::{
     Calling, Refused,
     quoted::Tag,
-    subtask::{call, changed, known_agents, rows, spec, text},
+    subtask::{Takes, call, changed, known_agents, rows, spec, text},
 };
 use pitcrew_mcp::{Spawn, ToolAnswer};
 use pitcrew_model::{
@@ -27,7 +27,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         let results = wait(calling, tasks, timeouts.max().flatten()).await?;
         let tag = Tag::new()?;
-        (rows(&results), tag.notice() + &text(&tag, &results))
+        (rows(&results), tag.notice() + &text(&tag, &results, Takes::Words))
     } else {
         let words = format!(
             "Spawned {}. Call a2a_await_subtasks with these ids when you need the results.\n",
@@ -62,7 +62,7 @@ pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnsw
 fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refused> {
     let tag = Tag::new()?;
     let structured = Map::from_iter([("results".to_owned(), rows(results))]);
-    Ok(ToolAnswer::new(tag.notice() + &text(&tag, results), structured))
+    Ok(ToolAnswer::new(tag.notice() + &text(&tag, results, Takes::Words), structured))
 }
 
 /// Nobody remembers which of several clients has handed out what.

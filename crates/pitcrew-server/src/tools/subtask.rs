@@ -51,7 +51,10 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         "requests": wanted.requests,
         "questions": wanted.questions,
     });
-    Ok(ToolAnswer::accepted(tag.notice() + &text(&tag, &results) + &wanted.text, more))
+    Ok(ToolAnswer::accepted(
+        tag.notice() + &text(&tag, &results, Takes::Changes) + &wanted.text,
+        more,
+    ))
 }
 
 pub async fn await_all(
@@ -75,7 +78,10 @@ pub async fn await_all(
         ("requests".to_owned(), wanted.requests),
         ("questions".to_owned(), wanted.questions),
     ]);
-    Ok(ToolAnswer::new(tag.notice() + &text(&tag, &results) + &wanted.text, structured))
+    Ok(ToolAnswer::new(
+        tag.notice() + &text(&tag, &results, Takes::Changes) + &wanted.text,
+        structured,
+    ))
 }
 
 pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnswer, Refused> {
@@ -87,7 +93,7 @@ pub async fn results(calling: &Calling<'_>, tasks: &[TaskId]) -> Result<ToolAnsw
     let results = handle.results(attempt, tasks.to_vec()).await?;
     let structured = Map::from_iter([("results".to_owned(), rows(&results))]);
     let tag = Tag::new()?;
-    Ok(ToolAnswer::new(tag.notice() + &text(&tag, &results), structured))
+    Ok(ToolAnswer::new(tag.notice() + &text(&tag, &results, Takes::Changes), structured))
 }
 
 pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Refused> {
@@ -232,12 +238,16 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
     // `architect` alone is the role of that name, where no program is called so.
     let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
     let Some((row, role)) = role else {
-        return if program.is_some() { Ok(asked.clone()) } else { Err(unknown()) };
+        let program = program.ok_or_else(unknown)?;
+        return can_start(program, asked, agents).map(|()| asked.clone());
     };
     let given = program.filter(|it| it.role.is_none()).map(|it| it.name.clone());
     let nobody =
         || Refused::Told(format!("no backend plays `{}`: write `backend:{}`", row.name, row.name));
     let backend = given.or_else(|| role.backend.clone()).ok_or_else(nobody)?;
+    if let Some(program) = find(&Some(backend.clone())) {
+        can_start(program, asked, agents)?;
+    }
     let mut asked = asked.clone();
     asked.agent = AgentRef { backend: Some(backend), agent: Some(row.name.clone()) };
     if asked.script.is_none() && asked.command.is_none() && !role.words.is_empty() {
@@ -245,6 +255,19 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
     }
     asked.model = asked.model.or_else(|| role.models.first().cloned());
     Ok(asked)
+}
+
+/// Whoever would only fail at once is not asked.
+fn can_start(program: &AgentRow, asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<(), Refused> {
+    let is_mute = program.needs_script && asked.script.is_none();
+    let mute = "it has no model (give it a `script`, or have a person set one and restart pitcrew)";
+    let obstacle = program.obstacle.as_deref().or(is_mute.then_some(mute));
+    let Some(obstacle) = obstacle else { return Ok(()) };
+    let can = |it: &&AgentRow| it.status == "ready" && (!it.needs_script || asked.script.is_some());
+    let ready = agents.iter().filter(|it| it.role.is_none()).filter(can);
+    let ready: Vec<&str> = ready.map(|it| it.name.as_str()).collect();
+    let (name, ready) = (&program.name, ready.join(", "));
+    Err(Refused::Told(format!("`{name}` cannot be started: {obstacle}; ready are: {ready}")))
 }
 
 pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
@@ -278,8 +301,15 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
 
 pub type Results = [(TaskId, Option<SubtaskResult>)];
 
+/// Whether whoever hears of results has a checkout to take changes into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Changes,
+    Words,
+}
+
 /// Every one that was asked for, ended or not.
-pub fn text(tag: &Tag, results: &Results) -> String {
+pub fn text(tag: &Tag, results: &Results, takes: Takes) -> String {
     let mut text = String::new();
     for (task, result) in results {
         let name = SubtaskName(*task);
@@ -287,7 +317,14 @@ pub fn text(tag: &Tag, results: &Results) -> String {
             writeln!(text, "{name}: pending").expect("a string takes everything");
             continue;
         };
-        writeln!(text, "{name}: {}", it.status).expect("a string takes everything");
+        let changed = match (it.changed(), takes) {
+            (None, _) => String::new(),
+            (Some(changed), Takes::Words) => format!(", {changed}"),
+            (Some(changed), Takes::Changes) => format!(
+                ", {changed}: take it over with a2a_pull_subtask_changes {{\"id\": \"{name}\"}}"
+            ),
+        };
+        writeln!(text, "{name}: {}{changed}", it.status).expect("a string takes everything");
         let error = it.error.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
         let words = error + &it.output;
         if !words.is_empty() {
@@ -310,6 +347,7 @@ pub fn rows(results: &Results) -> Value {
                 "metadata": it.metadata,
                 "permissions_requested": it.permissions_requested,
                 "error": it.error,
+                "files_changed": it.files_count,
             }),
         }
     };

@@ -164,7 +164,8 @@ impl Board {
         let claim = newest.and_then(|it| Some((it.claim?, it.summary.clone()?)));
         let result = |it: &Attempt| {
             let (output, failure) = (it.output.as_ref(), it.failure.as_ref());
-            Some(SubtaskResult::new(id, it.outcome?, claim.as_ref(), output, failure))
+            let (outcome, claim, count) = (it.outcome?, claim.as_ref(), it.files_count);
+            Some(SubtaskResult::new(id, outcome, claim, output, failure, count))
         };
         Some(SubtaskView {
             parent_task: parent.task,

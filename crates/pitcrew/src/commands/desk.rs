@@ -43,7 +43,15 @@ impl SettingsDesk {
                 weaknesses: it.weaknesses,
                 source: it.source,
             };
-            AgentRow { name: it.name, status, description: it.description, role: Some(role) }
+            let (name, description) = (it.name, it.description);
+            AgentRow {
+                name,
+                status,
+                obstacle: None,
+                needs_script: false,
+                description,
+                role: Some(role),
+            }
         };
         let is_free = |it: &AgentDefinition| !backends.iter().any(|row| row.name == it.name);
         let all = read_definitions(&self.dirs, &self.root).agents.into_values();
@@ -69,21 +77,29 @@ impl Desk for SettingsDesk {
         let row = |name: &str, status: &str, description: &str| AgentRow {
             name: name.to_owned(),
             status: status.to_owned(),
+            obstacle: None,
+            needs_script: false,
             description: description.to_owned(),
             role: None,
         };
         let builtin = match &self.settings.model {
             Some(_) => row(BACKEND_BUILTIN, "ready", "The built-in agent, with a model."),
-            None => row(BACKEND_BUILTIN, "ready", "The built-in agent: give it a `script`."),
+            None => AgentRow {
+                needs_script: true,
+                ..row(BACKEND_BUILTIN, "ready", "The built-in agent: give it a `script`.")
+            },
         };
         let command = row(BACKEND_COMMAND, "ready", "Runs a shell `command`.");
         let programs = look(&self.settings).into_iter().map(|it| {
-            let status = match it.missing() {
-                Some((reason, _)) => reason,
-                None if it.is_ready() => "ready".to_owned(),
-                None => "no sign of a login".to_owned(),
-            };
-            row(&it.name, &status, it.backend.title_or(&it.name))
+            let title = it.backend.title_or(&it.name);
+            match it.missing() {
+                Some((reason, remedy)) => {
+                    let obstacle = Some(format!("{reason} ({remedy})"));
+                    AgentRow { obstacle, ..row(&it.name, &reason, title) }
+                }
+                None if it.is_ready() => row(&it.name, "ready", title),
+                None => row(&it.name, "no sign of a login", title),
+            }
         });
         let mut agents: Vec<AgentRow> = programs.chain([builtin, command]).collect();
         agents.extend(self.roles(&agents));

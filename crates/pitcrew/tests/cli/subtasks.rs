@@ -30,6 +30,7 @@ keep frontend /results/1/subtask
 expect "status": "success"
 expect "status": "failed"
 expect nobody knows which database
+expect "files_changed": 1
 tool a2a_pull_subtask_changes {"id": "${frontend}"}
 expect plans/frontend.md
 refused a2a_pull_subtask_changes {"id": "subtask-9"}

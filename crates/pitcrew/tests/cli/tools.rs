@@ -97,6 +97,24 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     tool(&sandbox, "a2a_pull_subtask_changes", &json!({"id": "subtask-1"}), 6);
 }
 
+/// Nobody is handed work who would only fail at once, and what to do instead is told.
+#[test]
+fn an_agent_that_cannot_start_is_handed_nothing() {
+    let sandbox = sandbox();
+    let file = sandbox.home().join(".config/pitcrew/backends/nobody.toml");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+    std::fs::write(file, "command = \"no-such-agent\"\ninstall = \"ask around\"\n")
+        .expect("a file");
+    let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
+    let told = tool(&sandbox, "a2a_spawn_subtask", &asked("nobody"), 6);
+    assert!(told.contains("`nobody` cannot be started: `no-such-agent` is neither"), "{told}");
+    assert!(told.contains("ask around") && told.contains("ready are:"), "{told}");
+    let told = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
+    assert!(told.contains("it has no model (give it a `script`"), "{told}");
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    assert_eq!(text(&board["plans"]), "", "nothing was handed out: {board}");
+}
+
 /// The port is there for as long as somebody wants it, and there is one.
 #[test]
 fn the_tools_over_http_are_served_on_one_port_and_end() {
