@@ -5,6 +5,7 @@
 //! over an underscore.
 
 mod arguments;
+mod names;
 mod orchestrator;
 mod plan_text;
 mod a2a;
@@ -12,6 +13,7 @@ mod query;
 mod told;
 
 pub use a2a::{Spawn, SubtaskAsked, WorkspaceAsked};
+pub use names::Names;
 pub use orchestrator::TaskText;
 
 use crate::catalogue::{
@@ -98,12 +100,25 @@ pub enum ToolCallError {
     NoObject { tool: &'static str, example: &'static str },
     #[error("`{tool}` needs `{key}`: {what}, such as {example}")]
     Missing { tool: &'static str, key: &'static str, what: &'static str, example: &'static str },
+    #[error("there is no {kind} `{name}`; `orchestrator_list_workers` lists them with their ids")]
+    Unnamed { kind: &'static str, name: String },
+    #[error("`{name}` is the name of more than one {kind}: {ids}; give the id of one of them")]
+    Ambiguous { kind: &'static str, name: String, ids: String },
     #[error("`{key}` of `{tool}` is {found}; it must be {allowed}")]
     Wrong { tool: &'static str, key: String, found: String, allowed: &'static str },
 }
 
 impl ToolCall {
+    /// Without names: plans and tasks are known by their ids.
     pub fn parse(name: &str, arguments: &Value) -> Result<Self, ToolCallError> {
+        Self::parse_named(name, arguments, &())
+    }
+
+    pub fn parse_named(
+        name: &str,
+        arguments: &Value,
+        names: &dyn Names,
+    ) -> Result<Self, ToolCallError> {
         let known = canonical_name(name);
         let Some(tool) = known.and_then(|name| tools().iter().find(|it| it.name == name)) else {
             let known: Vec<&str> = tools().iter().map(|it| it.name).collect();
@@ -112,7 +127,7 @@ impl ToolCall {
                 known: known.join(", "),
             });
         };
-        let arguments = &Arguments::of(tool, arguments)?;
+        let arguments = &Arguments::of(tool, arguments, names)?;
         match tool.name {
             SAVE_PLAN => orchestrator::save_plan(arguments),
             ADD_PLAN_TASK => orchestrator::add_plan_task(arguments),

@@ -11,6 +11,7 @@ mod asked;
 mod quoted;
 mod query;
 mod look;
+mod names;
 
 pub use caller::Caller;
 pub use desk::{AgentRole, AgentRow, Desk, ReadPlan};
@@ -19,7 +20,7 @@ pub use subtask::secret;
 use crate::serve::Doors;
 use pitcrew_mcp::{
     COMPLETE_TASK, Role, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning,
-    ToolAnswer, ToolCall, canonical_name, visible,
+    ToolAnswer, ToolCall, ToolCallError, canonical_name, visible,
 };
 use pitcrew_model::{Command, Rejection};
 use serde_json::Value;
@@ -59,7 +60,13 @@ pub struct Calling<'a> {
 
 impl Calling<'_> {
     pub async fn call(&self, name: &str, arguments: &Value) -> Result<ToolAnswer, Refused> {
-        let call = ToolCall::parse(name, arguments).map_err(|it| Refused::Told(it.to_string()))?;
+        let call = match ToolCall::parse(name, arguments) {
+            Err(ToolCallError::Unnamed { .. }) => {
+                ToolCall::parse_named(name, arguments, &names::Known::by(self).await?)
+            }
+            call => call,
+        };
+        let call = call.map_err(|it| Refused::Told(it.to_string()))?;
         self.check_visible(name).await?;
         match &call {
             ToolCall::ListWorkers { plan, all } => look::workers(self, *plan, *all).await,

@@ -1,21 +1,29 @@
 //! The arguments of one call, by whatever spelling of their keys.
 
-use super::ToolCallError;
+use super::{
+    ToolCallError,
+    names::{Names, only},
+};
 use crate::catalogue::{ToolInfo, letters};
-use pitcrew_model::{TaskId, limits, text};
+use pitcrew_model::{PlanId, TaskId, limits, text};
 use serde_json::{Map, Value};
 
 pub struct Arguments<'a> {
     pub tool: &'static str,
     pub example: &'static str,
     object: &'a Map<String, Value>,
+    names: &'a dyn Names,
 }
 
 impl<'a> Arguments<'a> {
-    pub fn of(tool: &ToolInfo, value: &'a Value) -> Result<Self, ToolCallError> {
+    pub fn of(
+        tool: &ToolInfo,
+        value: &'a Value,
+        names: &'a dyn Names,
+    ) -> Result<Self, ToolCallError> {
         let (tool, example) = (tool.name, tool.example);
         match value {
-            Value::Object(object) => Ok(Self { tool, example, object }),
+            Value::Object(object) => Ok(Self { tool, example, object, names }),
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)
@@ -28,7 +36,7 @@ impl<'a> Arguments<'a> {
     pub fn inner(&self, key: &'static str, value: &'a Value) -> Result<Self, ToolCallError> {
         let object =
             value.as_object().ok_or_else(|| self.wrong(key, value, "a list of objects"))?;
-        Ok(Self { tool: self.tool, example: self.example, object })
+        Ok(Self { object, ..*self })
     }
 
     pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
@@ -109,11 +117,28 @@ impl<'a> Arguments<'a> {
         seconds.map(Some).ok_or_else(wrong)
     }
 
-    /// A task that must be named: `task-7`, `subtask-7`, or its number.
+    /// A task that must be named: `task-7`, `subtask-7`, its number, or the key that it has in its plan.
     pub fn task(&self, keys: &[&str]) -> Result<TaskId, ToolCallError> {
-        let key = if keys[0] == "id" { "id" } else { "task" };
-        let value = self.find(keys).ok_or_else(|| self.missing(key, "an id"))?;
-        task_id(value).ok_or_else(|| self.wrong(key, value, TASK_ID))
+        let value = self.find(keys).ok_or_else(|| self.missing("task", "an id"))?;
+        match (task_id(value), name(value)) {
+            (Some(task), _) => Ok(task),
+            (None, Some(name)) => only("task", name, &self.names.tasks(name)),
+            (None, None) => Err(self.wrong("task", value, TASK_ID)),
+        }
+    }
+
+    /// A plan: `plan-3`, its number, or its name.
+    pub fn plan(&self) -> Result<Option<PlanId>, ToolCallError> {
+        let Some(value) = self.find(&["plan", "planid"]) else { return Ok(None) };
+        let plan = match (value, name(value)) {
+            (Value::Number(number), _) => number.as_u64().map(PlanId),
+            (_, Some(name)) => match name.parse() {
+                Ok(plan) => Some(plan),
+                Err(_) => Some(only("plan", name, &self.names.plans(name))?),
+            },
+            (_, None) => None,
+        };
+        plan.map(Some).ok_or_else(|| self.wrong("plan", value, "an id such as `plan-3`"))
     }
 
     pub fn missing(&self, key: &'static str, what: &'static str) -> ToolCallError {
@@ -129,6 +154,10 @@ impl<'a> Arguments<'a> {
 pub const TASK_ID: &str =
     "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
 const ITEMS_MAX: usize = 1_000;
+
+fn name(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|it| !it.is_empty())
+}
 
 pub fn task_id(value: &Value) -> Option<TaskId> {
     let number = match value {

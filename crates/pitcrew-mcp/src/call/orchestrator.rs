@@ -2,7 +2,7 @@
 
 use super::{TASK, ToolCall, ToolCallError, arguments::Arguments, plan_text};
 use crate::catalogue::letters;
-use pitcrew_model::{Claim, Freshness, PlanId, limits};
+use pitcrew_model::{Claim, Freshness, limits};
 use serde_json::Value;
 
 /// One task as the text of a plan file. What it depends on is in another plan, so it stands apart.
@@ -37,7 +37,7 @@ pub fn save_plan(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
 }
 
 pub fn add_plan_task(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
-    let plan = plan(arguments)?.ok_or_else(|| arguments.missing("plan", "the id of a plan"))?;
+    let plan = arguments.plan()?.ok_or_else(|| arguments.missing("plan", "the id of a plan"))?;
     let inner = match arguments.find(&["task"]) {
         Some(task @ Value::Object(_)) => &arguments.inner("task", task)?,
         Some(_) | None => arguments,
@@ -53,18 +53,7 @@ pub fn add_plan_task(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
 
 pub fn list_workers(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let all = arguments.flag("all", &["all"])?.unwrap_or(false);
-    Ok(ToolCall::ListWorkers { plan: plan(arguments)?, all })
-}
-
-fn plan(arguments: &Arguments) -> Result<Option<PlanId>, ToolCallError> {
-    let Some(value) = arguments.find(&["plan", "planid"]) else { return Ok(None) };
-    let plan = match value {
-        Value::Number(number) => number.as_u64().map(PlanId),
-        Value::String(text) => text.trim().parse().ok(),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
-    let wrong = || arguments.wrong("plan", value, "an id such as `plan-3`");
-    plan.map(Some).ok_or_else(wrong)
+    Ok(ToolCall::ListWorkers { plan: arguments.plan()?, all })
 }
 
 /// `key` is what the tool calls the words of the completion.

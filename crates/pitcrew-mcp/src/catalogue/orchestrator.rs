@@ -103,7 +103,7 @@ fn add_plan_task() -> ToolInfo {
     let mut input = task_schema();
     merge(
         &mut input["properties"],
-        json!({ "plan": { "type": "string", "description": "The plan's id, such as plan-3." } }),
+        json!({ "plan": { "type": "string", "description": "The id of the plan, such as plan-3, or its name." } }),
     );
     input["required"] = json!(["plan", "id"]);
     ToolInfo {

@@ -34,6 +34,7 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
 pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, Refused> {
     let ReadPlan { spec, warnings } = read(calling, text).await?;
     let (origin, approval) = (Origin::File, Approval::Ask);
+    let keys: Vec<String> = spec.tasks.iter().map(|it| it.key.clone()).collect();
     let create = CreatePlan { spec, origin, clean_base: false, approval };
     let accepted = calling.order(Command::CreatePlan(create)).await?;
     let created = Created::from_events(accepted.entries.iter().map(|it| &it.event));
@@ -42,13 +43,13 @@ pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, 
         return Ok(ToolAnswer::accepted(text, json!({})));
     };
     let request = created.requests.first();
-    let count = created.tasks.len();
-    let tasks = if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
+    let tasks = created.tasks.iter().zip(&keys).map(|(task, key)| format!("{task} `{key}`"));
+    let tasks = tasks.collect::<Vec<_>>().join(", ");
     let mut text = match request {
         Some(request) => format!(
-            "Saved as {plan} with {tasks}. Nothing runs yet: a person has to approve it with `pitcrew approve {request}`."
+            "Saved as {plan}: {tasks}. Nothing runs yet: a person has to approve it with `pitcrew approve {request}`."
         ),
-        None => format!("Saved as {plan} with {tasks}. It runs."),
+        None => format!("Saved as {plan}: {tasks}. It runs."),
     };
     for warning in &warnings {
         text.push_str("\n\n");

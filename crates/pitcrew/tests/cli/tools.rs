@@ -20,8 +20,9 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let plan = json!({"name": "tidy", "tasks": [
         {"id": "first", "command": "echo 1 > core/new.txt", "region": ["core"]}]});
     let saved = tool(&sandbox, "orchestrator_save_plan", &plan, 0);
-    assert!(saved.contains("plan-1") && saved.contains("pitcrew approve request-1"), "{saved}");
-    let more = json!({"plan": "plan-1", "id": "second", "command": "echo 2 > ui/new.txt",
+    assert!(saved.contains("Saved as plan-1: task-1 `first`."), "{saved}");
+    assert!(saved.contains("pitcrew approve request-1"), "{saved}");
+    let more = json!({"plan": "tidy", "id": "second", "command": "echo 2 > ui/new.txt",
         "dependsOn": ["first"]});
     let added = tool(&sandbox, "orchestrator_addPlanTask", &more, 0);
     assert!(added.contains("task-2") && added.contains("pitcrew approve request-2"), "{added}");
@@ -31,7 +32,20 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     sandbox.pitcrew(&["approve", "request-1"]).expect(6);
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "second", "completed");
-    tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "task-2"}), 6);
+    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
+    assert!(told.contains("task-2"), "the name is understood: {told}");
+    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
+    assert!(told.contains("there is no task `third`; `orchestrator_list_workers`"), "{told}");
+
+    // Of several of one name the one that has not ended is meant, and there must be one such.
+    let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
+    tool(&sandbox, "orchestrator_save_plan", &again, 0);
+    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 0);
+    assert!(told.contains("task-3"), "{told}");
+    tool(&sandbox, "orchestrator_save_plan", &again, 0);
+    tool(&sandbox, "orchestrator_save_plan", &again, 0);
+    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 6);
+    assert!(told.contains("more than one task: ") && told.contains("task-4, task-5"), "{told}");
 }
 
 /// What an agent adds to a plan that runs was approved by nobody.
