@@ -13,7 +13,7 @@ use crate::{
     State,
     decide::attempt_fails,
     message, sandbox,
-    state::{Attempt, Checkout, Comeback, Process, Task, Worker},
+    state::{Attempt, Checkout, Comeback, Plan, Process, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -275,7 +275,23 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
         PlanStatus::Failed
     };
     let reason = alloc::format!("{done} of {all} tasks are completed");
-    Some(vec![Event::PlanMoved { plan: plan.id, from: plan.status, to, reason, actor: ACTOR }])
+    let mut events =
+        vec![Event::PlanMoved { plan: plan.id, from: plan.status, to, reason, actor: ACTOR }];
+    events.extend(answered(state, plan));
+    Some(events)
+}
+
+/// Who was there to find something out has said it: nobody has to see to the rest.
+fn answered(state: &State, plan: &Plan) -> Vec<Event> {
+    let (from, to) = (plan.landing, LandingStatus::Abandoned);
+    if !plan.tasks.iter().all(|it| plan.only_reads(*it)) || !from.may_become(to) {
+        return Vec::new();
+    }
+    let reason = "its sub-tasks only read: there is nothing to land".into();
+    let mut events = vec![Event::LandingMoved { plan: plan.id, from, to, reason, actor: ACTOR }];
+    let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan.id);
+    events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));
+    events
 }
 
 fn clean_plan(state: &State) -> Option<Vec<Event>> {

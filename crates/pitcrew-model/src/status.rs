@@ -134,7 +134,7 @@ status!(
         /// In the base branch, or at a branch of its own where the base could not be moved.
         Merged = "merged" => [Cleaned, None],
         Cleaned = "cleaned" => [None],
-        /// A person does not want it. It can still be had.
+        /// Nobody wants it. It can still be had.
         Abandoned = "abandoned" => [Review, Merging, None],
     }
 );

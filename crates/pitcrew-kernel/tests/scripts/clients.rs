@@ -157,6 +157,51 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
     assert_eq!((may_change(1), may_change(2)), (false, true));
 }
 
+/// S1-041: what readers have said is an answer: there is nothing to land, nor to be reminded of. One
+/// that is tried again makes the plan go on, and it ends so again.
+#[test]
+fn a_plan_of_readers_leaves_nothing_to_see_to() {
+    check(
+        "
+            ~ client spawn | look | test
+            ~ prepared plan-1
+            ~ work task-1
+            ~ start task-2
+            ~ complete attempt-2 failed cannot say
+            turn worker-2 end_turn
+            ~ stopped worker-2
+            removed attempt-1
+            ~ saved attempt-2
+            retry task-2
+            work task-2
+        ",
+        &expect![[r#"
+            > turn worker-2 end_turn
+              attempt-2 ended: failed (the agent gave up: cannot say)
+              worker-2 running -> failed (the agent gave up: cannot say)
+              => stop worker-2
+              task-2 running -> failed (the agent gave up: cannot say)
+              plan-1 active -> partial (1 of 2 tasks are completed)
+              plan-1 landing none -> abandoned (its sub-tasks only read: there is nothing to land)
+              => remove checkout attempt-1
+            > removed attempt-1
+              nothing
+            > retry task-2
+              plan-1 landing abandoned -> none (retry)
+              plan-1 partial -> active (retry)
+              task-2 is granted one more attempt
+              task-2 failed -> pending (a person asked for a retry)
+              task-2 pending -> queued
+              task-2 queued -> starting (a slot is free)
+              attempt-3 opened: task-2 #2 from saved-2, judged against base
+              => prepare checkout attempt-3
+            > work task-2
+              task-2 integrating -> completed
+              plan-1 active -> completed (2 of 2 tasks are completed)
+        "#]],
+    );
+}
+
 /// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
 #[test]
 fn what_a_standalone_agent_may_not_hand_out() {

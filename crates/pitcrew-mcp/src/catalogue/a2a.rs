@@ -210,7 +210,7 @@ fn await_subtasks() -> ToolInfo {
         audience: Audience::Parents,
         input: object(
             json!({
-                "ids": ids("Which ones; all of yours that run where absent."),
+                "ids": ids("Which ones; all of yours that run where absent (a worker's: whoever works for no plan names them)."),
                 "timeout": { "type": "string", "description": "Wait no longer than this.", "examples": ["10m", "90s"] }
             }),
             &[],
@@ -231,7 +231,7 @@ fn get_subtask_results() -> ToolInfo {
             read as often as you like.",
         changes: Changes::Nothing,
         audience: Audience::Parents,
-        input: object(json!({ "ids": ids("Which ones; all of yours where absent.") }), &[]),
+        input: object(json!({ "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them).") }), &[]),
         output: object(json!({ "results": results() }), &["results"]),
         example: r#"{"ids": ["subtask-14"]}"#,
     }

@@ -131,7 +131,10 @@ fn landing(plan: &PlanView) -> Option<String> {
                 }
             })
         }
-        LandingStatus::Abandoned => Some(format!("given up; `pitcrew land {id}` merges it still")),
+        LandingStatus::Abandoned if plan.landing.reason.is_empty() => {
+            Some(format!("given up; `pitcrew land {id}` merges it still"))
+        }
+        LandingStatus::Abandoned => Some(plain::line(&plan.landing.reason)),
     }
 }
 

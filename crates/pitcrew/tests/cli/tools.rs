@@ -111,6 +111,28 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     tool(&sandbox, "a2a_pull_subtask_changes", &json!({"id": "subtask-1"}), 6);
 }
 
+/// S1-041: what was only found out is an answer: nothing is left to land, and nothing on the disk.
+#[test]
+fn a_client_that_had_something_read_has_nothing_to_see_to() {
+    let sandbox = sandbox();
+    let file = sandbox.home().join(".config/pitcrew/permissions.md");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+    std::fs::write(file, "---\nversion: 1\nauto_approve: [command_execution]\n---\n")
+        .expect("a file");
+    let look = json!({"agent": "command", "prompt": "look", "command": "ls", "workspace": "read_only",
+        "blocking": true});
+    let done = tool(&sandbox, "a2a_spawn_subtask", &look, 0);
+    assert!(done.contains("subtask-1: success") && !done.contains("pitcrew land"), "{done}");
+    sandbox.pitcrew(&["status"]).expect(0).says("there is no current plan");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("there is nothing to land");
+    eventually("the checkout is removed", || {
+        let left = std::fs::read_dir(sandbox.root().join(".worktrees/repo")).expect("a folder");
+        (left.count() == 0).then_some(())
+    });
+    let read = tool(&sandbox, "a2a_get_subtask_results", &json!({"ids": ["subtask-1"]}), 0);
+    assert!(read.contains("subtask-1: success"), "the answer can be read again: {read}");
+}
+
 /// Nobody is handed work who would only fail at once, and what to do instead is told.
 #[test]
 fn an_agent_that_cannot_start_is_handed_nothing() {
