@@ -284,7 +284,7 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
 /// Who was there to find something out has said it: nobody has to see to the rest.
 fn answered(state: &State, plan: &Plan) -> Vec<Event> {
     let (from, to) = (plan.landing, LandingStatus::Abandoned);
-    if !plan.tasks.iter().all(|it| plan.only_reads(*it)) || !from.may_become(to) {
+    if !plan.is_answer() || !from.may_become(to) {
         return Vec::new();
     }
     let reason = "its sub-tasks only read: there is nothing to land".into();

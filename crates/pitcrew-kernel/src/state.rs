@@ -125,6 +125,11 @@ impl Plan {
     pub fn only_reads(&self, task: TaskId) -> bool {
         self.standalone.as_ref().is_some_and(|it| it.readers.contains(&task))
     }
+
+    /// Whether all of it is there to find something out.
+    pub fn is_answer(&self) -> bool {
+        self.standalone.is_some() && self.tasks.iter().all(|it| self.only_reads(*it))
+    }
 }
 
 /// How far the checks of a plan are known on its base.

@@ -69,6 +69,10 @@ pub enum Rejection {
         "{plan} is {status}; it can be landed when all its tasks have ended and some are completed"
     )]
     NotLandable { plan: PlanId, status: PlanStatus },
+    #[error(
+        "the sub-tasks of {plan} only read: there is nothing to land; `pitcrew status {plan}` shows what they said"
+    )]
+    NothingToLand { plan: PlanId },
     #[error("{plan} {}", landing(*plan, *status))]
     LandingUnderWay { plan: PlanId, status: LandingStatus },
     #[error("{request} is {status} already")]

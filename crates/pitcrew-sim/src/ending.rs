@@ -49,6 +49,9 @@ fn settle_down(world: &mut World) {
     for plan in state.plans.iter() {
         let ended = plan.status.has_ended() && plan.merge_queue.is_empty();
         hold!(ended, "everything comes to its end", "{} is left {}", plan.id, plan.status);
+        let waits = plan.completed_count > 0 && plan.landing == LandingStatus::None;
+        let is_left = waits && plan.status != PlanStatus::Cancelled && plan.is_answer();
+        hold!(!is_left, "an answer is not left to be landed", "{}", plan.id);
     }
     for task in state.tasks.iter() {
         let rests = task.status.has_ended() || task.status == TaskStatus::Blocked;
@@ -74,7 +77,7 @@ fn land_and_tidy(world: &mut World) {
     settle_down(world);
     for plan in plans.iter().map(|it| &world.state().plans[*it]) {
         let landable = matches!(plan.status, PlanStatus::Completed | PlanStatus::Partial);
-        if landable && plan.completed_count > 0 {
+        if landable && plan.completed_count > 0 && !plan.is_answer() {
             let cleaned = plan.landing == LandingStatus::Cleaned;
             hold!(cleaned, "what is done can be landed", "{} is {}", plan.id, plan.landing);
         }

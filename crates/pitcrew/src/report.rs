@@ -132,6 +132,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotPausable { .. }
         | Rejection::NotResumable { .. }
         | Rejection::NotLandable { .. }
+        | Rejection::NothingToLand { .. }
         | Rejection::LandingUnderWay { .. }
         | Rejection::RequestClosed { .. }
         | Rejection::IsQuestion { .. }

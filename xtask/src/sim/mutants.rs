@@ -456,6 +456,10 @@ pub const MUTANTS: &[Mutant] = mutants!(
         "an agent in the checkout of its parent is started as if it were alone there";
         "(it.id, task.is_guest());" => "(it.id, false);"
 
+    "an answer waits to be landed" in "crates/pitcrew-kernel/src/settle.rs":
+        "a plan whose sub-tasks only read is left for a person to see to";
+        "    events.extend(answered(state, plan));\n" => ""
+
     "anything is handed on" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
         "a sub-task is given files that its parent does not have";
         "            Standing::Own(_) | Standing::Shared(_) => {}\n" =>

@@ -18,6 +18,9 @@ pub fn decide(
     if !ended || it.completed_count == 0 {
         return Err(Rejection::NotLandable { plan, status: it.status });
     }
+    if it.is_answer() {
+        return Err(Rejection::NothingToLand { plan });
+    }
     let (from, rule) = (it.landing, state.rule(&Action::BranchMerge));
     if rule == Rule::AutoDeny {
         return Err(Rejection::DeniedByMatrix { action: Action::BranchMerge });

@@ -231,7 +231,10 @@ fn get_subtask_results() -> ToolInfo {
             read as often as you like.",
         changes: Changes::Nothing,
         audience: Audience::Parents,
-        input: object(json!({ "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them).") }), &[]),
+        input: object(
+            json!({ "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them).") }),
+            &[],
+        ),
         output: object(json!({ "results": results() }), &["results"]),
         example: r#"{"ids": ["subtask-14"]}"#,
     }
