@@ -2,7 +2,8 @@
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{
-    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve_stdio, visible,
+    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve_stdio,
+    visible,
 };
 use serde_json::{Value, json};
 use std::{
@@ -60,6 +61,10 @@ fn model(setup: &Value) -> ModelSetup {
 struct Log(PathBuf);
 
 impl Orchestrator for Log {
+    fn guest(&self) -> Guest {
+        Guest::Worker
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Refused })
     }

@@ -94,8 +94,9 @@ pub enum ToolCall {
 /// A tool call that cannot be read. The caller is a model: every text says what to send instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolCallError {
-    #[error("there is no tool `{name}`; there are: {known}")]
-    UnknownTool { name: String, known: String },
+    /// Which there are depends on the caller, whom nobody knows here.
+    #[error("there is no tool `{name}`")]
+    UnknownTool { name: String },
     #[error("the arguments of `{tool}` must be a JSON object, such as {example}")]
     NoObject { tool: &'static str, example: &'static str },
     #[error("`{tool}` needs `{key}`: {what}, such as {example}")]
@@ -121,11 +122,8 @@ impl ToolCall {
     ) -> Result<Self, ToolCallError> {
         let known = canonical_name(name);
         let Some(tool) = known.and_then(|name| tools().iter().find(|it| it.name == name)) else {
-            let known: Vec<&str> = tools().iter().map(|it| it.name).collect();
-            return Err(ToolCallError::UnknownTool {
-                name: text::cut(name, limits::NAME_BYTES_MAX).to_owned(),
-                known: known.join(", "),
-            });
+            let name = text::cut(name, limits::NAME_BYTES_MAX).to_owned();
+            return Err(ToolCallError::UnknownTool { name });
         };
         let arguments = &Arguments::of(tool, arguments, names)?;
         match tool.name {

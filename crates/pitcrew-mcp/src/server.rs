@@ -1,5 +1,7 @@
 //! The MCP server: the only place that names the MCP library on the serving side.
 
+mod mistake;
+mod lines;
 mod http;
 
 pub use http::{HttpOptions, serve_http};
@@ -8,13 +10,16 @@ use crate::{
     ToolAnswer, ToolRefusal,
     catalogue::{self, Audience, Changes, ToolInfo},
 };
+use lines::Lines;
+use pitcrew_model::{limits, text};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        JsonObject, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
-        ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ConstString, ContentBlock,
+        CustomRequest, CustomResult, ErrorCode, GetPromptRequestMethod, GetPromptRequestParams,
+        GetPromptResponse, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
@@ -29,8 +34,19 @@ use tokio::{
 /// silent call after a minute.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
+/// Whose calls are served, as far as it matters for what is said at the beginning of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guest {
+    /// Somebody who works on a task or a sub-task.
+    Worker,
+    /// A person's own agent, from outside.
+    Client,
+}
+
 /// Where calls go. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
+    fn guest(&self) -> Guest;
+
     /// The tools that the caller is shown.
     fn visible(&self) -> impl Future<Output = Vec<&'static ToolInfo>> + Send;
 
@@ -63,7 +79,7 @@ pub async fn serve(
     writer: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ServeError> {
     let failed = |message: String| ServeError { message };
-    let service = Server { orchestrator }.serve((reader, writer)).await;
+    let service = Server { orchestrator }.serve(Lines::new(reader, writer)).await;
     let running = service.map_err(|it| failed(it.to_string()))?;
     running.waiting().await.map_err(|it| failed(it.to_string()))?;
     Ok(())
@@ -77,7 +93,10 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(match self.orchestrator.guest() {
+                Guest::Worker => TO_WORKERS,
+                Guest::Client => TO_CLIENTS,
+            })
     }
 
     async fn list_tools(
@@ -126,12 +145,49 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         let about = json!({ "uri": request.uri });
         Err(ErrorData::invalid_params("there are no resources here, only tools", Some(about)))
     }
+
+    async fn get_prompt(
+        &self,
+        _request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(no_method(GetPromptRequestMethod::VALUE))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(no_method(&request.method))
+    }
 }
 
-const INSTRUCTIONS: &str = "Pitcrew runs a crew of coding agents on one git repository. A worker \
+/// The library says no more than the name.
+fn no_method(name: &str) -> ErrorData {
+    let name = text::cut(name, limits::NAME_BYTES_MAX);
+    let message = format!(
+        "there is no method `{name}` here: Pitcrew offers tools and nothing else; `tools/list` \
+         names them and `tools/call` calls one"
+    );
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+}
+
+const TO_WORKERS: &str = "Pitcrew runs a crew of coding agents on one git repository. A worker \
     ends its task with exactly one call of the tool for that, orchestrator_complete_task or \
     a2a_subtask_complete. a2a_notify_orchestrator reports status or asks a question. \
     orchestrator_list_workers shows what is going on.";
+
+const TO_CLIENTS: &str = "Pitcrew runs a crew of coding agents on one git repository, each in a \
+    checkout of its own. You are outside of the crew and drive it. For work in several steps, \
+    hand in a plan with orchestrator_save_plan: it runs when the person has approved it \
+    (`pitcrew approve`), and orchestrator_add_plan_task adds to it. orchestrator_deploy_task \
+    starts a task that waits for that. For a piece of work on the side, \
+    a2a_spawn_subtask or a2a_spawn_parallel_subtasks hand out sub-tasks, where you are shown them; \
+    a2a_list_agents says to whom. a2a_await_subtasks waits for their results, and \
+    a2a_get_subtask_results looks without waiting. How a plan does is told by \
+    orchestrator_list_workers: ask again until it has ended. You approve and land nothing: tell \
+    the person which plan is done, and that `pitcrew land` takes it to their branch.";
 
 /// Waits for the call. A client that gave a token for it hears meanwhile that it goes on.
 async fn told_of_progress<T>(

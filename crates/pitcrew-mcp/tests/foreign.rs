@@ -1,7 +1,8 @@
 //! Whatever an agent sends to the tools: it is told what is wrong, and the session goes on or ends.
 
 use pitcrew_mcp::{
-    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve, visible,
+    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    visible,
 };
 use pitcrew_model::limits;
 use pitcrew_testkit::corpus;
@@ -37,6 +38,10 @@ fn any_call_is_read_or_told_what_to_send() {
 struct Listener;
 
 impl Orchestrator for Listener {
+    fn guest(&self) -> Guest {
+        Guest::Worker
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Refused })
     }

@@ -1,7 +1,8 @@
 //! The tools over MCP, with the official client on the other end of a pipe.
 
 use pitcrew_mcp::{
-    Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve, visible,
+    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    visible,
 };
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, RoleClient,
@@ -17,6 +18,13 @@ const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
 struct Reads(Role);
 
 impl Orchestrator for Reads {
+    fn guest(&self) -> Guest {
+        match self.0 {
+            Role::Worker { .. } | Role::Subtask { .. } => Guest::Worker,
+            Role::Client { .. } => Guest::Client,
+        }
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(self.0)
     }
@@ -99,6 +107,23 @@ async fn who_drives_plans_is_told_what_results_are() {
     }
 }
 
+/// A worker is told how it ends its work, and a person's own agent how it drives that of others.
+#[tokio::test]
+async fn everybody_is_told_what_is_theirs_to_do() {
+    let spawning = Spawning::Allowed;
+    for (role, has, has_not) in [
+        (Role::Client { spawning }, "pitcrew land", "orchestrator_complete_task"),
+        (Role::Worker { spawning }, "orchestrator_complete_task", "pitcrew land"),
+        (Role::Subtask { spawning }, "a2a_subtask_complete", "pitcrew land"),
+    ] {
+        for lifecycle in lifecycles() {
+            let client = client_as(role, lifecycle).await;
+            let told = client.peer_info().and_then(|it| it.instructions.clone()).expect("words");
+            assert!(told.contains(has) && !told.contains(has_not), "{role:?}: {told}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn other_spellings_are_taken_silently() {
     let client = client(ClientLifecycleMode::Initialize).await;
@@ -121,6 +146,10 @@ struct Waits {
 }
 
 impl Orchestrator for Waits {
+    fn guest(&self) -> Guest {
+        Guest::Worker
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Allowed })
     }

@@ -36,9 +36,14 @@ impl FromRequestParts<Arc<Doors>> for Caller {
     }
 }
 
+/// What whoever calls tools can do about a token that is missing or wrong.
+const TOKEN_OF_TOOLS: &str = "`pitcrew mcp --http`, run in the repository, prints which file holds \
+    the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker is \
+    given its own with the address, and it ends with its task";
+
 /// Whoever may call tools: a worker while it is at work, or a person's own agent.
 pub fn caller(headers: &HeaderMap, doors: &Doors) -> Result<Caller, Failed> {
-    let token = bearer(headers)?;
+    let token = bearer(headers).map_err(|it| it.help(TOKEN_OF_TOOLS))?;
     if let Some(attempt) = doors.worker_of(&token) {
         let views = doors.orchestrator.handle().views();
         let worker = views.board.attempt(attempt).map(|it| it.worker);
@@ -51,8 +56,9 @@ pub fn caller(headers: &HeaderMap, doors: &Doors) -> Result<Caller, Failed> {
     Err(if doors.tokens.is_person(token.reveal()) {
         forbidden("tools are for workers and clients, and this is the workspace's own token")
     } else {
-        unauthorized("this token belongs to no worker that is at work")
-    })
+        unauthorized("this token is neither yours nor that of a worker that is at work")
+    }
+    .help(TOKEN_OF_TOOLS))
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Token, Failed> {

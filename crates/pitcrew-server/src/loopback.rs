@@ -16,7 +16,9 @@ use axum::{
     routing::any,
 };
 use pitcrew_api::paths;
-use pitcrew_mcp::{HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http};
+use pitcrew_mcp::{
+    Guest, HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http,
+};
 use pitcrew_runtime::{OpenTools, ToolsAt};
 use serde_json::Value;
 use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
@@ -138,6 +140,13 @@ struct OnBehalf {
 }
 
 impl Orchestrator for OnBehalf {
+    fn guest(&self) -> Guest {
+        match self.caller {
+            Caller::Worker { .. } => Guest::Worker,
+            Caller::Client => Guest::Client,
+        }
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         pitcrew_mcp::visible(self.caller.role(&self.doors).await)
     }

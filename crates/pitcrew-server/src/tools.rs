@@ -22,7 +22,7 @@ use pitcrew_mcp::{
     COMPLETE_TASK, Role, SPAWN_PARALLEL_SUBTASKS, SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning,
     ToolAnswer, ToolCall, ToolCallError, canonical_name, visible,
 };
-use pitcrew_model::{Command, Rejection};
+use pitcrew_model::{Command, Rejection, limits, text};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -60,6 +60,7 @@ pub struct Calling<'a> {
 
 impl Calling<'_> {
     pub async fn call(&self, name: &str, arguments: &Value) -> Result<ToolAnswer, Refused> {
+        self.check_visible(name).await?;
         let call = match ToolCall::parse(name, arguments) {
             Err(ToolCallError::Unnamed { .. }) => {
                 ToolCall::parse_named(name, arguments, &names::Known::by(self).await?)
@@ -67,7 +68,6 @@ impl Calling<'_> {
             call => call,
         };
         let call = call.map_err(|it| Refused::Told(it.to_string()))?;
-        self.check_visible(name).await?;
         match &call {
             ToolCall::ListWorkers { plan, all } => look::workers(self, *plan, *all).await,
             ToolCall::ListAgents => Ok(look::agents(self.doors).await),
@@ -103,7 +103,11 @@ impl Calling<'_> {
             return Ok(());
         }
         let known: Vec<&str> = visible.iter().map(|it| it.name).collect();
-        let name = wanted.unwrap_or(name);
+        let known = known.join(", ");
+        let Some(name) = wanted else {
+            let name = text::cut(name, limits::NAME_BYTES_MAX);
+            return Err(Refused::Told(format!("there is no tool `{name}`; there are: {known}")));
+        };
         let why = match self.caller.role(self.doors).await {
             Role::Subtask { spawning: Spawning::Refused }
                 if matches!(name, SPAWN_SUBTASK | SPAWN_PARALLEL_SUBTASKS) =>
@@ -112,7 +116,7 @@ impl Calling<'_> {
             }
             Role::Worker { .. } | Role::Subtask { .. } | Role::Client { .. } => "",
         };
-        Err(Refused::Told(format!("`{name}` is not for you{why}; there are: {}", known.join(", "))))
+        Err(Refused::Told(format!("`{name}` is not for you{why}; there are: {known}")))
     }
 
     /// Gives the order on the caller's behalf.

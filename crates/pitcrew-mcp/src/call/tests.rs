@@ -52,13 +52,7 @@ fn a_bad_call_is_told_what_to_send() {
             r#"`a2a_notify_orchestrator` needs `kind`: a text that is not empty, such as {"kind": "question", "message": "which port should it use?"}"#
         ]],
     );
-    check(
-        "rm_rf",
-        &json!({}),
-        &expect![
-            "there is no tool `rm_rf`; there are: orchestrator_save_plan, orchestrator_add_plan_task, orchestrator_list_workers, orchestrator_deploy_task, orchestrator_complete_task, orchestrator_cancel_task, orchestrator_retry_task, a2a_list_agents, a2a_spawn_subtask, a2a_spawn_parallel_subtasks, a2a_await_subtasks, a2a_get_subtask_results, a2a_subtask_complete, a2a_pull_subtask_changes, a2a_decide_permissions, a2a_notify_orchestrator, a2a_query"
-        ],
-    );
+    check("rm_rf", &json!({}), &expect!["there is no tool `rm_rf`"]);
 }
 
 #[test]

@@ -4,12 +4,20 @@
 //! simple answer is plain JSON; one that takes long becomes a stream where the client wants to hear
 //! of its progress.
 
-use super::{Orchestrator, Server};
+use super::{
+    Orchestrator, Server,
+    mistake::{Mistake, mistake},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::Body;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
-use std::{fmt::Display, sync::Arc};
+use std::{convert::Infallible, error::Error, sync::Arc};
+
+const JSON: &str = "application/json";
 
 /// What a request must look like to be served.
 #[derive(Clone, Debug)]
@@ -25,12 +33,14 @@ pub struct HttpOptions {
 pub async fn serve_http<O: Orchestrator + Clone, B>(
     orchestrator: O,
     options: HttpOptions,
-    request: http::Request<B>,
-) -> http::Response<impl Body<Data = bytes::Bytes, Error = std::convert::Infallible> + Send>
+    request: Request<B>,
+) -> Response<impl Body<Data = Bytes, Error = Infallible> + Send>
 where
     B: Body + Send + 'static,
-    B::Error: Display,
+    B::Data: Send,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let bytes_max = options.body_bytes_max;
     // With sessions, or a stream for every answer, some agents drop the server.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -38,9 +48,35 @@ where
         .with_allowed_hosts(options.hosts)
         .with_allowed_origins(options.origins)
         .enforce_origin_validation()
-        .with_max_request_body_bytes(options.body_bytes_max);
+        .with_max_request_body_bytes(bytes_max);
     let server = move || Ok(Server { orchestrator: orchestrator.clone() });
     let service =
         StreamableHttpService::new(server, Arc::new(NeverSessionManager::default()), config);
-    service.handle(request).await
+    let (parts, body) = request.into_parts();
+    let bytes = match Limited::new(body, bytes_max).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return told(StatusCode::PAYLOAD_TOO_LARGE, &Mistake::too_long(bytes_max));
+        }
+        Err(error) => return told(StatusCode::BAD_REQUEST, &Mistake::torn(&*error)),
+    };
+    let calls_itself_json = is_json(&parts.headers);
+    let response = service.handle(Request::from_parts(parts, Full::new(bytes.clone()))).await;
+    // The library says the same of a body of another type and of one that is no message.
+    if calls_itself_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return told(StatusCode::BAD_REQUEST, &mistake(&bytes));
+    }
+    response
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    kind.is_some_and(|it| it.starts_with(JSON))
+}
+
+fn told(status: StatusCode, mistake: &Mistake) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(Bytes::from(mistake.answer())).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
 }

@@ -3,7 +3,7 @@
 use crate::http;
 use hyper::Method;
 use pitcrew_mcp::{
-    Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio, visible,
+    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio, visible,
 };
 use serde_json::Value;
 use std::{
@@ -33,6 +33,10 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
+    fn guest(&self) -> Guest {
+        Guest::Worker
+    }
+
     async fn visible(&self) -> Vec<&'static ToolInfo> {
         visible(Role::Worker { spawning: Spawning::Allowed })
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use hyper::Method;
 use pitcrew_api::{Problem, Token, ToolNames, ToolReply, paths};
-use pitcrew_mcp::{Role, Spawning, ToolInfo, tools, visible};
+use pitcrew_mcp::{Guest, Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
 use pitcrew_process::relay_of;
 use pitcrew_runtime::{Tokens, nonce};
@@ -73,6 +73,13 @@ impl ToolDoor {
             patience: Duration::from_millis(limits::LEASE_MS_DEFAULT),
             caller: Caller::Client(Box::new(workspace)),
         })
+    }
+
+    pub fn guest(&self) -> Guest {
+        match &self.caller {
+            Caller::Worker => Guest::Worker,
+            Caller::Client(_) => Guest::Client,
+        }
     }
 
     /// The tools that the caller is shown. Where nobody can say, those of its kind: what it may not

@@ -27,3 +27,4 @@ mod restore;
 mod terminal;
 mod tools;
 mod http_tools;
+mod mcp;

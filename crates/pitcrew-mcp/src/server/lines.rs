@@ -1,0 +1,123 @@
+//! Messages as lines, one each.
+//!
+//! The library's own transport says nothing to a line that is no JSON, and its client waits forever.
+//! Here such a line is answered, and the session goes on.
+
+use super::mistake::{Mistake, mistake};
+use bytes::{Bytes, BytesMut};
+use futures::SinkExt;
+use rmcp::{
+    RoleServer,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::{Transport, async_rw::JsonRpcMessageCodec},
+};
+use std::{future::Future, io, pin::Pin, sync::Arc};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    sync::Mutex,
+};
+use tokio_util::codec::{
+    AnyDelimiterCodec, AnyDelimiterCodecError, BytesCodec, Decoder, FramedWrite,
+};
+
+/// What one message may take: far more than a tool takes.
+const LINE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+/// How much is read at a time.
+const READ_BYTES: usize = 8 * 1_024;
+
+type Writer<W> = Arc<Mutex<Option<FramedWrite<W, BytesCodec>>>>;
+type Sending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+pub struct Lines<R, W> {
+    reader: R,
+    buffer: BytesMut,
+    splitter: AnyDelimiterCodec,
+    writer: Writer<W>,
+    /// The answer to a bad line. Whoever receives may be interrupted; this goes on with the next.
+    answering: Option<Sending>,
+}
+
+impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    pub fn new(reader: R, writer: W) -> Self {
+        let newline = || b"\n".to_vec();
+        Self {
+            reader,
+            buffer: BytesMut::new(),
+            splitter: AnyDelimiterCodec::new_with_max_length(newline(), newline(), LINE_BYTES_MAX),
+            writer: Arc::new(Mutex::new(Some(FramedWrite::new(writer, BytesCodec::new())))),
+            answering: None,
+        }
+    }
+
+    fn answer(&mut self, mistake: &Mistake) {
+        let line = mistake.answer();
+        self.answering = Some(Box::pin(write(self.writer.clone(), line)));
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(writer: Writer<W>, mut line: Vec<u8>) -> io::Result<()> {
+    line.push(b'\n');
+    match &mut *writer.lock().await {
+        Some(writer) => writer.send(Bytes::from(line)).await,
+        None => Err(io::ErrorKind::NotConnected.into()),
+    }
+}
+
+/// The message of a line; nothing where it is one of those that nobody answers.
+fn read(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Mistake> {
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    // The library knows which odd notifications are better not heard.
+    let read = JsonRpcMessageCodec::default().decode_eof(&mut BytesMut::from(line));
+    read.map_err(|_| mistake(line))
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let writer = self.writer.clone();
+        async move { write(writer, serde_json::to_vec(&item)?).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(answering) = &mut self.answering {
+                let answered = answering.await;
+                self.answering = None;
+                answered.ok()?;
+            }
+            match self.splitter.decode(&mut self.buffer) {
+                Ok(Some(line)) => match read(&line) {
+                    Ok(Some(message)) => return Some(message),
+                    Ok(None) => {}
+                    Err(mistake) => self.answer(&mistake),
+                },
+                Ok(None) => {
+                    self.buffer.reserve(READ_BYTES);
+                    // What is left without an end is no line.
+                    if self.reader.read_buf(&mut self.buffer).await.ok()? == 0 {
+                        return None;
+                    }
+                }
+                Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
+                    self.answer(&Mistake::too_long(LINE_BYTES_MAX));
+                }
+                Err(AnyDelimiterCodecError::Io(_)) => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.writer.lock().await.take();
+        Ok(())
+    }
+}

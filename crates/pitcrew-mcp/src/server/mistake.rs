@@ -1,0 +1,61 @@
+//! What is said to bytes that are no message, by whatever way they came.
+
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+use std::error::Error;
+
+/// Why something is not a message.
+#[derive(Debug)]
+pub struct Mistake {
+    code: ErrorCode,
+    message: String,
+    /// Null where nobody can tell which request it should have been.
+    id: Value,
+}
+
+/// Why `bytes` are not a message; they are not one.
+pub fn mistake(bytes: &[u8]) -> Mistake {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) => Mistake {
+            code: ErrorCode::INVALID_REQUEST,
+            message: "this is JSON and no message of MCP; send one object with `jsonrpc` \
+                      (\"2.0\"), `id`, `method` and, where there are any, `params` as an object"
+                .to_owned(),
+            id: match &value["id"] {
+                id @ (Value::String(_) | Value::Number(_)) => id.clone(),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Value::Null,
+            },
+        },
+        Err(error) => Mistake {
+            code: ErrorCode::PARSE_ERROR,
+            message: format!("this is no JSON: {error}; send one JSON-RPC message, in UTF-8"),
+            id: Value::Null,
+        },
+    }
+}
+
+impl Mistake {
+    pub fn too_long(bytes_max: usize) -> Self {
+        Self {
+            code: ErrorCode::INVALID_REQUEST,
+            message: format!("this message is longer than {bytes_max} bytes, and was not read"),
+            id: Value::Null,
+        }
+    }
+
+    pub fn torn(error: &dyn Error) -> Self {
+        Self {
+            code: ErrorCode::INVALID_REQUEST,
+            message: format!("this message did not come whole: {error}"),
+            id: Value::Null,
+        }
+    }
+
+    /// As it goes over the wire. The library leaves an id out that it does not know, and JSON-RPC
+    /// wants it to be null.
+    pub fn answer(&self) -> Vec<u8> {
+        let Self { code, message, id } = self;
+        let error = json!({ "code": code.0, "message": message });
+        json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes()
+    }
+}
