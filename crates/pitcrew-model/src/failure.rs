@@ -166,6 +166,8 @@ pub enum RefusalKind {
     BadMode,
     /// A path that no task of the plan may change.
     Denied,
+    /// Whoever changed it is there to find something out.
+    OnlyReads,
 }
 
 impl fmt::Display for RefusalKind {
@@ -181,6 +183,7 @@ impl fmt::Display for RefusalKind {
             Self::BadName => "not a portable file name",
             Self::BadMode => "an unknown file mode",
             Self::Denied => "in a path that no task may change",
+            Self::OnlyReads => "changed by a sub-task that only reads and may change nothing",
         })
     }
 }

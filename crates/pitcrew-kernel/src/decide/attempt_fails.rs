@@ -10,8 +10,8 @@ use crate::{
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
-    Actor, AttemptId, Event, Failure, PlanStatus, Reason, RequestId, RequestKind, RequestStatus,
-    TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus, limits,
+    Actor, AttemptId, Event, Failure, PlanStatus, Reason, RefusalKind, RequestId, RequestKind,
+    RequestStatus, TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus, limits,
 };
 
 pub fn decide(
@@ -115,8 +115,9 @@ fn back_off_ms(task: &Task, failure: &Failure) -> u64 {
     capped - capped * spread / 100
 }
 
-/// What only the kernel knows: which check was red before, which task a conflict is with, and that
-/// an agent ended because it was interrupted and did not care.
+/// What only the kernel knows: which check was red before, which task a conflict is with, that
+/// somebody may change nothing at all, and that an agent ended because it was interrupted and did
+/// not care.
 fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
     let plan = state.plan_of(attempt);
     let mut failure = failure;
@@ -132,6 +133,11 @@ fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
         for check in failed {
             check.red_on_base = plan.red_on_base.contains(&check.command);
         }
+    } else if let Failure::Gate { refusals, .. } = &mut failure
+        && plan.only_reads(attempt.task)
+    {
+        let denied = refusals.iter_mut().filter(|it| it.kind == RefusalKind::Denied);
+        denied.for_each(|it| it.kind = RefusalKind::OnlyReads);
     } else if let Failure::Conflict { paths, with } = &mut failure {
         let touched = |task: &&TaskId| {
             let attempt = state.tasks[**task].last_attempt();

@@ -202,6 +202,34 @@ fn a_plan_of_readers_leaves_nothing_to_see_to() {
     );
 }
 
+/// Nobody denied the path to every task: it is this one that may change nothing.
+#[test]
+fn a_reader_that_changed_something_is_told_that_it_only_reads() {
+    check(
+        "
+            ~ client spawn | look | write isolated
+            ~ prepared plan-1
+            ~ start task-1
+            ~ start task-2
+            ~ finish task-1
+            ~ finish task-2
+            fail attempt-1 gate-denied src/a
+            fail attempt-2 gate-denied src/a
+        ",
+        &expect![[r#"
+            > fail attempt-1 gate-denied src/a
+              attempt-1 ended: failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+              => save work of attempt-1
+              task-1 verifying -> failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+            > fail attempt-2 gate-denied src/a
+              attempt-2 ended: failed (refused at the gate: src/a is in a path that no task may change)
+              => save work of attempt-2
+              task-2 verifying -> failed (refused at the gate: src/a is in a path that no task may change)
+              plan-1 active -> failed (0 of 2 tasks are completed)
+        "#]],
+    );
+}
+
 /// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
 #[test]
 fn what_a_standalone_agent_may_not_hand_out() {

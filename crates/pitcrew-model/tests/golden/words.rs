@@ -36,7 +36,7 @@ fn words_are_stored_as_ever() {
     let lines = [
         words!(Outcome: Success, Partial, Failed, Timeout, Cancelled),
         words!(RefusalKind: OutsideZone, GitDir, SymlinkLeaves, Gitlink, TooLarge, TooMany,
-            Executes, BadName, BadMode, Denied),
+            Executes, BadName, BadMode, Denied, OnlyReads),
         words!(Reads: Guided, Zone),
         words!(Access: Read, Write),
         words!(Origin: File, Intent),
@@ -70,7 +70,7 @@ fn words_are_stored_as_ever() {
     ];
     expect![[r#"
         Outcome ["success","partial","failed","timeout","cancelled"]
-        RefusalKind ["outside_zone","git_dir","symlink_leaves","gitlink","too_large","too_many","executes","bad_name","bad_mode","denied"]
+        RefusalKind ["outside_zone","git_dir","symlink_leaves","gitlink","too_large","too_many","executes","bad_name","bad_mode","denied","only_reads"]
         Reads ["guided","zone"]
         Access ["read","write"]
         Origin ["file","intent"]

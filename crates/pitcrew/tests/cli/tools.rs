@@ -109,6 +109,11 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     let refused = tool(&sandbox, "a2a_get_subtask_results", &json!({"ids": ["task-3"]}), 6);
     assert!(refused.contains("subtask-3 is no sub-task of yours"), "{refused}");
     tool(&sandbox, "a2a_pull_subtask_changes", &json!({"id": "subtask-1"}), 6);
+    let reads = json!({"agent": "command", "prompt": "look", "command": "echo 1 > core/left.txt",
+        "workspace": "read_only", "blocking": true});
+    let refused = tool(&sandbox, "a2a_spawn_subtask", &reads, 0);
+    let why = "core/left.txt is changed by a sub-task that only reads and may change nothing";
+    assert!(refused.contains("subtask-4: failed") && refused.contains(why), "{refused}");
 }
 
 /// S1-041: what was only found out is an answer: nothing is left to land, and nothing on the disk.

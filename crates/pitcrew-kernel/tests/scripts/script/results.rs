@@ -209,6 +209,10 @@ fn snapshot_ended(attempt: AttemptId, verb: &str, words: &str) -> EffectResult {
     }
 }
 
+fn gate(path: String, kind: RefusalKind) -> Failure {
+    Failure::Gate { refusals: vec![Refusal { path, kind }], refusals_count: 1 }
+}
+
 fn failure(words: &str) -> Failure {
     let (kind, what) = words.split_once(' ').unwrap_or((words, ""));
     let what = || String::from(what);
@@ -219,10 +223,8 @@ fn failure(words: &str) -> Failure {
             Failure::Checks { failed: vec![failed] }
         }
         "conflict" => Failure::Conflict { paths: vec![what()], with: Vec::new() },
-        "gate" => {
-            let refusal = Refusal { path: what(), kind: RefusalKind::OutsideZone };
-            Failure::Gate { refusals: vec![refusal], refusals_count: 1 }
-        }
+        "gate" => gate(what(), RefusalKind::OutsideZone),
+        "gate-denied" => gate(what(), RefusalKind::Denied),
         "no-model" => {
             Failure::ModelMissing { agent: "claude".into(), message: "it has no such model".into() }
         }
