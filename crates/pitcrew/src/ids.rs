@@ -2,7 +2,7 @@
 
 use crate::{client::Client, exit::Exit, report::Report};
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_model::{PlanId, RequestId, TaskId};
+use pitcrew_model::{PlanId, RequestId, TaskId, WorkerId};
 use pitcrew_views::{BoardView, InboxView, OpenRequest};
 
 /// A plan or one of its tasks.
@@ -20,6 +20,29 @@ pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
         Target::Plan(plan) => Ok(plan),
         Target::Task(_) => unreachable!("only plans were looked for"),
     }
+}
+
+/// A plan that there is: what only chooses by it would find nothing and say nothing.
+pub async fn known_plan(client: &Client, text: &str) -> Result<PlanId, Report> {
+    let plan = plan(client, text).await?;
+    let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
+    if board.plan(plan).is_some() { Ok(plan) } else { Err(no_plan(plan)) }
+}
+
+/// The report of a plan that nobody knows.
+pub fn no_plan(plan: PlanId) -> Report {
+    Report::new(Exit::Usage, format!("there is no {plan}"))
+        .help("`pitcrew status --all` lists the plans")
+}
+
+/// The same of a worker.
+pub async fn known_worker(client: &Client, worker: WorkerId) -> Result<WorkerId, Report> {
+    let board = client.board(BoardQuery { all: true, plan: None }).await?;
+    if board.worker(worker).is_some() {
+        return Ok(worker);
+    }
+    Err(Report::new(Exit::Usage, format!("there is no {worker}"))
+        .help("`pitcrew status --all --json` lists the workers"))
 }
 
 pub async fn task(client: &Client, text: &str) -> Result<TaskId, Report> {

@@ -13,9 +13,12 @@ pub async fn run(args: AuditArgs, output: Output) -> Done {
     let actor = args.actor.as_deref().map(actor).transpose()?;
     let client = Client::here().await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::plan(&client, text).await?),
+        Some(text) => Some(ids::known_plan(&client, text).await?),
         None => None,
     };
+    if let Some(Actor::Worker(worker)) = actor {
+        ids::known_worker(&client, worker).await?;
+    }
     let is_wanted = |it: &AuditLine| {
         since.is_none_or(|since| it.at >= since)
             && actor.is_none_or(|actor| it.actor == actor)

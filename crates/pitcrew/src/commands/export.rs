@@ -8,7 +8,6 @@ use crate::{
     ids,
     output::Output,
     render::{self, Exported},
-    report::Report,
 };
 use pitcrew_model::{Seq, Timestamp};
 use pitcrew_views::{Board, Inbox, Messages, Scope, WantedMessages, audit};
@@ -31,8 +30,7 @@ pub async fn run(args: ExportArgs, output: Output) -> Done {
     .await?;
     let view = board.view(at, Scope::Only(plan));
     let Some(plan_view) = view.plan(plan) else {
-        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
-            .help("`pitcrew status --all` lists the plans"));
+        return Err(ids::no_plan(plan));
     };
     let inbox = inbox.view(&board);
     let open: Vec<_> = inbox.open.iter().filter(|it| it.plan == plan).collect();

@@ -69,8 +69,7 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
     let board = client.board(query).await?;
     let Some(view) = board.plan(plan) else {
-        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
-            .help("`pitcrew status --all` lists the plans"));
+        return Err(ids::no_plan(plan));
     };
     if !args.output.json {
         let began = stamp(view.created_at).replace('T', " ");

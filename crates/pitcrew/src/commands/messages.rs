@@ -7,10 +7,14 @@ use pitcrew_api::paths::{BoardQuery, MessagesQuery};
 pub async fn run(args: MessagesArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::plan(&client, text).await?),
+        Some(text) => Some(ids::known_plan(&client, text).await?),
         None => None,
     };
-    let query = MessagesQuery { plan, worker: args.worker, status: args.state };
+    let worker = match args.worker {
+        Some(worker) => Some(ids::known_worker(&client, worker).await?),
+        None => None,
+    };
+    let query = MessagesQuery { plan, worker, status: args.state };
     let messages = client.messages(query).await?;
     if args.output.json {
         output.json(&messages)?;

@@ -21,8 +21,7 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
     };
     let board = client.board(BoardQuery { all: args.all, plan }).await?;
     if let Some(plan) = plan.filter(|it| board.plan(*it).is_none()) {
-        return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
-            .help("`pitcrew status --all` lists the plans"));
+        return Err(ids::no_plan(plan));
     }
     if args.output.json {
         let query = MessagesQuery { plan, ..MessagesQuery::default() };

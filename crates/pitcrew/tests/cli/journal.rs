@@ -69,6 +69,35 @@ fn a_plan_is_exported_without_its_secrets() {
     sandbox.pitcrew(&["export", "plan-9"]).expect(2).notes("there is no plan-9");
 }
 
+/// Nothing found and nobody there to be found are two things.
+#[test]
+fn an_id_that_nobody_has_is_told_and_not_looked_for() {
+    let sandbox = ran();
+    for (command, id) in [
+        (&["messages", "--worker", "worker-999"][..], "worker-999"),
+        (&["messages", "--worker", "worker-999", "--json"], "worker-999"),
+        (&["messages", "--plan", "plan-77", "--metrics"], "plan-77"),
+        (&["messages", "--plan", "nobody"], "plan `nobody`"),
+        (&["audit", "--plan", "plan-77"], "plan-77"),
+        (&["audit", "--plan", "plan-77", "--json"], "plan-77"),
+        (&["audit", "--actor", "worker-999"], "worker-999"),
+        (&["export", "plan-77"], "plan-77"),
+        (&["logs", "plan-77"], "plan-77"),
+        (&["logs", "task-77"], "task-77"),
+        (&["logs", "task-77", "--json"], "task-77"),
+    ] {
+        let refused = sandbox.pitcrew(command).expect(2);
+        assert_eq!(refused.stdout, "", "{refused}");
+        refused.notes(&format!("there is no {id}")).notes("`pitcrew status --all");
+    }
+    sandbox.pitcrew(&["messages", "--worker", "worker-1"]).expect(0).says("no messages");
+    sandbox.pitcrew(&["messages", "--plan", "plan-1"]).expect(0).says("no messages");
+    sandbox
+        .pitcrew(&["audit", "--actor", "worker-1", "--plan", "plan-1"])
+        .expect(0)
+        .says("claimed");
+}
+
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|it| serde_json::from_str(it).expect("a value a line")).collect()
 }
