@@ -164,6 +164,34 @@ fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
     sandbox.pitcrew(&["permissions", "edit"]).expect(1).notes("the editor `false` failed");
 }
 
+/// An editor that nobody sees would wait forever.
+#[test]
+fn permissions_are_not_edited_where_nobody_sees_the_editor() {
+    let mut sandbox = sandbox();
+    let own = sandbox.home().join(".config/pitcrew/permissions.md");
+    for (words, file) in [
+        (&["permissions", "edit"][..], own.display().to_string()),
+        (&["permissions", "edit", "--repository"], WORKSPACE_FILE.to_owned()),
+    ] {
+        let refused = sandbox.pitcrew(words).expect(2);
+        refused.notes("there is no terminal").notes(&file).notes("EDITOR");
+    }
+    // At a terminal it is the editor that git starts, elsewhere one that is named for the call.
+    let home = sandbox.home();
+    let opened = |name: &str| home.join(name);
+    let touch = |name: &str| format!("touch '{}'", opened(name).display());
+    sandbox.git(&["config", "core.editor", &touch("of-git")]);
+    sandbox.pitcrew(&["permissions", "edit"]).expect(2);
+    assert!(!opened("of-git").exists());
+    sandbox.at_terminal(&["permissions", "edit"]).await_text("nothing was changed");
+    assert!(opened("of-git").exists());
+    for name in ["EDITOR", "VISUAL"] {
+        sandbox.set(name, &touch(name));
+        sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("nothing was changed");
+        assert!(opened(name).exists(), "{name}");
+    }
+}
+
 /// S4-059: the file of the repository is edited where it is, and what it may not say is told.
 #[test]
 fn the_permissions_of_a_repository_are_edited_in_it() {

@@ -14,10 +14,12 @@ use std::{
     ffi::OsString,
     fmt::Write as _,
     fs,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
+
+const SET_EDITOR: &str = "set EDITOR to the command that opens a file and waits until it is closed";
 
 pub fn run(args: &EditArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
@@ -48,9 +50,10 @@ struct Session {
 
 impl Session {
     fn run(&self, output: Output) -> Done {
+        let editor = self.editor(output)?;
         let before = self.begin(output)?;
         loop {
-            self.open_editor()?;
+            self.open_editor(&editor)?;
             let text = fs::read_to_string(&self.draft)
                 .map_err(|error| failed("read", &self.draft, &error))?;
             if text == before {
@@ -98,18 +101,42 @@ impl Session {
         Ok(before)
     }
 
-    /// The editor that git would start: people have told git already.
-    fn open_editor(&self) -> Result<(), Report> {
-        let root = self.workspace.root();
-        let asked =
-            Run::new("git", root).args(["var", "GIT_EDITOR"]).timeout(Duration::from_mins(1));
+    /// At a terminal the editor that git would start: people have told git already. Elsewhere it might
+    /// be one that waits forever for somebody to type, so it has to be named for this call.
+    fn editor(&self, output: Output) -> Result<String, Report> {
+        if io::stdin().is_terminal() && output.shows {
+            return self.editor_of_git();
+        }
+        let names = ["GIT_EDITOR", "VISUAL", "EDITOR"].into_iter();
+        let named = names.filter_map(|it| std::env::var(it).ok()).find(|it| !it.trim().is_empty());
+        named.ok_or_else(|| {
+            let path = self.path.display();
+            Report::new(
+                Exit::Usage,
+                format!("there is no terminal in which `{path}` could be edited"),
+            )
+            .help(
+                "run this at a terminal, set EDITOR to a command that needs none, or write the \
+                     file itself; `pitcrew permissions` says what is wrong with it",
+            )
+        })
+    }
+
+    fn editor_of_git(&self) -> Result<String, Report> {
+        let asked = Run::new("git", self.workspace.root())
+            .args(["var", "GIT_EDITOR"])
+            .timeout(Duration::from_mins(1));
         let found = run_trusted(asked, &Cancel::default())
             .map_err(|error| Report::from_error(Exit::Failure, &error))?;
         let editor = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-        let help = "set EDITOR to the command that opens a file and waits until it is closed";
         if !found.success() || editor.is_empty() {
-            return Err(Report::new(Exit::Usage, "there is no editor to open").help(help));
+            return Err(Report::new(Exit::Usage, "there is no editor to open").help(SET_EDITOR));
         }
+        Ok(editor)
+    }
+
+    fn open_editor(&self, editor: &str) -> Result<(), Report> {
+        let root = self.workspace.root();
         let script = format!("{editor} \"$@\"");
         let argv: Vec<OsString> =
             ["sh".into(), "-c".into(), script.into(), "editor".into(), self.draft.clone().into()]
@@ -118,7 +145,7 @@ impl Session {
             Ok(Some(0)) => Ok(()),
             Ok(_) | Err(_) => {
                 let message = format!("the editor `{editor}` failed, and nothing was changed");
-                Err(Report::new(Exit::Failure, message).help(help))
+                Err(Report::new(Exit::Failure, message).help(SET_EDITOR))
             }
         }
     }
