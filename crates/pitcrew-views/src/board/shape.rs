@@ -8,9 +8,9 @@ use super::{
 };
 use crate::plain;
 use pitcrew_model::{
-    AttemptId, CommitId, Deploy, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq, Spending,
-    SubtaskKind, SubtaskName, SubtaskResult, TaskId, TaskStatus, Timestamp, Usage, WorkerId,
-    WorkerStatus, Workspace,
+    AttemptId, CommitId, Deploy, Failure, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq,
+    Spending, SubtaskKind, SubtaskName, SubtaskResult, TaskId, TaskStatus, Timestamp, Usage,
+    WorkerId, WorkerStatus, Workspace,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -196,6 +196,16 @@ impl TaskView {
             Some(_) => format!("{} {key}", SubtaskName(self.id)),
             None => format!("{} {key}", self.id),
         }
+    }
+
+    /// How many attempts it may have. Those that were interrupted or met a limit of their provider
+    /// cost it none, and come on top.
+    pub fn attempts_allowed(&self) -> u64 {
+        let is_free = |it: &&Attempt| {
+            matches!(it.failure, Some(Failure::Interrupted | Failure::Quota { .. }))
+        };
+        let free = self.attempts.iter().filter(is_free).count() as u64;
+        u64::from(self.attempts_max).saturating_add(free).max(self.attempts.len() as u64)
     }
 
     pub fn newest_attempt(&self) -> Option<&Attempt> {

@@ -6,7 +6,7 @@ use super::{
     usage::{caps, queries, usage},
     words::{duration, plural, red_on_base, region},
 };
-use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus};
+use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
 
 /// Every plan with its tasks, and what can be done next.
@@ -141,20 +141,42 @@ fn landing(plan: &PlanView) -> Option<String> {
 fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     let attempts = match task.attempts.len() {
         0 => String::new(),
-        count if count as u64 > u64::from(task.attempts_max) => count.to_string(),
-        count => format!("{count}/{}", task.attempts_max),
+        count => format!("{count}/{}", task.attempts_allowed()),
     };
     let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(board.at).since(it.started_at));
     let took = took.fold(0, u64::saturating_add);
     let took = if task.attempts.is_empty() { String::new() } else { duration(took) };
     [
-        status(task.status, style),
+        standing(board, task, style),
         tree_name(task),
         style.dim(&place(task)),
         attempts,
         took,
         note(board, task),
     ]
+}
+
+/// The status of the task; while it runs and its worker waits for something, that of the worker.
+fn standing(board: &BoardView, task: &TaskView, style: Style) -> String {
+    let worker = task.worker.filter(|_| task.status == TaskStatus::Running);
+    let Some(worker) = worker.and_then(|it| board.worker(it)) else {
+        return status(task.status, style);
+    };
+    match worker.status {
+        // These wait for a person, or do so often.
+        WorkerStatus::WaitingInput | WorkerStatus::WaitingPermission | WorkerStatus::Paused => {
+            style.yellow(&worker.status.to_string())
+        }
+        WorkerStatus::WaitingQuota | WorkerStatus::WaitingSubtasks => {
+            style.cyan(&worker.status.to_string())
+        }
+        WorkerStatus::Created
+        | WorkerStatus::Starting
+        | WorkerStatus::Running
+        | WorkerStatus::Completed
+        | WorkerStatus::Failed
+        | WorkerStatus::Killed => status(task.status, style),
+    }
 }
 
 /// The name, as far to the right as it is deep.

@@ -91,7 +91,8 @@ fn task_moved(
             Reason::Failure { .. } => {
                 // The next attempt may have been opened since.
                 let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
-                let next = format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_max));
+                let next =
+                    format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
                 Some(said(style, "Retrying", Paint::Yellow, &what, &next))
             }
             Reason::Progress
@@ -181,12 +182,8 @@ fn asks(request: &OpenRequest, style: Style) -> String {
 }
 
 /// `attempt 2 of 3`; one that a person granted on top is of no number.
-fn attempt(number: u64, max: u32) -> String {
-    if number > u64::from(max) {
-        format!("attempt {number}")
-    } else {
-        format!("attempt {number} of {max}")
-    }
+fn attempt(number: u64, max: u64) -> String {
+    if number > max { format!("attempt {number}") } else { format!("attempt {number} of {max}") }
 }
 
 /// `2 attempts, 14 s, 2 files, +10 -2`

@@ -51,6 +51,10 @@ fn a_repository_cannot_loosen_the_permissions() {
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);
     assert_eq!(request["ask"]["action"], "command_execution", "{request}");
+    // The state is that of whoever waits.
+    let shown = sandbox.pitcrew(&["status"]).expect(0).says("waiting_permission  task-1 asks");
+    assert!(shown.stdout.contains("waits for a permission: request-1"), "{shown}");
+    assert_eq!(task_status(&sandbox, "asks"), "running", "for programs the two are apart");
     sandbox.pitcrew(&["permissions"]).expect(0).notes("does not hold").notes("may only tighten");
     sandbox.pitcrew(&["doctor"]).says("1 do not hold");
     sandbox.pitcrew(&["deny", "request-1", "--reason", "no"]).expect(0);

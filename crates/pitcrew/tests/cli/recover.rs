@@ -129,3 +129,20 @@ fn a_stop_is_not_taken_for_a_crash() {
     open_gate(&sandbox);
     sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
 }
+
+/// An attempt that was cut off costs none, and the count says so as it does for all others.
+#[test]
+fn attempts_are_counted_of_how_many_there_may_be() {
+    let sandbox = sandbox();
+    let plan = gated(&sandbox, "gated").replacen("[[task]]", "max_attempts = 1\n\n[[task]]", 1);
+    let plan = sandbox.plan(&plan);
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    sandbox.pitcrew(&["status"]).expect(0).says("  1/1  ");
+    sandbox.pitcrew(&["stop"]).expect(0);
+    pitcrew_testkit::eventually("the second attempt is one of two", || {
+        sandbox.pitcrew(&["status"]).expect(0).stdout.contains("  2/2  ").then_some(())
+    });
+    open_gate(&sandbox);
+    sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
+}
