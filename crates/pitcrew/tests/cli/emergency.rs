@@ -77,15 +77,37 @@ fn all_is_stopped_and_kept() {
     }
     let locks = ["one", "two"].map(|it| child(&sandbox, it));
     let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
-    stopped.says("2 plans paused, 2 tasks cancelled; 2 agents ended, no process is left");
+    stopped.says("2 plans ended as failed, 2 tasks cancelled; 2 agents ended, no process is left");
     for lock in &locks {
         assert!(!is_held(lock));
     }
     for (name, plan) in [("one", "plan-1"), ("two", "plan-2")] {
         assert_eq!(task_status(&sandbox, &format!("{name}-works")), "cancelled");
-        assert!(["paused", "failed"].contains(&plan_status(&sandbox, plan).as_str()));
+        assert_eq!(plan_status(&sandbox, plan), "failed", "nothing of it is left to do");
     }
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("no agent was running");
+}
+
+/// What is said of the plans is what they are.
+#[test]
+fn all_tells_which_plans_wait_and_which_have_ended() {
+    let sandbox = sandbox();
+    let done = "[[task]]\nid = \"done\"\nregion = \"docs\"\ncommand = \"true\"\n";
+    let plan = sandbox.plan(&format!("{}\n{done}", stubborn(&sandbox, "one", "core")));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    let later = "[[task]]\nid = \"later\"\nregion = \"docs\"\ncommand = \"true\"\n";
+    let plan = stubborn(&sandbox, "two", "ui").replacen('\n', "\ndeploy = \"manual\"\n", 1);
+    let plan = sandbox.plan(&format!("{plan}\n{later}"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    sandbox.pitcrew(&["deploy", "two-works"]).expect(0);
+    await_task(&sandbox, "done", "completed");
+    for name in ["one", "two"] {
+        child(&sandbox, name);
+    }
+    let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
+    stopped.says("1 plan paused, 1 plan ended as partial, 2 tasks cancelled; 2 agents ended");
+    let plans = ["plan-1", "plan-2"].map(|it| plan_status(&sandbox, it));
+    assert_eq!(plans, ["partial", "paused"]);
 }
 
 /// What runs to check something ends too.
@@ -138,10 +160,13 @@ command = "mkdir -p core && echo quick > core/quick.txt"
     ));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     eventually("the base is checked", || is_held(&lock).then_some(()));
-    sandbox.pitcrew(&["stop", "all"]).expect(0).says("1 plan paused");
+    let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
     assert!(!is_held(&lock));
     std::fs::write(&gate, "").expect("a file");
-    if plan_status(&sandbox, "plan-1") == "paused" {
+    // Its only task may have begun beside the checks.
+    let is_paused = plan_status(&sandbox, "plan-1") == "paused";
+    stopped.says(if is_paused { "1 plan paused" } else { "1 plan ended as failed" });
+    if is_paused {
         sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
     }
     if task_status(&sandbox, "quick") == "cancelled" {

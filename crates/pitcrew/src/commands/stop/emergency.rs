@@ -33,7 +33,7 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
     let client = Client::here().await?;
     let board = all(&client).await?;
     let stopping = Stopping { client: &client, since: first_live(&board), begun: board.seq };
-    let Ordered { words, until } = match (scope, id) {
+    let Ordered { what, until } = match (scope, id) {
         (StopScope::All, None) => stopping.everything().await?,
         (StopScope::All, Some(id)) => {
             return Err(Report::new(
@@ -47,13 +47,17 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
                 .help("write its id, such as `pitcrew stop plan plan-1`"));
         }
         (StopScope::Plan, Some(id)) => stopping.plan(ids::plan(&client, id).await?).await?,
-        (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?).await?,
+        (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?, "").await?,
         (StopScope::Worker, Some(id)) => stopping.worker(id).await?,
     };
     let stopped = stopping.prove_empty(until).await?;
     if json.json {
         output.json(&json!({ "stopped": stopped }))?;
     } else {
+        let words = match what {
+            What::One(words) => words,
+            What::All { plans, tasks } => stopping.told(&plans, &tasks).await?,
+        };
         let left = match stopped.len() {
             0 => "no agent was running".to_owned(),
             count => format!("{} ended, no process is left", counted(count as u64, "agent")),
@@ -64,10 +68,19 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
 }
 
 struct Ordered {
-    /// What was ordered.
-    words: String,
+    what: What,
     /// The last entry that the order caused: who is told to end later ends on its own account.
     until: Seq,
+}
+
+/// What was ordered to stop.
+enum What {
+    /// In words.
+    One(String),
+    All {
+        plans: BTreeSet<PlanId>,
+        tasks: BTreeSet<TaskId>,
+    },
 }
 
 struct Stopping<'a> {
@@ -79,17 +92,17 @@ struct Stopping<'a> {
 }
 
 impl Stopping<'_> {
-    async fn task(&self, task: TaskId) -> Result<Ordered, Report> {
+    async fn task(&self, task: TaskId, before: &str) -> Result<Ordered, Report> {
         let until = self.client.command(&Command::CancelTask { task }).await?.seq;
         let board = all(self.client).await?;
         let is_subtask = board.task(task).is_some_and(|it| it.subtask.is_some());
         let name = if is_subtask { SubtaskName(task).to_string() } else { task.to_string() };
-        Ok(Ordered { words: format!("{name} is cancelled"), until })
+        Ok(Ordered { what: What::One(format!("{before}{name} is cancelled")), until })
     }
 
     async fn plan(&self, plan: PlanId) -> Result<Ordered, Report> {
         let until = self.client.command(&Command::CancelPlan { plan }).await?.seq;
-        Ok(Ordered { words: format!("{plan} is cancelled"), until })
+        Ok(Ordered { what: What::One(format!("{plan} is cancelled")), until })
     }
 
     async fn worker(&self, text: &str) -> Result<Ordered, Report> {
@@ -103,8 +116,7 @@ impl Stopping<'_> {
         if found.status.has_ended() {
             return Err(Report::new(Exit::Refused, format!("{worker} is {}", found.status)));
         }
-        let Ordered { words, until } = self.task(found.task).await?;
-        Ok(Ordered { words: format!("{worker} is stopped: {words}"), until })
+        self.task(found.task, &format!("{worker} is stopped: ")).await
     }
 
     /// First nothing may start any more, then whatever works is cancelled.
@@ -127,12 +139,32 @@ impl Stopping<'_> {
             plans.extend(active);
             tasks.extend(working);
         }
-        let words = format!(
-            "{} paused, {} cancelled",
-            counted(plans.len() as u64, "plan"),
-            counted(tasks.len() as u64, "task")
-        );
-        Ok(Ordered { words, until: all(self.client).await?.seq })
+        let until = all(self.client).await?.seq;
+        Ok(Ordered { what: What::All { plans, tasks }, until })
+    }
+
+    /// What became of them. A plan of which nothing is left to do has ended instead of waiting.
+    async fn told(
+        &self,
+        plans: &BTreeSet<PlanId>,
+        tasks: &BTreeSet<TaskId>,
+    ) -> Result<String, Report> {
+        let board = all(self.client).await?;
+        let mut counts: BTreeMap<PlanStatus, u64> = BTreeMap::new();
+        for plan in plans.iter().filter_map(|it| board.plan(*it)) {
+            *counts.entry(plan.status).or_default() += 1;
+        }
+        let paused = counts.remove(&PlanStatus::Paused).unwrap_or(0);
+        let mut parts = Vec::new();
+        if paused > 0 || counts.is_empty() {
+            parts.push(format!("{} paused", counted(paused, "plan")));
+        }
+        parts.extend(counts.into_iter().map(|(status, count)| {
+            let ended = if status.has_ended() { "ended as " } else { "" };
+            format!("{} {ended}{status}", counted(count, "plan"))
+        }));
+        parts.push(format!("{} cancelled", counted(tasks.len() as u64, "task")));
+        Ok(parts.join(", "))
     }
 
     /// What has ended by itself meanwhile needs no order.
