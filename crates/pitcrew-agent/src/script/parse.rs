@@ -401,6 +401,22 @@ mod tests {
         "#]].assert_eq(&mistakes.concat());
     }
 
+    /// Both for people who write plans and for those who look at this crate.
+    #[test]
+    fn every_step_is_documented() {
+        let plans = include_str!("../../../../docs/plan-file.md");
+        let readme = include_str!("../../README.md");
+        for step in STEPS.split(", ").chain(["when", "unless"]) {
+            for (place, text) in [("plan-file.md", plans), ("README.md", readme)] {
+                let rows =
+                    text.lines().filter(|it| it.starts_with("| `") || it.starts_with("`when"));
+                let has =
+                    |it: &str| [' ', '`'].iter().any(|end| it.contains(&format!("`{step}{end}")));
+                assert!(rows.clone().any(has), "{step} is not in {place}");
+            }
+        }
+    }
+
     #[test]
     fn conditions_look_at_the_words() {
         assert!(Condition::When("red".into()).holds("it is red"));
