@@ -71,7 +71,18 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     let status = sandbox.pitcrew(&["status"]).expect(0);
     status.says("  subtask-3 Design the backend.").says("builtin, isolated");
     sandbox.pitcrew(&["logs", "subtask-3"]).expect(0).says("backend: sessions with tokens");
-    sandbox.pitcrew(&["logs", "architect"]).expect(0).says("waits for subtask-3");
+    let log = sandbox.pitcrew(&["logs", "architect"]).expect(0);
+    in_order(
+        &log.stdout,
+        &[
+            "pub fn core() {}",
+            "call a2a_spawn",
+            "hands subtask-3",
+            "waits for subtask-3",
+            "gets the results",
+            "the turn ended",
+        ],
+    );
     sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
     // S2-069: the group is in the journal, for whoever comes after a kill.
     sandbox.kill_orchestrator();
@@ -96,6 +107,17 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         let left = fs::read_dir(&checkouts).into_iter().flatten().flatten();
         (left.count() == 0).then_some(())
     });
+}
+
+/// Each stands below the one before.
+#[track_caller]
+fn in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let found = rest.split_once(part);
+        rest =
+            found.unwrap_or_else(|| panic!("`{part}` is missing, or stands too early:\n{text}")).1;
+    }
 }
 
 /// S1-090: every line of the log says which part of the orchestrator it is of: the deployment, one worker,

@@ -1,6 +1,7 @@
 //! The log of a task: each attempt with its steps from the journal and its conversation with the
 //! agent, as they go on. Words and numbers only; what it looks like is the client's business.
 
+mod order;
 mod talk;
 mod steps;
 mod telling;
@@ -9,6 +10,7 @@ use crate::{
     serve::{Doors, now},
     streams::{Broken, HEARTBEAT, Lines},
 };
+use order::Until;
 use pitcrew_api::{LogFact, LogLine, LogSource, LogStreamLine, paths::LogQuery};
 use pitcrew_model::{TaskId, Timestamp};
 use pitcrew_views::TaskView;
@@ -46,9 +48,10 @@ pub async fn write(
     loop {
         let Some(look) = look(&doors, task) else { return Ok(()) };
         let is_last_look = !query.follow || look.task.status.has_ended();
+        let until = if is_last_look { Until::Now } else { Until::Certain };
         let door = doors.clone();
         let read = move || {
-            let said = telling.read(&door, &look);
+            let said = telling.read(&door, &look, until);
             (telling, said)
         };
         let (kept, said) = tokio::task::spawn_blocking(read).await.map_err(Broken::new)?;

@@ -1,19 +1,12 @@
 //! What an entry of the journal says of an attempt.
 
-use super::{Look, Said};
+use super::{Look, Said, order::Call};
 use pitcrew_api::{LogFact, LogSource};
 use pitcrew_model::{
     AttemptId, CheckFailure, CheckResult, EffectResult, EgressDecision, EgressOf, Entry, Event,
     Failure, Outcome, Reason, Timestamp, WorkerId,
 };
 use pitcrew_views::{Board, plain, words::duration};
-
-/// On which side of the conversation it belongs.
-#[derive(Clone, Copy)]
-pub enum Place {
-    Before,
-    After,
-}
 
 pub enum Whose {
     Attempt(AttemptId),
@@ -22,19 +15,28 @@ pub enum Whose {
     Newest,
 }
 
-type Step = (Whose, Place, Said);
+type Step = (Whose, Said);
+
+/// Whether an agent has asked for it with one of our tools.
+pub fn call(event: &Event) -> Call {
+    let led = matches!(
+        event,
+        Event::SubtaskAdded { .. } | Event::AwaitBegun { .. } | Event::QueryAsked { .. }
+    );
+    if led { Call::Led } else { Call::None }
+}
 
 /// The lines of an entry. What belongs to another task finds no attempt that it could be told of.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
-    let worded = |whose, place| vec![(whose, place, worded(board, entry))];
+    let worded = |whose| vec![(whose, worded(board, entry))];
     match &entry.event {
         Event::AttemptOpened { attempt, task, worker, number, .. } if *task == look.task.id => {
             let agent = look.task.agent.clone();
             let text = format!("attempt {number} by {worker} ({})", plain::line(&agent));
             let fact = LogFact::Attempt { number: *number, worker: *worker, agent };
             let said = said(entry.at, LogSource::Attempt, text, Some(fact));
-            vec![(Whose::Attempt(*attempt), Place::Before, said)]
+            vec![(Whose::Attempt(*attempt), said)]
         }
         Event::AttemptEnded { attempt, outcome, failure } => {
             let lines = ended(entry.at, *outcome, failure.as_ref());
@@ -44,27 +46,23 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
             if *task == look.task.id =>
         {
             let text = format!("the next attempt begins in {}", duration(at.since(entry.at)));
-            vec![(Whose::Newest, Place::After, orchestrator(entry.at, text))]
+            vec![(Whose::Newest, orchestrator(entry.at, text))]
         }
-        Event::RetryGranted { task, .. } if *task == look.task.id => {
-            worded(Whose::Newest, Place::After)
-        }
-        Event::AgentConfined { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
-        Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt), Place::After),
+        Event::RetryGranted { task, .. } if *task == look.task.id => worded(Whose::Newest),
+        Event::CompletionClaimed { attempt, .. } => worded(Whose::Attempt(*attempt)),
         Event::EgressDecided(EgressDecision { whose: EgressOf::Attempt(attempt), .. }) => {
-            worded(Whose::Attempt(*attempt), Place::After)
+            worded(Whose::Attempt(*attempt))
         }
-        Event::SubtaskAdded { delegation, .. } => {
-            worded(Whose::Attempt(delegation.parent), Place::After)
-        }
-        Event::AgentExited { worker, .. }
+        Event::SubtaskAdded { delegation, .. } => worded(Whose::Attempt(delegation.parent)),
+        Event::AgentConfined { worker, .. }
+        | Event::AgentExited { worker, .. }
         | Event::AwaitBegun { worker, .. }
         | Event::ResultsHanded { worker, .. }
         | Event::AccessBlocked { worker, .. }
         | Event::QueryAsked { worker, .. }
         | Event::QueryRouted { worker, .. }
         | Event::QueryEnded { worker, .. }
-        | Event::QueryAnsweredLate { worker, .. } => worded(Whose::Worker(*worker), Place::After),
+        | Event::QueryAnsweredLate { worker, .. } => worded(Whose::Worker(*worker)),
         Event::EffectEnded { result, .. } => of_result(board, entry, result, look),
         Event::EgressDecided(EgressDecision { whose: EgressOf::Plan(_), .. })
         | Event::SettingsApplied { .. }
@@ -125,19 +123,19 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
 }
 
 fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -> Vec<Step> {
-    let worded = |whose, place| vec![(whose, place, worded(board, entry))];
+    let worded = |whose| vec![(whose, worded(board, entry))];
     match result {
         EffectResult::CheckoutPrepared { attempt, .. } => {
-            let mut lines = worded(Whose::Attempt(*attempt), Place::Before);
+            let mut lines = worded(Whose::Attempt(*attempt));
             // A checkout is there only where every one of them has passed.
             lines.extend(look.setup.iter().map(|it| {
                 let fact = command(it, Some(0), None);
                 let said = said(entry.at, LogSource::Setup, String::new(), Some(fact));
-                (Whose::Attempt(*attempt), Place::Before, said)
+                (Whose::Attempt(*attempt), said)
             }));
             lines
         }
-        EffectResult::AgentReady { worker, .. } => worded(Whose::Worker(*worker), Place::Before),
+        EffectResult::AgentReady { worker, .. } => worded(Whose::Worker(*worker)),
         EffectResult::Verified { attempt, checks, .. } if !checks.is_empty() => {
             let passed = |it: &CheckResult| {
                 let fact = command(&it.command, it.code, Some(it.took_ms));
@@ -150,9 +148,7 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::WorkSaved { attempt, commit: Some(_) }
         | EffectResult::WorkPulled { attempt, .. }
         | EffectResult::WorkNotPulled { attempt, .. }
-        | EffectResult::Integrated { attempt, .. } => {
-            worded(Whose::Attempt(*attempt), Place::After)
-        }
+        | EffectResult::Integrated { attempt, .. } => worded(Whose::Attempt(*attempt)),
         // Of the plan, told by another line, or after a newer attempt may have begun.
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
@@ -207,7 +203,7 @@ fn command(command: &str, code: Option<i32>, took_ms: Option<u64>) -> LogFact {
 }
 
 fn after(attempt: AttemptId, lines: Vec<Said>) -> Vec<Step> {
-    lines.into_iter().map(|it| (Whose::Attempt(attempt), Place::After, it)).collect()
+    lines.into_iter().map(|it| (Whose::Attempt(attempt), it)).collect()
 }
 
 fn worded(board: &Board, entry: &Entry) -> Said {

@@ -1,9 +1,10 @@
-//! Puts the steps and the conversations of a task in one order, the same for every reader: what
-//! led to the agent, what was said with it, what became of it.
+//! Follows the attempts of a task, and tells what happened in each of them and was said with its
+//! agent.
 
 use super::{
     Look, Said,
-    steps::{self, Place},
+    order::{Call, Order, Phase, Until},
+    steps,
     talk::{Growth, Talk},
 };
 use crate::serve::Doors;
@@ -26,9 +27,10 @@ struct Attempt {
     worker: WorkerId,
     agent: Agent,
     has_ended: bool,
-    before: Vec<Said>,
+    /// How far the journal has come.
+    phase: Phase,
     talk: Talk,
-    after: Vec<Said>,
+    order: Order,
 }
 
 /// Where the agent of an attempt stands.
@@ -46,6 +48,7 @@ impl Telling {
         &mut self,
         doors: &Doors,
         look: &Look,
+        until: Until,
     ) -> Result<Vec<(AttemptId, Said)>, ReadError> {
         self.take_entries(doors, look)?;
         let newest = self.attempts.len().saturating_sub(1);
@@ -54,7 +57,7 @@ impl Telling {
             // A newer attempt begins when the one before is put away.
             let is_over = index < newest || attempt.is_over() || look.task.status.has_ended();
             let growth = if is_over { Growth::Over } else { Growth::Grows };
-            let said = attempt.tell(doors, growth);
+            let said = attempt.tell(doors, growth, until);
             all.extend(said.into_iter().map(|it| (attempt.id, it)));
         }
         Ok(all)
@@ -69,8 +72,8 @@ impl Telling {
             for entry in &entries {
                 after = entry.seq;
                 self.note(entry, look);
-                for (whose, place, said) in steps::say(&views.board, entry, look) {
-                    self.keep(&whose, place, said);
+                for (whose, said) in steps::say(&views.board, entry, look) {
+                    self.keep(&whose, steps::call(&entry.event), said);
                 }
             }
             self.after = Some(after);
@@ -91,6 +94,8 @@ impl Telling {
             if let Some(ended) = self.attempts.iter_mut().find(|it| it.id == *attempt) {
                 ended.has_ended = true;
             }
+        } else if let Event::TurnOpened { worker, .. } = event {
+            self.with_worker(*worker, |it| it.phase.turn_begins());
         } else if let Event::StopAsked { worker } = event {
             self.set_agent(*worker, Agent::Stopping);
         } else if let Event::AgentExited { worker, .. } = event {
@@ -98,6 +103,8 @@ impl Telling {
         } else if let Event::EffectEnded { result, .. } = event {
             if let EffectResult::AgentReady { worker, .. } = result {
                 self.set_agent(*worker, Agent::Ready);
+            } else if let EffectResult::TurnEnded { worker, .. } = result {
+                self.with_worker(*worker, |it| it.phase.turn_ends());
             } else if let EffectResult::AgentStopped { worker, .. } = result {
                 self.set_agent(*worker, Agent::Gone);
             }
@@ -105,22 +112,23 @@ impl Telling {
     }
 
     fn set_agent(&mut self, worker: WorkerId, agent: Agent) {
+        self.with_worker(worker, |it| it.agent = agent);
+    }
+
+    fn with_worker(&mut self, worker: WorkerId, change: impl FnOnce(&mut Attempt)) {
         if let Some(attempt) = self.attempts.iter_mut().find(|it| it.worker == worker) {
-            attempt.agent = agent;
+            change(attempt);
         }
     }
 
-    fn keep(&mut self, whose: &steps::Whose, place: Place, said: Said) {
+    fn keep(&mut self, whose: &steps::Whose, call: Call, said: Said) {
         let attempt = match whose {
             steps::Whose::Attempt(id) => self.attempts.iter_mut().find(|it| it.id == *id),
             steps::Whose::Worker(id) => self.attempts.iter_mut().find(|it| it.worker == *id),
             steps::Whose::Newest => self.attempts.last_mut(),
         };
-        let Some(attempt) = attempt else { return };
-        match place {
-            // What comes late has been overtaken.
-            Place::Before if !attempt.has_ended => attempt.before.push(said),
-            Place::Before | Place::After => attempt.after.push(said),
+        if let Some(attempt) = attempt {
+            attempt.order.step(attempt.phase.at(said.at), call, said);
         }
     }
 }
@@ -132,9 +140,9 @@ impl Attempt {
             worker,
             agent: Agent::Coming,
             has_ended: false,
-            before: Vec::new(),
+            phase: Phase::default(),
             talk: Talk::default(),
-            after: Vec::new(),
+            order: Order::default(),
         }
     }
 
@@ -147,14 +155,13 @@ impl Attempt {
         }
     }
 
-    fn tell(&mut self, doors: &Doors, growth: Growth) -> Vec<Said> {
-        let mut said = std::mem::take(&mut self.before);
-        if growth == Growth::Over || self.agent != Agent::Coming {
-            said.extend(self.talk.read(doors, self.id, growth));
-        }
-        if growth == Growth::Over {
-            said.append(&mut self.after);
-        }
-        said
+    fn tell(&mut self, doors: &Doors, growth: Growth, until: Until) -> Vec<Said> {
+        let heard = self.talk.read(doors, self.id, growth);
+        self.order.talk(heard.lines, heard.growing);
+        let until = match growth {
+            Growth::Over => Until::Now,
+            Growth::Grows => until,
+        };
+        self.order.tell(until)
     }
 }
