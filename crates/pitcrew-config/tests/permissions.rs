@@ -5,7 +5,7 @@ use pitcrew_config::{
     Dirs, LayerText, PermissionEntries, PermissionSources, PermissionText, Permissions, Settings,
     Sources, Trust, read_permissions,
 };
-use pitcrew_model::{Action, Matrix, Rule, Verdict};
+use pitcrew_model::{Action, Matrix, Rule, RuleSource, Verdict};
 use proptest::prelude::*;
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -96,9 +96,16 @@ fn sections_and_front_matter_say_the_same() {
         assert_eq!(it.matrix.limits.subtasks_total, 3);
         assert_eq!(it.matrix.limits.permission_timeout_ms, Some(600_000));
     }
-    assert_eq!(sections.matrix, matter.matrix);
+    let source = sections.matrix.source(&Action::NetworkAccess);
+    assert_eq!(source, RuleSource::File("permissions.md:18".into()), "what denies is named");
+    assert_eq!(sections.matrix.source(&Action::ForcePush), RuleSource::BuiltIn);
+    assert_eq!(without_places(sections.matrix), without_places(matter.matrix));
     let row = sections.rules.iter().find(|it| it.action == Action::NetworkAccess).expect("a row");
     assert_eq!(row.origin.to_string(), "permissions.md:18");
+}
+
+fn without_places(matrix: Matrix) -> Matrix {
+    Matrix { places: [].into(), ..matrix }
 }
 
 /// The repository comes from somebody else: it tightens, and what would loosen is named.

@@ -11,8 +11,8 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use pitcrew_model::{
-    Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, RequestId,
-    RequestKind, RequestStatus, Rule, TaskId, ToolUse, Workspace,
+    Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, Rejection,
+    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, Workspace,
 };
 
 /// What the matrix and the grants say of a tool use.
@@ -28,6 +28,18 @@ pub struct Judged {
 impl State {
     pub fn rule(&self, action: &Action) -> Rule {
         self.matrix.rule(action)
+    }
+
+    /// The answer to what the matrix denies.
+    pub fn denied(&self, action: Action) -> Rejection {
+        let rule = self.matrix.source(&action);
+        Rejection::DeniedByMatrix { action, rule }
+    }
+
+    /// The answer to what only a person could allow, where nobody is asked.
+    pub fn needs_rule(&self, action: Action) -> Rejection {
+        let rule = self.matrix.source(&action);
+        Rejection::NeedsRule { action, rule }
     }
 
     /// What a tool use of the task's worker may do without asking.

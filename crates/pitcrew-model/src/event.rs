@@ -4,8 +4,9 @@ use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
     EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix,
     Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
-    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, Sandbox, Seq, Spending, TaskId,
-    TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
+    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, RuleSource, Sandbox, Seq,
+    Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage,
+    WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -198,6 +199,9 @@ pub enum Event {
         /// What a person has allowed before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantId>,
+        /// What denied it, where a rule did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        denied_by: Option<RuleSource>,
     },
     /// A tool use that a person decided reaches the agent.
     ToolAnswered {

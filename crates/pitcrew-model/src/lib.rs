@@ -50,7 +50,7 @@ pub use id::{
     Seq, TaskId, WorkerId,
 };
 pub use kept::{Kept, KeptKind, KeptStates};
-pub use matrix::{Matrix, MatrixLimits, Rule};
+pub use matrix::{Matrix, MatrixLimits, Rule, RuleSource};
 pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
 pub use path::{Access, PathError, Reads, RepoPath, Standing, Zone, exclusive, overlap};
 pub use permission::{

@@ -1,7 +1,10 @@
 //! Who decides what: the matrix of actions and rules, and the limits that stand beside it.
 
 use crate::{Action, Verdict, limits};
-use alloc::collections::BTreeSet;
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::{String, ToString},
+};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,41 @@ impl fmt::Display for Rule {
     }
 }
 
+/// Where a rule is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSource {
+    /// In the program itself.
+    #[default]
+    BuiltIn,
+    /// At a line of a file of the repository or of the user: `permissions.md:5`.
+    File(String),
+}
+
+impl RuleSource {
+    /// Why an action is denied, and who could change that.
+    pub fn denies(&self, action: &Action) -> String {
+        match self {
+            Self::BuiltIn => alloc::format!(
+                "{action} is denied by a rule that is built in, and no file can allow it"
+            ),
+            Self::File(place) => alloc::format!(
+                "{action} is denied by {place}; who wants to allow it changes that line and runs \
+                 `pitcrew stop`, after which the files are read anew"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for RuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.pad("built in"),
+            Self::File(place) => f.pad(place),
+        }
+    }
+}
+
 /// The rules that hold. An action in several lists has the strictest of them; one in none is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matrix {
@@ -31,6 +69,9 @@ pub struct Matrix {
     pub ask_user: BTreeSet<Action>,
     pub auto_deny: BTreeSet<Action>,
     pub limits: MatrixLimits,
+    /// Which file says so; what is not here is built in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<Action, String>,
 }
 
 impl Matrix {
@@ -41,7 +82,13 @@ impl Matrix {
             ask_user: of(Rule::AskUser).collect(),
             auto_deny: of(Rule::AutoDeny).collect(),
             limits: MatrixLimits::default(),
+            places: BTreeMap::new(),
         }
+    }
+
+    pub fn source(&self, action: &Action) -> RuleSource {
+        let place = self.places.get(action).map(ToString::to_string);
+        place.map_or(RuleSource::BuiltIn, RuleSource::File)
     }
 
     pub fn rule(&self, action: &Action) -> Rule {

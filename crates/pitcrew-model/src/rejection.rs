@@ -2,8 +2,8 @@
 
 use crate::{
     Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
-    PlanStatus, RepoPath, RequestId, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskStatus,
-    Tier, WorkerId, Workspace, limits,
+    PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
+    TaskStatus, Tier, WorkerId, Workspace, limits,
 };
 use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -85,14 +85,20 @@ pub enum Rejection {
     IsNoQuestion { request: RequestId },
     #[error("only a person may decide {request}")]
     NotYours { request: RequestId },
+    #[error("{}", rule.denies(action))]
+    DeniedByMatrix {
+        action: Action,
+        #[serde(default)]
+        rule: RuleSource,
+    },
     #[error(
-        "{action} is denied by the permissions; `pitcrew permissions` shows which file says so"
+        "{action} is ask_user ({rule}), so only a person hands out work here: do it yourself; a person allows it with `{action}` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew"
     )]
-    DeniedByMatrix { action: Action },
-    #[error(
-        "{action} is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so"
-    )]
-    NeedsRule { action: Action },
+    NeedsRule {
+        action: Action,
+        #[serde(default)]
+        rule: RuleSource,
+    },
     #[error(
         "{request} does not say enough of itself to be allowed for more than once: leave out `--scope`"
     )]

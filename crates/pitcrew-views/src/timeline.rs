@@ -9,4 +9,5 @@ mod results;
 mod audit;
 
 pub use audit::{AuditLine, audit};
+pub(crate) use events::denied;
 pub use line::{Line, line};

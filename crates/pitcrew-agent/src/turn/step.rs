@@ -98,9 +98,7 @@ async fn permit(session: &Session, title: &str, cancel: &CancellationToken) -> R
         }
         Ok(Verdict::Rejected) => {
             session.teller.failed(&doing, "refused");
-            Err(Stop::Failed(format!(
-                "permission for `{title}` was refused; approve it, or do without it"
-            )))
+            Err(Stop::Failed(format!("permission for `{title}` was refused")))
         }
         Ok(Verdict::Cancelled) => {
             session.teller.failed(&doing, "cancelled");

@@ -154,6 +154,10 @@ impl Merge {
                 format!("{why}: it is {before}")
             } else {
                 self.matrix.set(&action, rule);
+                // Whoever repeats what was said before is not who could take it back.
+                if rule != before {
+                    self.matrix.places.insert(action.clone(), origin.to_string());
+                }
                 self.rules.insert(action, origin);
                 continue;
             };

@@ -97,13 +97,14 @@ fn by_the_rules(
     let command = only_quoted(question).filter(|_| asks)?;
     let tool = permit::command(command, command);
     let Judged { rule, action, .. } = state.judge(it.task, &tool);
+    let why = action.as_ref().map(|it| state.matrix.source(it).denies(it)).unwrap_or_default();
     let action = action.map(|it| format!(" ({it})")).unwrap_or_default();
     let answer = match rule {
         Rule::AskUser => return None,
         Rule::AutoApprove => format!("Yes, you may run `{command}`{action}."),
         Rule::AutoDeny => format!(
-            "No, `{command}` is denied by the permissions{action}, and nobody can allow it. Find \
-             another way, or complete your task and say what is missing."
+            "No, `{command}` is not for you: {why}. Find another way, or complete your task and \
+             say what is missing."
         ),
     };
     let mailbox = state.mailbox(it.worker);

@@ -21,7 +21,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     }
     let rule = state.rule(&Action::PlanExecution);
     if rule == Rule::AutoDeny {
-        return Err(Rejection::DeniedByMatrix { action: Action::PlanExecution });
+        return Err(state.denied(Action::PlanExecution));
     }
     sandbox::admit(state)?;
     let order = order::topological(tasks)?;

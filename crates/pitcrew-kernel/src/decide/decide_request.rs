@@ -87,9 +87,7 @@ fn may_be_approved(state: &State, request: &Request) -> Result<(), Rejection> {
         ) => None,
     };
     match action {
-        Some(action) if state.rule(&action) == Rule::AutoDeny => {
-            Err(Rejection::DeniedByMatrix { action })
-        }
+        Some(action) if state.rule(&action) == Rule::AutoDeny => Err(state.denied(action)),
         Some(_) | None => Ok(()),
     }
 }

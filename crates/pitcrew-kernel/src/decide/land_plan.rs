@@ -23,7 +23,7 @@ pub fn decide(
     }
     let (from, rule) = (it.landing, state.rule(&Action::BranchMerge));
     if rule == Rule::AutoDeny {
-        return Err(Rejection::DeniedByMatrix { action: Action::BranchMerge });
+        return Err(state.denied(Action::BranchMerge));
     }
     // Only a person can have agreed already.
     let given = approval == Approval::Given && actor == Actor::Person;

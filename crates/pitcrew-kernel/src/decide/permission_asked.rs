@@ -26,8 +26,11 @@ pub fn decide(
     let attempt = &state.attempts[it.attempt];
     let Judged { rule, action, grant } = state.judge(attempt.task, tool);
     let decided = |option| {
-        let (call, title, action) = (call.into(), tool.title.clone(), action.clone());
-        Ok(vec![Event::ToolDecided { worker, call, title, option, action, grant }])
+        let (call, title) = (call.into(), tool.title.clone());
+        let denied = action.as_ref().filter(|_| rule == Rule::AutoDeny);
+        let denied_by = denied.map(|it| state.matrix.source(it));
+        let action = action.clone();
+        Ok(vec![Event::ToolDecided { worker, call, title, option, action, grant, denied_by }])
     };
     if !attempt.is_open() || it.process != Process::Alive {
         return decided(None);

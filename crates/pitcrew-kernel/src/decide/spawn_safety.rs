@@ -68,8 +68,8 @@ pub fn rule(state: &State) -> Result<(), Rejection> {
     let action = Action::SubtaskSpawning;
     match state.rule(&action) {
         Rule::AutoApprove => Ok(()),
-        Rule::AskUser => Err(Rejection::NeedsRule { action }),
-        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+        Rule::AskUser => Err(state.needs_rule(action)),
+        Rule::AutoDeny => Err(state.denied(action)),
     }
 }
 
@@ -89,8 +89,8 @@ fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), R
     let action = judged.action.unwrap_or(Action::CommandExecution);
     match judged.rule {
         Rule::AutoApprove => Ok(()),
-        Rule::AskUser => Err(Rejection::NeedsRule { action }),
-        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+        Rule::AskUser => Err(state.needs_rule(action)),
+        Rule::AutoDeny => Err(state.denied(action)),
     }
 }
 

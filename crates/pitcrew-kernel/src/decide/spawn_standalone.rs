@@ -97,8 +97,8 @@ fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
     };
     match state.rule(&action) {
         Rule::AutoApprove => Ok(()),
-        Rule::AskUser => Err(Rejection::NeedsRule { action }),
-        Rule::AutoDeny => Err(Rejection::DeniedByMatrix { action }),
+        Rule::AskUser => Err(state.needs_rule(action)),
+        Rule::AutoDeny => Err(state.denied(action)),
     }
 }
 

@@ -249,11 +249,11 @@ fn what_a_standalone_agent_may_not_hand_out() {
             > client spawn | look | write shared on=src/a
               rejected: sub-task 2 would share your checkout, and you work in none of ours: say `isolated`, or `read_only`
             > client spawn | build command=make
-              rejected: command_execution is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+              rejected: command_execution is ask_user (built in), so only a person hands out work here: do it yourself; a person allows it with `command_execution` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
             > client spawn | look
               rejected: a sub-task of yours would be at depth 1, and 0 is the deepest there may be: do this part yourself
             > client spawn | look
-              rejected: subtask_spawning is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person hands out work here: do it yourself; a person allows it with `subtask_spawning` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
         "#]],
     );
 }

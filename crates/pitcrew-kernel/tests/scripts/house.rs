@@ -19,7 +19,7 @@ fn the_rules_say_whether_a_command_may_be_run() {
         ",
         &expect![[r#"
             > ask attempt-1 May I run `git push --force`?
-              message-1: orchestrator -> worker-1, answer, high: No, `git push --force` is denied by the permissions (force_push), and nobody can allow it. Find another way, or complete your task and say what is missing.
+              message-1: orchestrator -> worker-1, answer, high: No, `git push --force` is not for you: force_push is denied by a rule that is built in, and no file can allow it. Find another way, or complete your task and say what is missing.
             > repeat
               nothing
             > turn worker-1 end_turn

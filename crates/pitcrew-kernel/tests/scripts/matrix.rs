@@ -130,7 +130,7 @@ fn nobody_approves_what_the_matrix_denies() {
             > matrix deny=plan_execution,branch_merge
               matrix: 6 approved, 9 asked, 5 denied
             > plan other | b
-              rejected: plan_execution is denied by the permissions; `pitcrew permissions` shows which file says so
+              rejected: plan_execution is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > land plan-1
               rejected: plan-1 is active; it can be landed when all its tasks have ended and some are completed
         "#]],

@@ -417,9 +417,9 @@ fn the_matrix_decides_whether_work_is_handed_out() {
         ",
         &expect![[r#"
             > spawn attempt-1 | look
-              rejected: subtask_spawning is denied by the permissions; `pitcrew permissions` shows which file says so
+              rejected: subtask_spawning is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > spawn attempt-1 | look
-              rejected: subtask_spawning is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person hands out work here: do it yourself; a person allows it with `subtask_spawning` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
         "#]],
     );
 }
@@ -440,9 +440,9 @@ fn a_command_that_is_handed_out_is_judged_as_a_command() {
         ",
         &expect![[r#"
             > spawn attempt-1 | build command=make
-              rejected: command_execution is ask_user in the permissions, so only a person hands out work here: do it yourself; `pitcrew permissions` shows which file says so
+              rejected: command_execution is ask_user (built in), so only a person hands out work here: do it yourself; a person allows it with `command_execution` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
             > spawn attempt-1 | build command=make
-              rejected: command_execution is denied by the permissions; `pitcrew permissions` shows which file says so
+              rejected: command_execution is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > spawn attempt-1 | build command=make
               subtask-2 = Do build. for attempt-1, read_only, depth 1
               task-2 pending -> queued

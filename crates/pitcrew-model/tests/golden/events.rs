@@ -11,9 +11,9 @@ use crate::{
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
     EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus,
-    Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead,
-    PlanStatus, Priority, Reach, Reads, Reason, RequestKind, RequestStatus, Seq, Spending, TaskId,
-    TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead,
+    PlanStatus, Priority, Reach, Reads, Reason, RequestKind, RequestStatus, RuleSource, Seq,
+    Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -23,6 +23,7 @@ fn events() -> Vec<Event> {
         attempt_events(),
         worker_events(),
         request_events(),
+        denied_events(),
         subtask_events(),
         vec![Event::TaskHeld { task: TASK, actor: Actor::Client }],
         with_a_model(),
@@ -265,6 +266,36 @@ fn worker_events() -> Vec<Event> {
     ]
 }
 
+/// What a rule denies is stored with the rule.
+fn denied_events() -> Vec<Event> {
+    vec![
+        Event::ToolDecided {
+            worker: WORKER,
+            call: "call-1".into(),
+            title: "Push".into(),
+            option: None,
+            action: Some(Action::ForcePush),
+            grant: None,
+            denied_by: Some(RuleSource::BuiltIn),
+        },
+        Event::ToolDecided {
+            worker: WORKER,
+            call: "call-1".into(),
+            title: "Run the tests".into(),
+            option: None,
+            action: Some(Action::CommandExecution),
+            grant: None,
+            denied_by: Some(RuleSource::File("permissions.md:5".into())),
+        },
+        Event::MatrixApplied {
+            matrix: Matrix {
+                places: [(Action::ForcePush, "permissions.md:5".into())].into(),
+                ..matrix()
+            },
+        },
+    ]
+}
+
 fn request_events() -> Vec<Event> {
     let (call, option) = (|| String::from("call-1"), Some(String::from("yes")));
     let opened = |task, worker| Event::RequestOpened {
@@ -291,6 +322,7 @@ fn request_events() -> Vec<Event> {
             option: option.clone(),
             action: None,
             grant: None,
+            denied_by: None,
         },
         Event::ToolDecided {
             worker: WORKER,
@@ -299,6 +331,7 @@ fn request_events() -> Vec<Event> {
             option: option.clone(),
             action: Some(Action::CommandExecution),
             grant: Some(GrantId(4)),
+            denied_by: None,
         },
         Event::ToolAnswered { request: REQUEST, worker: WORKER, call: call(), option },
         Event::MatrixApplied { matrix: matrix() },

@@ -107,6 +107,7 @@ pub fn matrix() -> Matrix {
         ask_user: [Action::BranchMerge, Action::Other("levitate".into())].into(),
         auto_deny: [Action::ForcePush].into(),
         limits: MatrixLimits { permission_timeout_ms: Some(60_000), ..MatrixLimits::default() },
+        places: [].into(),
     }
 }
 

@@ -166,6 +166,9 @@ pub struct Attempt {
     pub output: Option<TaskOutput>,
     #[serde(default, skip_serializing_if = "Blocked::is_none")]
     pub blocked: Blocked,
+    /// The last thing that a rule denied it, and which rule that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<String>,
     /// Places outside its box that it was refused, the last ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,

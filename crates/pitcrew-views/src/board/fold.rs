@@ -7,7 +7,7 @@ use super::{
     },
     queries::QueryTally,
 };
-use crate::plain;
+use crate::{plain, timeline::denied};
 use pitcrew_model::{
     AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event, Failure,
     KeptStates, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId, PlanStatus,
@@ -96,6 +96,16 @@ impl Board {
             }
             Event::AccessBlocked { worker, access, bytes_saved, .. } => {
                 self.edit_attempt_of(*worker, |it| it.blocked.count(*access, *bytes_saved));
+            }
+            Event::ToolDecided {
+                worker,
+                title,
+                action: Some(action),
+                denied_by: Some(rule),
+                ..
+            } => {
+                let denied = denied(title, action, rule);
+                self.edit_attempt_of(*worker, |it| it.denied = Some(denied));
             }
             Event::MessageQueued(message) => self.note_message(message, at),
             Event::QueryEnded { worker, outcome, tokens_spent, tokens_saved, .. } => {
@@ -306,6 +316,7 @@ impl Board {
             unkept: None,
             output: None,
             blocked: Blocked::default(),
+            denied: None,
             refused_places: Vec::new(),
             egress_offset: 0,
         };

@@ -145,10 +145,16 @@ impl Board {
                 let said = self.newest_attempt(task).and_then(|it| it.summary.as_deref());
                 plain::line(said.unwrap_or_default())
             }
+            Reason::Failure { .. } => {
+                let why = plain::line(&task.reason.to_string());
+                match self.newest_attempt(task).and_then(|it| it.denied.as_deref()) {
+                    Some(denied) => format!("{why}; {denied}"),
+                    None => why,
+                }
+            }
             Reason::DependenciesCompleted
             | Reason::Unblocked
             | Reason::SlotFree
-            | Reason::Failure { .. }
             | Reason::Retry
             | Reason::Cancelled
             | Reason::Accepted => plain::line(&task.reason.to_string()),

@@ -10,8 +10,8 @@ use crate::{
 };
 use pitcrew_model::{
     Action, Actor, AttemptId, BudgetScope, Claim, EgressOf, Entry, Event, Exit, Freshness, Grant,
-    Reason, RequestId, RequestKind, RequestStatus, SubtaskName, SubtaskNames, TaskId, TaskSpec,
-    TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
+    Reason, RequestId, RequestKind, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
+    TaskSpec, TaskStatus, Timestamp, TurnCause, WorkerId, WorkerStatus,
 };
 use std::fmt::Display;
 
@@ -68,6 +68,9 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::RequestMoved { request, to, text, actor, .. } => {
             by(*actor, About::Request(*request), decided(*request, *to, text.as_deref()))
         }
+        Event::ToolDecided {
+            worker, title, action: Some(action), denied_by: Some(rule), ..
+        } => by_us(About::Worker(*worker), denied(title, action, rule)),
         Event::ToolDecided { worker, title, option, action, grant, .. } => {
             let by = match (grant, action) {
                 (Some(grant), _) => grant.to_string(),
@@ -316,6 +319,11 @@ fn granted(grant: &Grant) -> String {
     let command = grant.command.as_ref().map(|it| format!("`{}`", plain::line(it)));
     let what: Vec<String> = command.into_iter().chain(paths).collect();
     format!("{} for {}, {}", actions.join(", "), what.join(" "), grant.reach)
+}
+
+/// Which rule says no, and what could be done about it.
+pub(crate) fn denied(title: &str, action: &Action, rule: &RuleSource) -> String {
+    format!("`{}` is refused: {}", plain::line(title), plain::line(&rule.denies(action)))
 }
 
 fn tool_decided(title: &str, option: Option<&str>, by: &str) -> String {

@@ -209,6 +209,7 @@ impl Dice {
                 option: None,
                 action: None,
                 grant: None,
+                denied_by: None,
             },
             8 => {
                 let (request, option) = (self.request(), None);

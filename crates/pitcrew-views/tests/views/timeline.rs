@@ -43,7 +43,15 @@ fn the_life_of_a_task_reads_like_a_story() {
     journal.push(Event::ActivityNoted { worker, note: "edits core/a.rs".to_owned() });
     let title = "edit core/a.rs".to_owned();
     let (call, option) = ("call-1".to_owned(), Some("allow".to_owned()));
-    journal.push(Event::ToolDecided { worker, call, title, option, action: None, grant: None });
+    journal.push(Event::ToolDecided {
+        worker,
+        call,
+        title,
+        option,
+        action: None,
+        grant: None,
+        denied_by: None,
+    });
     journal.push(Event::TurnOpened { worker, cause: TurnCause::Reminder });
     let attempt = AttemptId(1);
     let (claim, summary) = (Claim::Success, "Wrote it.\nAll of it.".to_owned());

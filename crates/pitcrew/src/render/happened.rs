@@ -109,7 +109,12 @@ fn task_moved(
             let reason = task.reason.as_deref().map(plain::line).unwrap_or_default();
             Some(said(style, "Partial", Paint::Yellow, &what, &reason))
         }
-        TaskStatus::Failed => Some(said(style, "Failed", Paint::Red, &what, &words)),
+        TaskStatus::Failed => {
+            // With the rule that denied what it needed.
+            let whole = task.reason.as_deref().map(plain::line);
+            let words = whole.filter(|it| it.starts_with(&words)).unwrap_or(words);
+            Some(said(style, "Failed", Paint::Red, &what, &words))
+        }
         TaskStatus::Cancelled => Some(said(style, "Cancelled", Paint::Yellow, &what, "")),
         TaskStatus::Blocked => Some(said(style, "Blocked", Paint::Yellow, &what, &words)),
         TaskStatus::Queued

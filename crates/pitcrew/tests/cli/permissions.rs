@@ -32,7 +32,11 @@ fn a_repository_tightens_the_permissions() {
     let sandbox = sandbox();
     sandbox.write(WORKSPACE_FILE, &file("## Auto-Deny\n- command_execution\n"));
     let plan = sandbox.plan(&asking("asks", &["make docs"]));
-    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).notes("was refused");
+    let why = format!("command_execution is denied by {WORKSPACE_FILE}:5; who wants to allow it");
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).notes(&why);
+    assert!(!ran.stderr.contains("approve it"), "nobody can: {ran}");
+    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says(&why);
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says(&why);
     sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("nothing waits for you");
     let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
     let rules = shown["rules"].as_array().expect("rules");
@@ -71,7 +75,9 @@ fn the_own_file_of_a_person_loosens_them() {
     let log = sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
     assert!(log.stdout.contains("the rule for command_execution"), "{log}");
     let refused = sandbox.plan(&asking("pushes", &["make docs && git push --force"]));
-    sandbox.pitcrew(&["run", &refused]).expect(5).notes("was refused");
+    let why = "force_push is denied by a rule that is built in, and no file can allow it";
+    sandbox.pitcrew(&["run", &refused]).expect(5).notes(why);
+    sandbox.pitcrew(&["logs", "task-2"]).expect(0).says(why);
 }
 
 /// S4-063: a broken file is seen wherever somebody looks, and what is built in holds.

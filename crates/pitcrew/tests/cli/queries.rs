@@ -79,7 +79,7 @@ when "pub key: String" write ui/index.txt <<END
 told
 END
 ask May I run `git push --force`?
-when "denied by the permissions (force_push)" write ui/rules.txt <<END
+when "force_push is denied by a rule that is built in" write ui/rules.txt <<END
 told
 END
 ask Where is `Nowhere` defined?

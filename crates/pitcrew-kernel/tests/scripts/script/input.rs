@@ -147,7 +147,9 @@ fn matrix(words: &str) -> Matrix {
             other => panic!("no rule is called `{other}`"),
         };
         for action in value.split(',') {
-            matrix.set(&action.parse().expect("any text is an action"), rule);
+            let action = action.parse().expect("any text is an action");
+            matrix.set(&action, rule);
+            matrix.places.insert(action, "permissions.md:5".into());
         }
     }
     matrix

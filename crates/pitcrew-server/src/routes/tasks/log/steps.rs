@@ -54,7 +54,9 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
             worded(Whose::Attempt(*attempt))
         }
         Event::SubtaskAdded { delegation, .. } => worded(Whose::Attempt(delegation.parent)),
-        Event::AgentConfined { worker, .. }
+        // What was approved the conversation tells.
+        Event::ToolDecided { worker, denied_by: Some(_), .. }
+        | Event::AgentConfined { worker, .. }
         | Event::AgentExited { worker, .. }
         | Event::AwaitBegun { worker, .. }
         | Event::ResultsHanded { worker, .. }
