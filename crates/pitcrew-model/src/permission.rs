@@ -1,7 +1,7 @@
 //! Who asks for what: actors, requests, and tool uses as agents describe them.
 
 use crate::{Action, Spending, WorkerId};
-use alloc::{string::String, vec::Vec};
+use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub enum RequestKind {
         /// What the matrix was asked about: the strictest of all that the tool does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<Action>,
+        /// All that a person is asked about.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        actions: BTreeSet<Action>,
     },
     /// A cap is reached: may as much be used once more?
     Budget(Spending),

@@ -13,10 +13,10 @@ pub fn rise(state: &State, request: RequestId, task: &Task, tool: &ToolUse) -> V
     let Some(parent) = state.parent_of(task) else { return Vec::new() };
     let from = RequestStatus::Requested;
     if holds(state, parent, tool) {
-        let text = format!("{} holds it", parent.task);
+        let text = format!("{} may do the same itself", parent.task);
         vec![moved(request, from, RequestStatus::AtParent, text)]
     } else {
-        to_person(request, from, format!("{} does not hold it", parent.task))
+        to_person(request, from, format!("{} would have to ask for it too", parent.task))
     }
 }
 

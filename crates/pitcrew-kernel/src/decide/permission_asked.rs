@@ -4,7 +4,7 @@ use super::bubble;
 use crate::{
     State,
     evolve::{Allow, choose},
-    permit::Judged,
+    permit::{Judged, asked},
     state::{Comeback, Process, Worker},
 };
 use alloc::{vec, vec::Vec};
@@ -47,8 +47,9 @@ pub fn decide(
             let request = state.requests.next_id();
             let (plan, task) = (state.tasks[attempt.task].plan, Some(attempt.task));
             let path = bubble::rise(state, request, &state.tasks[attempt.task], tool);
+            let actions = asked(&state.matrix, &state.actions(attempt.task, tool));
             let (tool, call, options) = (tool.clone(), call.into(), options.to_vec());
-            let kind = RequestKind::ToolUse { tool, call, options, action };
+            let kind = RequestKind::ToolUse { tool, call, options, action, actions };
             let worker_id = Some(worker);
             let mut events =
                 vec![Event::RequestOpened { request, plan, task, worker: worker_id, kind }];

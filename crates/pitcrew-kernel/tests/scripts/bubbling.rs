@@ -53,7 +53,7 @@ fn what_the_parent_does_not_hold_goes_to_a_person() {
         &expect![[r#"
             > permit worker-2 execute make
               request-1: may it execute make?
-              request-1 requested -> at_orchestrator (task-1 does not hold it)
+              request-1 requested -> at_orchestrator (task-1 would have to ask for it too)
               request-1 at_orchestrator -> at_user (the rule is ask_user)
               worker-2 running -> waiting_permission (it asks for permission)
             > child attempt-1 approve request-1
@@ -96,11 +96,11 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 holds it)
+              request-2 requested -> at_parent (task-1 may do the same itself)
               worker-3 running -> waiting_permission (it asks for permission)
             > permit worker-4 execute make
               request-3: may it execute make?
-              request-3 requested -> at_parent (task-1 holds it)
+              request-3 requested -> at_parent (task-1 may do the same itself)
               worker-4 running -> waiting_permission (it asks for permission)
             > child attempt-2 approve request-2
               rejected: request-2 is not a request of a sub-task of yours
@@ -170,7 +170,7 @@ fn what_a_parent_holds_is_handed_down_where_the_limits_say_so() {
               => answer worker-2, call execute make: yes
             > permit worker-2 execute make x
               request-2: may it execute make x?
-              request-2 requested -> at_orchestrator (task-1 does not hold it)
+              request-2 requested -> at_orchestrator (task-1 would have to ask for it too)
               request-2 at_orchestrator -> at_user (the rule is ask_user)
               worker-2 running -> waiting_permission (it asks for permission)
         "#]],
@@ -199,7 +199,7 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
         &expect![[r#"
             > permit worker-2 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 holds it)
+              request-2 requested -> at_parent (task-1 may do the same itself)
               worker-2 running -> waiting_permission (it asks for permission)
               worker-1 waiting_subtasks -> running (a slot is free)
               worker-1 is answered: one of them asks it; subtask-2 go on
@@ -262,7 +262,7 @@ fn a_parent_is_not_woken_for_what_is_decided() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 holds it)
+              request-2 requested -> at_parent (task-1 may do the same itself)
               worker-3 running -> waiting_permission (it asks for permission)
             > approve request-2
               request-2 at_parent -> approved

@@ -217,12 +217,21 @@ golden!(
                 kind: PermissionOptionKind::AllowOnce,
             }],
             action: None,
+            actions: [].into(),
         },
         RequestKind::ToolUse {
             tool: ToolUse { partial: true, ..tool_use() },
             call: "call-1".into(),
             options: Vec::new(),
             action: Some(Action::CommandExecution),
+            actions: [].into(),
+        },
+        RequestKind::ToolUse {
+            tool: tool_use(),
+            call: "call-1".into(),
+            options: Vec::new(),
+            action: Some(Action::CommandExecution),
+            actions: [Action::CommandExecution, Action::NetworkAccess].into(),
         },
         RequestKind::Question { question: "Which?".into() },
         RequestKind::Budget(Spending {

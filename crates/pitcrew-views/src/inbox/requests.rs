@@ -54,8 +54,7 @@ impl Inbox {
             && let Some(open) = self.open.get_mut(request)
         {
             open.status = *to;
-            let why = text.as_deref().map(|it| format!(" ({})", plain::line(it)));
-            open.path.push(format!("{to}{}", why.unwrap_or_default()));
+            open.path.extend(came_by(*to, text.as_deref()));
         }
         if let Event::RequestMoved { request, to, text, actor, .. } = &entry.event
             && !to.is_open()
@@ -75,4 +74,21 @@ impl Inbox {
     pub fn open_count(&self) -> usize {
         self.at_person().count()
     }
+}
+
+/// Who had it on its way, and why, in words; absent where it ends.
+fn came_by(to: RequestStatus, why: Option<&str>) -> Option<String> {
+    let who = match to {
+        RequestStatus::AtParent => "its parent was asked first",
+        RequestStatus::AtOrchestrator => "its parent has not decided it",
+        RequestStatus::AtUser => "so it comes to you",
+        RequestStatus::Requested
+        | RequestStatus::Approved
+        | RequestStatus::Denied
+        | RequestStatus::Answered
+        | RequestStatus::Expired
+        | RequestStatus::Withdrawn => return None,
+    };
+    let why = why.map(|it| format!(" ({})", plain::line(it))).unwrap_or_default();
+    Some(format!("{who}{why}"))
 }

@@ -8,6 +8,7 @@ use pitcrew_model::{
     Timestamp, ToolUse, WorkerId, is_grantable,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Closed requests that a view lists; the newest ones.
 const CLOSED_LISTED_MAX: usize = 100;
@@ -29,6 +30,9 @@ pub struct OpenRequest {
     pub plan_name: String,
     pub task: Option<TaskId>,
     pub task_key: Option<String>,
+    /// As people know it: `subtask-4 sketch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_name: Option<String>,
     pub worker: Option<WorkerId>,
     /// The name by which the agent introduced itself.
     pub agent: Option<String>,
@@ -69,6 +73,9 @@ pub enum Ask {
         /// What the matrix was asked about.
         #[serde(default)]
         action: Option<Action>,
+        /// All that an approval allows.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        actions: BTreeSet<Action>,
         /// How far an approval may reach.
         #[serde(default)]
         scopes: Vec<GrantScope>,
@@ -143,6 +150,7 @@ impl OpenRequest {
             plan_name: plan.map(|it| plain::line(&it.head.name)).unwrap_or_default(),
             task: request.task,
             task_key: task.map(|it| plain::line(&it.spec.key)),
+            task_name: request.task.map(|it| plain::line(&board.task_name(it))),
             worker: request.worker,
             agent: request.worker.and_then(|it| board.worker(it)?.agent.clone()),
             title: title(&request.kind),
@@ -198,9 +206,10 @@ fn ask(request: &Request, board: &Board) -> Ask {
             tasks: plan.map(|it| planned(it, board)).unwrap_or_default(),
         },
         RequestKind::BranchMerge => merge(plan, board),
-        RequestKind::ToolUse { tool, options, action, .. } => Ask::ToolUse {
+        RequestKind::ToolUse { tool, options, action, actions, .. } => Ask::ToolUse {
             tool: safe(tool),
             action: action.clone(),
+            actions: actions.clone(),
             scopes: scopes(tool, action.as_ref()),
             options: options.clone(),
             region: task.map(|it| it.spec.region.clone()).unwrap_or_default(),

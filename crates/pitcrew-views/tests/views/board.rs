@@ -399,6 +399,7 @@ fn tool_use() -> RequestKind {
             id: "yes".to_owned(),
             kind: PermissionOptionKind::AllowOnce,
         }],
+        actions: [].into(),
         action: None,
     }
 }

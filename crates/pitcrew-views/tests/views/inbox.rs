@@ -126,6 +126,7 @@ fn a_command_cannot_hide_behind_invisible_characters() {
         call: "call-1".to_owned(),
         options: vec![allow],
         action: None,
+        actions: [].into(),
     };
     journal.ask(1, Some((1, 1)), kind);
     let view = journal.inbox.view(&journal.board);
@@ -138,6 +139,7 @@ fn a_command_cannot_hide_behind_invisible_characters() {
             "plan_name": "demo",
             "task": "task-1",
             "task_key": "core",
+            "task_name": "task-1 core",
             "worker": "worker-1",
             "agent": "tester",
             "title": "may it run `ls\\u{d}\\nrm -rf .\\u{200b}`?",

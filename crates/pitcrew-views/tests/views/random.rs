@@ -102,6 +102,7 @@ impl Dice {
                 call: text(),
                 options: Vec::new(),
                 action: None,
+                actions: [].into(),
             },
         }
     }

@@ -39,16 +39,17 @@ fn by_priority(inbox: &InboxView, style: Style) -> Option<String> {
 /// One request in full.
 pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
     let mut lines = Vec::new();
-    let whom = match (request.task, &request.task_key) {
-        (Some(task), Some(key)) => format!("{task} {}", plain::line(key)),
-        _ => format!("{} {}", request.plan, plain::line(&request.plan_name)),
-    };
+    let plan = format!("{} {}", request.plan, plain::line(&request.plan_name));
+    let task = request.task_name.as_deref().map(plain::line);
+    let whom = task.clone().unwrap_or_else(|| plan.clone());
     let age = duration(now.since(request.opened_at));
     lines.push(format!("{} {whom}, {age} ago", style.bold(&request.id.to_string())));
     lines.extend(title(request).iter().map(|it| format!("  {}", style.cyan(it))));
-    if !request.path.is_empty() {
-        lines.push(format!("  came over {}", plain::line(&request.path.join(", "))));
+    if let Some(worker) = request.worker {
+        let agent = request.agent.as_deref().map(|it| format!(" ({})", plain::line(it)));
+        lines.push(format!("  asked by {worker}{}, for {plan}", agent.unwrap_or_default()));
     }
+    lines.extend(request.path.iter().map(|it| format!("  {}", plain::line(it))));
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
     lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));
     lines.join("\n")
@@ -72,9 +73,18 @@ fn details(ask: &Ask) -> Vec<String> {
             }
             lines
         }
-        Ask::ToolUse { tool, region: zone, checkout, action, .. } => {
+        Ask::ToolUse { tool, region: zone, checkout, action, actions, .. } => {
             let mut lines = tool_lines(tool);
-            lines.extend(action.iter().map(|it| format!("action: {}", plain::line(it.name()))));
+            // One that was asked before all of them were recorded has the strictest.
+            let actions = if actions.is_empty() {
+                action.iter().collect()
+            } else {
+                actions.iter().collect::<Vec<_>>()
+            };
+            let names: Vec<String> = actions.iter().map(|it| plain::line(it.name())).collect();
+            if !names.is_empty() {
+                lines.push(format!("needs your leave for: {}", names.join(", ")));
+            }
             lines.push(format!("it works on {}", region(zone)));
             lines.extend(checkout.iter().map(|it| format!("in {}", plain::line(it))));
             lines

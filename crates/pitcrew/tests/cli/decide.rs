@@ -90,13 +90,15 @@ checks = "grep -q 8080 core/port.txt"
 #[test]
 fn a_permission_waits_until_it_is_given() {
     let sandbox = sandbox();
-    let script = "permit reach out\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
+    let script = "permit make && curl example.com\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
     let plan = sandbox.plan(&format!(
         "name = \"permits\"\n[[task]]\nid = \"permits\"\nregion = \"core\"\nscript = \"{script}\"\n"
     ));
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);
     assert_eq!(request["ask"]["kind"], "tool_use", "{request}");
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    inbox.says("needs your leave for: command_execution, network_access\n");
     running.await_note("pitcrew approve request-1, or pitcrew deny request-1");
     sandbox.pitcrew(&["approve", "permits"]).expect(0);
     running.wait().expect(0);

@@ -368,6 +368,18 @@ complete decided what it may
         let open = inbox["open"].as_array().cloned().unwrap_or_default();
         open.into_iter().find(|it| it["id"] == "request-3")
     });
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    in_order(
+        &inbox.stdout,
+        &[
+            "request-3 subtask-3 the rest, ",
+            "  may it run `make rest`?\n",
+            "  asked by worker-3 (pitcrew-agent 0.0.0), for plan-1 asks\n",
+            "  its parent has not decided it (task-1 would have to ask for it too)\n",
+            "  so it comes to you (the rule is ask_user)\n",
+            "  pitcrew approve request-3",
+        ],
+    );
     fs::write(&gate, "").expect("a file");
     eventually("its parent was refused, and waits", || {
         let status = sandbox.pitcrew(&["status"]).expect(0);
