@@ -1,8 +1,11 @@
 //! What people, workers and the orchestrator said to each other, and how long it took.
 //!
-//! `Messages` keeps every message with its times; names come from the board when somebody looks.
+//! `Messages` keeps every message with its times, and every question to a person; names come from
+//! the board when somebody looks.
+mod asked;
 mod view;
 
+pub use asked::{QuestionEnd, QuestionView};
 pub use view::{MessageMetrics, MessageView, MessagesView, Took};
 
 use pitcrew_model::{Entry, Event, Message, MessageId, MessageStatus, PlanId, Timestamp, WorkerId};
@@ -12,6 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     rows: BTreeMap<MessageId, Row>,
+    questions: asked::Questions,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +43,7 @@ pub struct Wanted {
 impl Messages {
     /// Takes in one entry. Total: what it cannot place is left out.
     pub fn fold(&mut self, entry: &Entry) {
+        self.questions.fold(entry);
         if let Event::MessageQueued(message) = &entry.event {
             let row = Row {
                 message: message.clone(),

@@ -1,6 +1,6 @@
 //! Joins messages with the names of what they are about, and measures them.
 
-use super::{Messages, Row, Wanted};
+use super::{Messages, QuestionView, Row, Wanted};
 use crate::{board::Board, plain};
 use pitcrew_model::{Message, MessageStatus, Party, Priority, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ pub struct MessagesView {
     /// How many there are of this kind.
     pub count: u64,
     pub metrics: MessageMetrics,
+    /// What agents asked a person; oldest first, of very many only the newest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionView>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +65,7 @@ impl Messages {
             messages: newest.iter().map(|it| MessageView::new(it, board)).collect(),
             count: rows.len() as u64,
             metrics: metrics(&rows),
+            questions: self.questions.view(board, wanted),
         }
     }
 }

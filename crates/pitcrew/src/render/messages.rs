@@ -4,33 +4,47 @@ use super::{
     Style,
     words::{duration, plural},
 };
-use pitcrew_model::{MessageId, MessageStatus, Priority, Timestamp};
-use pitcrew_views::{MessageMetrics, MessageView, MessagesView, Took, plain};
+use pitcrew_model::{MessageId, MessageStatus, PlanId, Priority, TaskId, Timestamp};
+use pitcrew_views::{MessageMetrics, MessageView, MessagesView, QuestionView, Took, plain};
 use std::collections::BTreeMap;
 
-/// By plan and task, and there by conversation.
+/// By plan and task, and there by conversation, each where it began.
 pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
-    let mut tasks: BTreeMap<_, BTreeMap<MessageId, Vec<&MessageView>>> = BTreeMap::new();
-    // A conversation stands where it began.
-    let mut homes = BTreeMap::new();
+    let mut talks: BTreeMap<MessageId, Vec<&MessageView>> = BTreeMap::new();
     for it in &view.messages {
-        let context = &it.message.context;
-        let home = *homes.entry(it.message.thread).or_insert((context.plan, context.task));
-        tasks.entry(home).or_default().entry(it.message.thread).or_default().push(it);
+        talks.entry(it.message.thread).or_default().push(it);
+    }
+    let mut tasks: BTreeMap<Home, Vec<(Timestamp, Vec<String>)>> = BTreeMap::new();
+    for talk in talks.values() {
+        let first = talk[0];
+        let context = &first.message.context;
+        let home = Home {
+            plan: context.plan,
+            task: Some(context.task),
+            name: format!(
+                "{} {}, {} {}",
+                context.plan, first.plan_name, context.task, first.task_key
+            ),
+        };
+        let lines = talk.iter().flat_map(|it| one(it, now, style)).collect();
+        tasks.entry(home).or_default().push((first.queued_at, lines));
+    }
+    for it in &view.questions {
+        let task = it.task.map(|task| format!(", {task} {}", it.task_key)).unwrap_or_default();
+        let name = format!("{} {}{task}", it.plan, it.plan_name);
+        let home = Home { plan: it.plan, task: it.task, name };
+        tasks.entry(home).or_default().push((it.asked_at, question(it, now, style)));
     }
     let mut lines = Vec::new();
-    for ((plan, task), threads) in &tasks {
-        let first = threads.values().flatten().next();
-        let name = first.map(|it| format!("{plan} {}, {task} {}", it.plan_name, it.task_key));
+    for (home, mut talks) in tasks {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.push(style.bold(&plain::line(&name.unwrap_or_default())));
-        for message in threads.values().flatten() {
-            lines.extend(one(message, now, style));
-        }
+        lines.push(style.bold(&plain::line(&home.name)));
+        talks.sort_by_key(|it| it.0);
+        lines.extend(talks.into_iter().flat_map(|it| it.1));
     }
-    if view.messages.is_empty() {
+    if lines.is_empty() {
         lines.push("no messages".to_owned());
     }
     let left_out = view.count.saturating_sub(view.messages.len() as u64);
@@ -38,6 +52,33 @@ pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
         lines.push(format!("... and {} before", plural(left_out, "message")));
     }
     lines.join("\n") + "\n"
+}
+
+/// Of which task a conversation is.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Home {
+    plan: PlanId,
+    task: Option<TaskId>,
+    name: String,
+}
+
+/// What an agent asked a person, and the answer below it.
+fn question(it: &QuestionView, now: Timestamp, style: Style) -> Vec<String> {
+    let asker = it.worker.map_or_else(|| "orchestrator".to_owned(), |it| it.to_string());
+    let age = |at: Timestamp| duration(now.since(at));
+    let status = match &it.end {
+        Some(_) => style.dim(&it.status.to_string()),
+        None => style.yellow(&format!("waits: pitcrew answer {} \"...\"", it.request)),
+    };
+    let (id, asked) = (it.request, age(it.asked_at));
+    let mut lines = vec![format!("  {id} {asker} -> person, question, {asked} ago, {status}")];
+    lines.extend(plain::block(it.question.trim()).lines().map(|it| format!("    {it}")));
+    let answer = it.end.as_ref().and_then(|end| Some((end, end.text.as_deref()?)));
+    if let Some((end, text)) = answer {
+        lines.push(format!("    {} -> {asker}, answer, {} ago", end.by, age(end.at)));
+        lines.extend(plain::block(text.trim()).lines().map(|it| format!("      {it}")));
+    }
+    lines
 }
 
 fn one(view: &MessageView, now: Timestamp, style: Style) -> Vec<String> {

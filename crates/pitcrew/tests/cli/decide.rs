@@ -85,6 +85,10 @@ checks = "grep -q 8080 core/port.txt"
     sandbox.pitcrew(&["answer", "asks", ""]).expect(2);
     sandbox.pitcrew(&["answer", "asks", "Use 8080."]).expect(0);
     running.wait().expect(0).notes("Answered request-1");
+    let said = sandbox.pitcrew(&["messages", "--worker", "worker-1"]).expect(0);
+    let said = said.says("request-1 worker-1 -> person, question, ").says(" ago, answered\n");
+    said.says("    person -> worker-1, answer, ").says("      Use 8080.\n");
+    sandbox.pitcrew(&["messages", "--worker", "worker-9"]).expect(0).says("no messages");
 }
 
 #[test]

@@ -47,7 +47,12 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     assert_eq!(view["metrics"]["wait"]["count"], 1);
     let shown = sandbox.pitcrew(&["messages"]).expect(0);
     let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
-    shown.says("Use 8080.").says("processed");
+    let shown = shown.says("Use 8080.").says("processed");
+    let asked = "  request-1 worker-1 -> person, question, ";
+    let question = shown.stdout.find(asked).unwrap_or_else(|| panic!("no question: {shown}"));
+    let message = shown.stdout.find("  message-1 person").expect("it was shown");
+    assert!(question < message, "who asked first stands first: {shown}");
+    shown.says("    Which port should it use?\n");
     sandbox.pitcrew(&["messages", "--metrics"]).expect(0).says("processed  1");
     sandbox.pitcrew(&["messages", "--state", "dead"]).expect(0).says("no messages");
     sandbox.pitcrew(&["messages", "--state", "gone"]).expect(2).notes("expired");
