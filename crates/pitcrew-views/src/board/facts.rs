@@ -273,6 +273,9 @@ pub struct Worker {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Confined>,
     pub activity: Option<Activity>,
+    /// What it told last, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Activity>,
     /// What it has asked of a person and is not decided yet.
     pub requests: Vec<RequestId>,
     /// The worker whose answer it waits for.

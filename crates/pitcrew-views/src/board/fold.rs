@@ -177,9 +177,12 @@ impl Board {
     /// What a worker tells the orchestrator is what it does.
     fn note_message(&mut self, message: &Message, at: Timestamp) {
         if let (Party::Worker(worker), Party::Orchestrator) = (message.from, message.to) {
-            let activity = Activity { note: plain::line(&message.content), at };
+            let told = Activity { note: plain::line(&message.content), at };
             self.live.remove(&worker);
-            self.edit_worker(worker, |it| it.activity = Some(activity));
+            self.edit_worker(worker, |it| {
+                it.activity = Some(told.clone());
+                it.told = Some(told);
+            });
         }
         if let (MessageKind::Question, Party::Worker(asker), Party::Worker(asked)) =
             (message.kind, message.from, message.to)
@@ -281,6 +284,7 @@ impl Board {
                 session: None,
                 confined: None,
                 activity: None,
+                told: None,
                 requests: Vec::new(),
                 asks: None,
                 exit: None,

@@ -6,8 +6,11 @@ use super::{
     usage::{caps, queries, usage},
     words::{duration, plural, red_on_base, region},
 };
-use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus};
+use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus, text};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
+
+/// What is shown of a note of an agent.
+const TOLD_BYTES_MAX: usize = 120;
 
 /// Every plan with its tasks, and what can be done next.
 pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
@@ -30,6 +33,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
             table.row(task_row(board, task, style));
         }
         lines.extend(table.lines("  "));
+        lines.extend(board.tree_of(plan.id).filter_map(|it| told(board, it)));
         lines.extend(board.tree_of(plan.id).filter_map(blocked));
         lines.extend(refused_checks(&plan.refused_places));
         lines.extend(board.tree_of(plan.id).flat_map(refused_places));
@@ -191,6 +195,15 @@ pub fn place(task: &TaskView) -> String {
         Some(it) => format!("{}, {}", plain::line(&task.agent), it.workspace),
         None => region(&task.region),
     }
+}
+
+/// The last note of whoever works on a task: what it does since stands in the table.
+fn told(board: &BoardView, task: &TaskView) -> Option<String> {
+    let told = board.worker(task.worker?)?.told.as_ref()?;
+    let age = duration(board.at.since(told.at));
+    let words = plain::line(text::cut(&told.note, TOLD_BYTES_MAX));
+    let more = if told.note.len() > TOLD_BYTES_MAX { "…" } else { "" };
+    Some(format!("  {} said {age} ago: {words}{more}", task.name()))
 }
 
 /// What a task was refused because it lies outside its zone.

@@ -157,3 +157,35 @@ complete told it
     assert_eq!((kind.as_str(), from.as_str()), (Some("answer"), Some("worker-2")), "{view:#}");
     assert_eq!(answer["message"]["thread"], view["messages"][0]["message"]["id"]);
 }
+
+/// What an agent tells of its work is shown for as long as it works, whatever it does since.
+#[test]
+fn the_last_note_of_an_agent_stands_in_the_status() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let tell = |words: &str| {
+        format!(r#"tool a2a_notify_orchestrator {{"kind": "status", "message": "{words}"}}"#)
+    };
+    let script = [
+        tell("looking around"),
+        tell("half of it is done"),
+        format!("run until [ -e '{}' ]; do sleep 0.02; done", gate.display()),
+        "complete it".to_owned(),
+    ];
+    let script = script.join("\n");
+    let plan = sandbox.plan(&format!(
+        "name = \"tells\"\n[[task]]\nid = \"works\"\nscript = '''\n{script}\n'''\n"
+    ));
+    let running = sandbox.start(&["run", &plan, "--yes"]);
+    let status = eventually("it has told something and works on", || {
+        let status = sandbox.pitcrew(&["status"]).expect(0);
+        (status.stdout.contains("half of it") && status.stdout.contains("until ["))
+            .then_some(status)
+    });
+    let status = status.says("  task-1 works said ").says(" ago: half of it is done\n");
+    assert!(!status.stdout.contains("looking around"), "only the last one: {status}");
+    open_gate(&sandbox);
+    running.wait().expect(0);
+    let status = sandbox.pitcrew(&["status", "--all"]).expect(0);
+    assert!(!status.stdout.contains("half of it"), "it is over: {status}");
+}
