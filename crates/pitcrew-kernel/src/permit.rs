@@ -96,6 +96,19 @@ impl State {
         held.find(|it| it.covers(&asked, tool)).map(|it| it.id)
     }
 
+    /// The answer to whoever decides what is decided: where a worker was interrupted, the next one
+    /// asks under another id.
+    pub fn closed(&self, request: &Request) -> Rejection {
+        let task_of = |it: &Request| Some(self.attempts[self.workers[it.worker?].attempt].task);
+        let task = task_of(request);
+        let same = |it: &&Request| {
+            it.status.is_open() && it.kind.asks_the_same(&request.kind) && task_of(it) == task
+        };
+        let open = self.live_workers().flat_map(|it| &it.requests).map(|it| &self.requests[*it]);
+        let successor = open.filter(|it| it.id != request.id).find(same).map(|it| it.id);
+        Rejection::RequestClosed { request: request.id, status: request.status, successor }
+    }
+
     /// The requests of live workers for permission that nobody has decided.
     pub fn open_tool_uses(&self) -> impl Iterator<Item = (&Request, TaskId, &ToolUse)> {
         let requests = self.live_workers().flat_map(move |it| {

@@ -53,6 +53,24 @@ pub enum RequestKind {
     },
 }
 
+impl RequestKind {
+    /// Whether a worker that begins anew asks with this what another had asked.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::ToolUse { tool, .. }, Self::ToolUse { tool: asked, .. }) => tool == asked,
+            (Self::Question { question }, Self::Question { question: asked }) => question == asked,
+            (
+                Self::PlanExecution
+                | Self::BranchMerge
+                | Self::Budget(_)
+                | Self::ToolUse { .. }
+                | Self::Question { .. },
+                _,
+            ) => false,
+        }
+    }
+}
+
 /// The tools that the orchestrator gives to its workers.
 pub const ORCHESTRATOR_TOOLS: &[&str] = &[
     "orchestrator_save_plan",

@@ -75,8 +75,14 @@ pub enum Rejection {
     NothingToLand { plan: PlanId },
     #[error("{plan} {}", landing(*plan, *status))]
     LandingUnderWay { plan: PlanId, status: LandingStatus },
-    #[error("{request} is {status} already")]
-    RequestClosed { request: RequestId, status: RequestStatus },
+    #[error("{}", closed(*request, *status, *successor))]
+    RequestClosed {
+        request: RequestId,
+        status: RequestStatus,
+        /// What asks the same now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        successor: Option<RequestId>,
+    },
     #[error("{request} is a question: use `pitcrew answer {request} \"...\"`")]
     IsQuestion { request: RequestId },
     #[error(
@@ -278,6 +284,28 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
         LandingStatus::None | LandingStatus::Conflict | LandingStatus::Abandoned => {
             "has not landed".into()
         }
+    }
+}
+
+fn closed(request: RequestId, status: RequestStatus, successor: Option<RequestId>) -> String {
+    match (status, successor) {
+        (RequestStatus::Withdrawn, Some(successor)) => format!(
+            "{request} is withdrawn: its worker has ended, and the one after it asks the same as {successor}: decide that one"
+        ),
+        (RequestStatus::Withdrawn, None) => format!(
+            "{request} is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits"
+        ),
+        (
+            RequestStatus::Requested
+            | RequestStatus::AtParent
+            | RequestStatus::AtOrchestrator
+            | RequestStatus::AtUser
+            | RequestStatus::Approved
+            | RequestStatus::Denied
+            | RequestStatus::Answered
+            | RequestStatus::Expired,
+            _,
+        ) => format!("{request} is {status} already; `pitcrew inbox` lists what waits"),
     }
 }
 

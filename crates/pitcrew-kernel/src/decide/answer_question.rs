@@ -15,7 +15,7 @@ pub fn decide(
         return Err(Rejection::NotYours { request });
     }
     if it.status != RequestStatus::AtUser {
-        return Err(Rejection::RequestClosed { request, status: it.status });
+        return Err(state.closed(it));
     }
     match it.kind {
         RequestKind::Question { .. } => {

@@ -28,7 +28,7 @@ pub fn decide(
     }
     // Whoever stands above may always decide.
     if !it.status.is_open() {
-        return Err(Rejection::RequestClosed { request, status: it.status });
+        return Err(state.closed(it));
     }
     let verdict = ruling.verdict;
     if verdict == Verdict::Approve {

@@ -19,7 +19,7 @@ fn a_denied_plan_is_cancelled() {
               task-1 pending -> cancelled (cancelled)
               task-2 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is denied already
+              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
         "#]],
     );
 }

@@ -104,7 +104,7 @@ fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
               attempt-2 opened: task-1 #2 from saved-1, judged against base
               => prepare checkout attempt-2
             > approve request-2
-              rejected: request-2 is approved already
+              rejected: request-2 is approved already; `pitcrew inbox` lists what waits
         "#]],
     );
 }

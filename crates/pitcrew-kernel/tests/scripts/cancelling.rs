@@ -139,7 +139,7 @@ fn cancel_while_it_waits_for_an_answer() {
               task-1 running -> cancelled (cancelled by person)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > answer request-1 this
-              rejected: request-1 is withdrawn already
+              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
         "#]],
     );
 }
@@ -416,7 +416,7 @@ fn a_plan_is_cancelled_before_it_runs() {
               plan-1 awaiting_approval -> cancelled (cancelled)
               task-1 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is withdrawn already
+              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
         "#]],
     );
 }

@@ -101,7 +101,7 @@ fn a_plan_that_grows_is_asked_for_anew() {
               request-1 at_user -> withdrawn (a task was added)
               request-2: may the plan run?
             > approve request-1
-              rejected: request-1 is withdrawn already
+              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
             > add plan-1 c
               task-3 = c
             > approve request-2

@@ -161,7 +161,7 @@ fn a_retry_takes_the_landing_back() {
               attempt-3 opened: task-2 #2 from merged-1
               => prepare checkout attempt-3
             > approve request-1
-              rejected: request-1 is withdrawn already
+              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
         "#]],
     );
 }

@@ -126,7 +126,7 @@ fn nobody_approves_what_the_matrix_denies() {
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute gh pr create: no
             > approve request-1
-              rejected: request-1 is denied already
+              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
             > matrix deny=plan_execution,branch_merge
               matrix: 6 approved, 9 asked, 5 denied
             > plan other | b
@@ -207,7 +207,7 @@ fn a_request_that_nobody_decides_expires() {
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
             > approve request-1
-              rejected: request-1 is expired already
+              rejected: request-1 is expired already; `pitcrew inbox` lists what waits
             > permit worker-1 execute make x
               request-3: may it execute make x?
               worker-1 running -> waiting_permission (it asks for permission)

@@ -202,7 +202,7 @@ fn a_call_that_waits_is_withdrawn_with_its_turn() {
               worker-1 waiting_permission -> running (a slot is free)
               => prompt worker-1 (reminder)
             > approve request-1
-              rejected: request-1 is withdrawn already
+              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
         "#]],
     );
 }

@@ -285,7 +285,7 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (answer)
             > answer request-1 tabs
-              rejected: request-1 is answered already
+              rejected: request-1 is answered already; `pitcrew inbox` lists what waits
             > show prompt worker-1
               | You asked: tabs or spaces?
               |

@@ -25,6 +25,8 @@ pub(super) struct Request {
     pub status: RequestStatus,
     /// Where it came by, and why it went on.
     pub path: Vec<String>,
+    /// What a worker before had asked, when it ended.
+    pub replaces: Option<RequestId>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +49,7 @@ impl Inbox {
                 opened_at: entry.at,
                 status: RequestStatus::AtUser,
                 path: Vec::new(),
+                replaces: self.asked_before(*task, kind),
             };
             self.open.insert(*request, opened);
         }
@@ -64,6 +67,14 @@ impl Inbox {
             let closing = Closing { status: *to, at: entry.at, text, actor: *actor };
             self.closed.push((*request, closed, closing));
         }
+    }
+
+    /// The newest that asked the same for the same task, where nobody decided it.
+    fn asked_before(&self, task: Option<TaskId>, kind: &RequestKind) -> Option<RequestId> {
+        let task = task?;
+        let mut of_task = self.closed.iter().rev().filter(|it| it.1.task == Some(task));
+        let (id, _, closing) = of_task.find(|it| it.1.kind.asks_the_same(kind))?;
+        (closing.status == RequestStatus::Withdrawn).then_some(*id)
     }
 
     /// Those that a person decides; the others may come to one.

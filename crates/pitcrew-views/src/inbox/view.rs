@@ -41,6 +41,9 @@ pub struct OpenRequest {
     /// Who had it before, for what a sub-task asks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// The request of a worker that has ended, for which this one stands now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<RequestId>,
     pub ask: Ask,
 }
 
@@ -155,6 +158,7 @@ impl OpenRequest {
             agent: request.worker.and_then(|it| board.worker(it)?.agent.clone()),
             title: title(&request.kind),
             path: request.path.clone(),
+            replaces: request.replaces,
             ask: ask(request, board),
         }
     }

@@ -49,6 +49,9 @@ pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
         let agent = request.agent.as_deref().map(|it| format!(" ({})", plain::line(it)));
         lines.push(format!("  asked by {worker}{}, for {plan}", agent.unwrap_or_default()));
     }
+    if let Some(before) = request.replaces {
+        lines.push(format!("  takes the place of {before}, whose worker has ended"));
+    }
     lines.extend(request.path.iter().map(|it| format!("  {}", plain::line(it))));
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
     lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));

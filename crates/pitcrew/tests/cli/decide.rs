@@ -91,6 +91,29 @@ checks = "grep -q 8080 core/port.txt"
     sandbox.pitcrew(&["messages", "--worker", "worker-9"]).expect(0).says("no messages");
 }
 
+/// Whoever stops the orchestrator ends its agents; the next ones ask anew, and an id that was noted
+/// down leads to the new one.
+#[test]
+fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
+    let sandbox = sandbox();
+    let script = "permit make docs\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
+    let plan = sandbox.plan(&format!(
+        "name = \"permits\"\n[[task]]\nid = \"works\"\nregion = \"core\"\nscript = \"{script}\"\n"
+    ));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    assert_eq!(await_request(&sandbox)["id"], "request-1");
+    sandbox.pitcrew(&["stop"]).expect(0).says("1 worker was interrupted");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("request-1 is withdrawn");
+    let request = await_request(&sandbox);
+    assert_eq!((&request["id"], &request["replaces"]), (&"request-2".into(), &"request-1".into()));
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
+    inbox.says("  takes the place of request-1, whose worker has ended\n");
+    let refused = sandbox.pitcrew(&["approve", "request-1"]).expect(6);
+    refused.notes("asks the same as request-2: decide that one");
+    sandbox.pitcrew(&["approve", "request-2"]).expect(0);
+    await_task(&sandbox, "works", "completed");
+}
+
 #[test]
 fn a_permission_waits_until_it_is_given() {
     let sandbox = sandbox();
