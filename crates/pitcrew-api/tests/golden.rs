@@ -129,7 +129,7 @@ fn refused_v1() {
     check(
         &Refused::from(Rejection::NotRetryable { task: TaskId(7), status: TaskStatus::Running }),
         &expect![[
-            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running"}"#
+            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; `pitcrew cancel task-7` ends it, and what has ended can be"}"#
         ]],
     );
 }

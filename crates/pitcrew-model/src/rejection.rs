@@ -27,8 +27,13 @@ pub enum Rejection {
     EmptyPlan,
     #[error("the plan has {count} tasks; at most {max} are possible", max = limits::TASKS_PER_PLAN_MAX)]
     TooManyTasks { count: usize },
-    #[error("the plan has two tasks named `{key}`")]
-    DuplicateTask { key: String },
+    #[error("{}", duplicate(key, *known))]
+    DuplicateTask {
+        key: String,
+        /// The one that the plan has already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        known: Option<TaskId>,
+    },
     #[error("task `{key}` depends on `{missing}`, which the plan does not have")]
     UnknownDependency { key: String, missing: String },
     #[error("the tasks depend on each other in a cycle: {}", cycle.join(" -> "))]
@@ -41,9 +46,9 @@ pub enum Rejection {
     BadTask { key: String, problem: String },
     #[error("{worker} has asked for too much already; go on without asking")]
     TooManyRequests { worker: WorkerId },
-    #[error("{plan} is {status}, so it cannot become {wanted}")]
+    #[error("{}", plan_transition(*plan, *status, *wanted))]
     PlanTransition { plan: PlanId, status: PlanStatus, wanted: PlanStatus },
-    #[error("{task} is {status}, so it cannot become {wanted}")]
+    #[error("{}", task_transition(*task, *status, *wanted))]
     TaskTransition { task: TaskId, status: TaskStatus, wanted: TaskStatus },
     #[error("{task} cannot be deployed: it is {status}")]
     NotDeployable { task: TaskId, status: TaskStatus },
@@ -57,7 +62,7 @@ pub enum Rejection {
     NotForYou { actor: Actor },
     #[error("{task} is not deployable by hand: its plan deploys automatically")]
     DeploysItself { task: TaskId },
-    #[error("{task} cannot be retried: it is {status}")]
+    #[error("{}", not_retryable(*task, *status))]
     NotRetryable { task: TaskId, status: TaskStatus },
     #[error("{task} is still being put away after its last attempt; try again in a moment")]
     StillSaving { task: TaskId },
@@ -285,6 +290,58 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
             "has not landed".into()
         }
     }
+}
+
+fn duplicate(key: &str, known: Option<TaskId>) -> String {
+    match known {
+        Some(task) => format!(
+            "{task} of this plan has the id `{key}` already: give the new task another `id`"
+        ),
+        None => format!("two tasks of the plan have the id `{key}`: give one of them another `id`"),
+    }
+}
+
+fn plan_transition(plan: PlanId, status: PlanStatus, wanted: PlanStatus) -> String {
+    match (status, wanted) {
+        (PlanStatus::Cancelled, PlanStatus::Cancelled) => {
+            format!("{plan} is cancelled already; to begin it anew, run its file again")
+        }
+        (PlanStatus::Completed, PlanStatus::Cancelled) => format!(
+            "{plan} is completed, so there is nothing to cancel; `pitcrew land {plan}` merges its work, `pitcrew abandon {plan}` gives it up"
+        ),
+        (PlanStatus::Cancelled, PlanStatus::Active) => {
+            format!("{plan} is cancelled and does not go on; to begin it anew, run its file again")
+        }
+        (status, wanted) => format!(
+            "{plan} is {status}, so it cannot become {wanted}; `pitcrew status {plan}` shows where it stands"
+        ),
+    }
+}
+
+fn task_transition(task: TaskId, status: TaskStatus, wanted: TaskStatus) -> String {
+    match (status, wanted) {
+        (TaskStatus::Cancelled, TaskStatus::Cancelled) => {
+            format!("{task} is cancelled already; `pitcrew retry {task}` takes it up again")
+        }
+        (TaskStatus::Completed, TaskStatus::Cancelled) => {
+            format!("{task} is completed and integrated, so there is nothing to cancel")
+        }
+        (TaskStatus::Integrating, TaskStatus::Cancelled) => format!(
+            "{task} is being integrated and cannot be cancelled any more; it is completed in a moment"
+        ),
+        (status, wanted) => format!(
+            "{task} is {status}, so it cannot become {wanted}; `pitcrew status` shows where it stands"
+        ),
+    }
+}
+
+fn not_retryable(task: TaskId, status: TaskStatus) -> String {
+    let remedy = if status == TaskStatus::Completed {
+        "there is nothing left to do".into()
+    } else {
+        format!("`pitcrew cancel {task}` ends it, and what has ended can be")
+    };
+    format!("{task} cannot be retried: it is {status}; {remedy}")
 }
 
 fn closed(request: RequestId, status: RequestStatus, successor: Option<RequestId>) -> String {

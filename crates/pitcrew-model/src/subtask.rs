@@ -197,6 +197,12 @@ impl SubtaskResult {
             count => Some(format!("{count} files changed")),
         }
     }
+
+    /// Whether the error says already what the sub-task said: why it gave up.
+    pub fn is_told(&self) -> bool {
+        let said = self.output.trim();
+        self.error.as_deref().is_some_and(|it| it.contains(said))
+    }
 }
 
 /// How a wait for sub-tasks came to its end.

@@ -121,11 +121,16 @@ impl Calling<'_> {
 
     /// Gives the order on the caller's behalf.
     async fn order(&self, order: Command) -> Result<pitcrew_runtime::Accepted, Refused> {
+        Ok(self.try_order(order).await?)
+    }
+
+    /// The same, for whoever can do something about a rejection.
+    async fn try_order(&self, order: Command) -> Result<pitcrew_runtime::Accepted, Rejection> {
         let order = match &self.nonce {
             Some(nonce) => Command::Once { nonce: nonce.clone(), order: Box::new(order) },
             None => order,
         };
         let handle = self.doors.orchestrator.handle();
-        Ok(handle.command(self.caller.actor(), order).await?)
+        handle.command(self.caller.actor(), order).await
     }
 }

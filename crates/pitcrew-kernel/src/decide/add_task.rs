@@ -70,8 +70,8 @@ fn dependencies(
 ) -> Result<Vec<TaskId>, Rejection> {
     let key = &spec.key;
     let find = |name: &str| tasks.iter().find(|it| state.tasks[**it].spec.key == name).copied();
-    if find(key).is_some() {
-        return Err(Rejection::DuplicateTask { key: key.clone() });
+    if let Some(known) = find(key) {
+        return Err(Rejection::DuplicateTask { key: key.clone(), known: Some(known) });
     }
     if spec.depends_on.contains(key) {
         return Err(Rejection::Cycle { cycle: vec![key.clone(), key.clone()] });

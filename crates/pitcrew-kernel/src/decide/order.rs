@@ -46,7 +46,7 @@ fn places(tasks: &[TaskSpec]) -> Result<BTreeMap<&str, usize>, Rejection> {
     let mut places = BTreeMap::new();
     for (place, task) in tasks.iter().enumerate() {
         if places.insert(task.key.as_str(), place).is_some() {
-            return Err(Rejection::DuplicateTask { key: task.key.clone() });
+            return Err(Rejection::DuplicateTask { key: task.key.clone(), known: None });
         }
     }
     Ok(places)

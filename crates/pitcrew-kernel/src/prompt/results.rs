@@ -57,7 +57,9 @@ fn body(result: &SubtaskResult) -> String {
     if let Some(error) = &result.error {
         line(&mut body, &format!("It did not succeed: {error}"));
     }
-    line(&mut body, result.output.trim());
+    if !result.is_told() {
+        line(&mut body, result.output.trim());
+    }
     if let Some(file) = &result.output_file {
         line(&mut body, &format!("Its result is in the file {file}."));
     }

@@ -21,7 +21,7 @@ fn a_task_that_waits_is_cancelled_at_once() {
             > cancel task-3
               task-3 pending -> cancelled (cancelled)
             > cancel task-2
-              rejected: task-2 is cancelled, so it cannot become cancelled
+              rejected: task-2 is cancelled already; `pitcrew retry task-2` takes it up again
         "#]],
     );
 }
@@ -267,7 +267,7 @@ fn what_is_being_integrated_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is integrating, so it cannot become cancelled
+              rejected: task-1 is being integrated and cannot be cancelled any more; it is completed in a moment
             > cancel plan-1
               plan-1 active -> cancelled (cancelled)
             > integrated attempt-1
@@ -327,7 +327,7 @@ fn a_completed_task_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is completed, so it cannot become cancelled
+              rejected: task-1 is completed and integrated, so there is nothing to cancel
             > cancel task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],
@@ -395,7 +395,7 @@ fn a_cancelled_plan_takes_everything_with_it() {
             > stopped worker-1
               => save work of attempt-1
             > cancel plan-1
-              rejected: plan-1 is cancelled, so it cannot become cancelled
+              rejected: plan-1 is cancelled already; to begin it anew, run its file again
             > retry task-1
               rejected: task-1 is still being put away after its last attempt; try again in a moment
         "#]],

@@ -28,7 +28,7 @@ fn a_task_joins_a_plan_that_runs() {
             > add plan-1 d after c,b
               task-4 = d after task-2, task-3
             > add plan-1 d
-              rejected: the plan has two tasks named `d`
+              rejected: task-4 of this plan has the id `d` already: give the new task another `id`
             > add plan-1 e after e
               rejected: the tasks depend on each other in a cycle: e -> e
             > add plan-1 e after nobody

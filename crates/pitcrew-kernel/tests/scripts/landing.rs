@@ -354,7 +354,7 @@ fn partial_work_waits_for_a_person_who_accepts_it() {
               task-1 integrating -> completed
               plan-1 active -> completed (1 of 1 tasks are completed)
             > accept task-1
-              rejected: task-1 is completed, so it cannot become integrating
+              rejected: task-1 is completed, so it cannot become integrating; `pitcrew status` shows where it stands
         "#]],
     );
 }

@@ -208,7 +208,7 @@ fn a_person_does_not_have_to_wait() {
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > retry task-2
-              rejected: task-2 cannot be retried: it is queued
+              rejected: task-2 cannot be retried: it is queued; `pitcrew cancel task-2` ends it, and what has ended can be
         "#]],
     );
 }

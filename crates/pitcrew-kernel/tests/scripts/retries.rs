@@ -222,7 +222,7 @@ fn a_person_may_retry_on_top() {
               attempt-3 opened: task-1 #2 from merged-2
               => prepare checkout attempt-3
             > retry task-2
-              rejected: task-2 cannot be retried: it is completed
+              rejected: task-2 cannot be retried: it is completed; there is nothing left to do
             > work task-1
               task-1 integrating -> completed
               plan-1 active -> completed (2 of 2 tasks are completed)
@@ -376,7 +376,7 @@ fn the_next_attempt_waits_until_the_last_one_is_put_away() {
             > stopped worker-1
               => save work of attempt-1
             > retry task-1
-              rejected: task-1 cannot be retried: it is pending
+              rejected: task-1 cannot be retried: it is pending; `pitcrew cancel task-1` ends it, and what has ended can be
             > saved attempt-1
               task-1 pending -> queued
               task-1 queued -> starting (a slot is free)
@@ -435,11 +435,11 @@ fn a_task_that_has_not_ended_cannot_be_retried() {
         ",
         &expect![[r#"
             > retry task-1
-              rejected: task-1 cannot be retried: it is starting
+              rejected: task-1 cannot be retried: it is starting; `pitcrew cancel task-1` ends it, and what has ended can be
             > retry task-2
-              rejected: task-2 cannot be retried: it is pending
+              rejected: task-2 cannot be retried: it is pending; `pitcrew cancel task-2` ends it, and what has ended can be
             > retry task-1
-              rejected: task-1 cannot be retried: it is completed
+              rejected: task-1 cannot be retried: it is completed; there is nothing left to do
             > retry task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],

@@ -310,7 +310,7 @@ fn plans_that_cannot_run_are_rejected_by_name() {
             > plan demo | a after nobody
               rejected: task `a` depends on `nobody`, which the plan does not have
             > plan demo | a | a
-              rejected: the plan has two tasks named `a`
+              rejected: two tasks of the plan have the id `a`: give one of them another `id`
             > plan demo | a agent=@architect
               rejected: task `a` has no agent: name one with `agent = "..."`, or give it a `script` or a `command`
         "#]],

@@ -184,7 +184,6 @@ fn a_parent_that_ended_its_turn_is_woken_when_all_have_ended() {
               |
               | ````
               | It did not succeed: the agent gave up: </pitcrew:0000> ```pitcrew-script
-              | </pitcrew:0000> ```pitcrew-script
               | ````
               | </pitcrew:5f3a>
         "#]],

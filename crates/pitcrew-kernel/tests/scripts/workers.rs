@@ -92,7 +92,7 @@ fn completion_before_the_first_turn_is_refused() {
             > complete attempt-1 did it
               rejected: attempt-1 is over: its task went on without it
             > complete attempt-1 did it
-              rejected: task-1 is starting, so it cannot become verifying
+              rejected: task-1 is starting, so it cannot become verifying; `pitcrew status` shows where it stands
             > ready worker-1
               worker-1 starting -> running
               task-1 starting -> running

@@ -1,10 +1,15 @@
 //! Calls that are orders.
 
-use super::{Caller, Calling, ReadPlan, Refused};
+use super::{Caller, Calling, ReadPlan, Refused, subtask::changed};
 use pitcrew_api::Created;
 use pitcrew_mcp::{TaskText, ToolAnswer, ToolCall};
-use pitcrew_model::{Approval, Command, CreatePlan, Event, Origin, PlanId};
+use pitcrew_model::{Approval, Command, CreatePlan, Event, Origin, PlanId, Rejection};
 use serde_json::json;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long the work of an attempt that just ended may take to be put away.
+const SAVING_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// An order that makes nothing new.
 pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, Refused> {
@@ -27,8 +32,28 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
         }
         (call, caller) => unreachable!("{call:?} of {caller:?} is no plain order"),
     };
-    calling.order(order).await?;
+    when_put_away(calling, order).await?;
     Ok(answer)
+}
+
+/// What is in the way while the last attempt is put away passes by itself: nobody should have to call
+/// again for it.
+async fn when_put_away(calling: &Calling<'_>, order: Command) -> Result<(), Refused> {
+    let mut changes = calling.doors.orchestrator.handle().changes();
+    let ordered = async {
+        loop {
+            changes.borrow_and_update();
+            match calling.try_order(order.clone()).await {
+                Err(Rejection::StillSaving { .. }) => changed(calling, &mut changes).await?,
+                Err(rejection) => return Err(rejection.into()),
+                Ok(_) => return Ok(()),
+            }
+        }
+    };
+    match timeout(SAVING_TIME_MAX, ordered).await {
+        Ok(ordered) => ordered,
+        Err(_) => calling.order(order.clone()).await.map(|_| ()),
+    }
 }
 
 pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, Refused> {

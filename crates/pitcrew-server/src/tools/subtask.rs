@@ -4,8 +4,8 @@
 use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
-    AgentRef, AttemptId, Command, EffectResult, Event, Rejection, Seq, SubtaskKind, SubtaskName,
-    SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
+    AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, Seq, SubtaskKind,
+    SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
 };
 use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
@@ -116,7 +116,7 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
             let text = format!("Your checkout has the changes of {name}: {}.", files.join(", "));
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
-        Some(Err(failure)) => Err(Refused::Told(format!("{name} could not be pulled: {failure}"))),
+        Some(Err(failure)) => Err(Refused::Told(not_pulled(task, &failure))),
         // It failed before this call was made again.
         None if !is_done => {
             Err(Refused::Told(format!("{name} was not pulled; `pitcrew logs` says why. Try again")))
@@ -128,12 +128,27 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
     }
 }
 
+/// Why, and what the parent can do about it. Its checkout is as it was.
+fn not_pulled(task: TaskId, failure: &Failure) -> String {
+    let name = SubtaskName(task);
+    let Failure::Conflict { paths, .. } = failure else {
+        return format!("{name} could not be pulled: {failure}. Try again, or go on without it.");
+    };
+    format!(
+        "{name} could not be pulled, and nothing of your checkout has changed: you and {name} \
+         changed the same places of {}. Put your own version of these files aside, call \
+         a2a_pull_subtask_changes again, and make your changes anew on top; or go on without \
+         what {name} did.",
+        paths.join(", ")
+    )
+}
+
 /// How the pull ended that began after `seq`; nothing where none did.
 async fn outcome(
     calling: &Calling<'_>,
     task: TaskId,
     seq: Seq,
-) -> Result<Option<Result<Vec<String>, String>>, Refused> {
+) -> Result<Option<Result<Vec<String>, Failure>>, Refused> {
     let doors = calling.doors.clone();
     let read = move || {
         let mut after = seq;
@@ -149,7 +164,7 @@ async fn outcome(
                 } else if let EffectResult::WorkNotPulled { task: of, failure, .. } = result
                     && *of == task
                 {
-                    return Ok(Some(Err(failure.to_string())));
+                    return Ok(Some(Err(failure.clone())));
                 }
             }
             if entries.len() < READ_BATCH {
@@ -326,7 +341,7 @@ pub fn text(tag: &Tag, results: &Results, takes: Takes) -> String {
         };
         writeln!(text, "{name}: {}{changed}", it.status).expect("a string takes everything");
         let error = it.error.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-        let words = error + &it.output;
+        let words = if it.is_told() { error } else { error + &it.output };
         if !words.is_empty() {
             text.push_str(&tag.block(&format!("subtask=\"{name}\""), &words));
         }

@@ -47,7 +47,14 @@ fn a_worker_is_stopped_with_everything_that_it_started() {
         .says("1 agent ended, no process is left");
     assert!(!is_held(&lock));
     assert_eq!(task_status(&sandbox, "one-works"), "cancelled");
-    sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6).notes("worker-1 is killed");
+    let again = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6);
+    again
+        .notes("worker-1 is killed already: there is nothing to stop")
+        .notes("pitcrew logs task-1");
+    let again = sandbox.pitcrew(&["cancel", "task-1"]).expect(6);
+    again.notes("task-1 is cancelled already; `pitcrew retry task-1` takes it up again");
+    sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
+    sandbox.pitcrew(&["stop", "plan", "plan-1"]).expect(6).notes("run its file again");
 }
 
 #[test]

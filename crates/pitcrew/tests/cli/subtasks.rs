@@ -72,6 +72,8 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     status.says("  subtask-3 Design the backend.").says("builtin, isolated");
     sandbox.pitcrew(&["logs", "subtask-3"]).expect(0).says("backend: sessions with tokens");
     let log = sandbox.pitcrew(&["logs", "architect"]).expect(0);
+    let log = log.says("| > the agent gave up: nobody knows which database\n");
+    assert!(!log.stdout.contains("| > nobody knows"), "the reason is told once: {log}");
     in_order(
         &log.stdout,
         &[
@@ -387,6 +389,40 @@ complete decided what it may
     });
     approve(&asked, "once");
     let ran = running.wait();
+    assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
+}
+
+/// What does not go together is told with its files and what to do, and that helps.
+#[test]
+fn a_pull_that_conflicts_says_what_to_do() {
+    let sandbox = sandbox();
+    let child = Value::from("write plans/a.md <<E\nof the child\nE\ncomplete wrote it");
+    let plan = sandbox.plan(&format!(
+        r#"
+name = "pulls"
+
+[[task]]
+id = "parent"
+region = "plans"
+max_attempts = 1
+script = '''
+tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "a part", "blocking": true, "workspace": "isolated", "target_files": ["plans/a.md"], "script": {child}}}
+keep part /results/0/subtask
+write plans/a.md <<END
+of the parent
+END
+refused a2a_pull_subtask_changes {{"id": "${{part}}"}}
+expect changed the same places of plans/a.md
+expect Put your own version of these files aside
+run rm plans/a.md
+tool a2a_pull_subtask_changes {{"id": "${{part}}"}}
+expect plans/a.md
+complete pulled it
+'''
+checks = "grep -q child plans/a.md"
+"#
+    ));
+    let ran = sandbox.pitcrew(&["run", &plan, "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
 }
 

@@ -66,6 +66,22 @@ fn a_task_that_is_added_later_waits_for_the_person() {
     await_task(&sandbox, "waits", "completed");
 }
 
+/// A task that is being put away is retried when that is done: nobody has to call twice.
+#[test]
+fn what_was_just_cancelled_can_be_retried_at_once() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&crate::support::gated(&sandbox, "gated"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    let twice = json!({"plan": "plan-1", "id": "waits", "command": "true"});
+    let refused = tool(&sandbox, "orchestrator_add_plan_task", &twice, 6);
+    assert!(refused.contains("task-1 of this plan has the id `waits` already"), "{refused}");
+    tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "task-1"}), 0);
+    tool(&sandbox, "orchestrator_retry_task", &json!({"task": "task-1"}), 0);
+    crate::support::open_gate(&sandbox);
+    await_task(&sandbox, "waits", "completed");
+}
+
 /// S1-030: whoever calls wrongly is told what to do.
 #[test]
 fn a_wrong_call_says_what_to_do() {

@@ -114,7 +114,9 @@ impl Stopping<'_> {
         let board = all(self.client).await?;
         let found = board.worker(worker).ok_or_else(unknown)?;
         if found.status.has_ended() {
-            return Err(Report::new(Exit::Refused, format!("{worker} is {}", found.status)));
+            let message = format!("{worker} is {} already: there is nothing to stop", found.status);
+            return Err(Report::new(Exit::Refused, message)
+                .help(format!("`pitcrew logs {}` tells how it ended", found.task)));
         }
         self.task(found.task, &format!("{worker} is stopped: ")).await
     }
