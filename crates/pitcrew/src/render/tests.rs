@@ -262,6 +262,7 @@ fn the_inbox_says_how_to_answer() {
         request-1 task-3 ui, 0.0 s ago
           which port?
           the old one?
+          asked by worker-3, for plan-1 tidy up
           pitcrew answer request-1 "..."
     "#]]
     .assert_eq(&text);
