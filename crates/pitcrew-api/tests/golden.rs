@@ -9,8 +9,8 @@ use pitcrew_api::{
 };
 use pitcrew_model::{
     Actor, AttemptId, Command, CommitId, Entry, Event, GrantScope, KeptKind, Outcome, PlanId,
-    Reason, Rejection, RequestId, RequestKind, Seq, TaskId, TaskStatus, Timestamp, Verdict,
-    WorkerId,
+    Reason, Rejection, RequestId, RequestKind, Seq, TaskId, TaskName, TaskStatus, Timestamp,
+    Verdict, WorkerId,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -127,7 +127,10 @@ fn accepted_v1() {
 #[test]
 fn refused_v1() {
     check(
-        &Refused::from(Rejection::NotRetryable { task: TaskId(7), status: TaskStatus::Running }),
+        &Refused::from(Rejection::NotRetryable {
+            task: TaskName { task: TaskId(7), is_part: false },
+            status: TaskStatus::Running,
+        }),
         &expect![[
             r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; `pitcrew cancel task-7` ends it, and what has ended can be"}"#
         ]],

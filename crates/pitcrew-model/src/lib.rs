@@ -73,7 +73,7 @@ pub use status::{
 };
 pub use subtask::{
     AwaitEnd, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
-    TaskOutput, Workspace,
+    TaskName, TaskOutput, Workspace,
 };
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

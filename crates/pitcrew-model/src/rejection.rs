@@ -3,7 +3,7 @@
 use crate::{
     Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
     PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
-    TaskStatus, Tier, WorkerId, Workspace, limits,
+    TaskName, TaskStatus, Tier, WorkerId, Workspace, limits,
 };
 use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub enum Rejection {
     #[error("{}", plan_transition(*plan, *status, *wanted))]
     PlanTransition { plan: PlanId, status: PlanStatus, wanted: PlanStatus },
     #[error("{}", task_transition(*task, *status, *wanted))]
-    TaskTransition { task: TaskId, status: TaskStatus, wanted: TaskStatus },
+    TaskTransition { task: TaskName, status: TaskStatus, wanted: TaskStatus },
     #[error("{task} cannot be deployed: it is {status}")]
     NotDeployable { task: TaskId, status: TaskStatus },
     #[error("{plan} is {status}; a task can be added only before a plan has ended")]
@@ -63,9 +63,9 @@ pub enum Rejection {
     #[error("{task} is not deployable by hand: its plan deploys automatically")]
     DeploysItself { task: TaskId },
     #[error("{}", not_retryable(*task, *status))]
-    NotRetryable { task: TaskId, status: TaskStatus },
+    NotRetryable { task: TaskName, status: TaskStatus },
     #[error("{task} is still being put away after its last attempt; try again in a moment")]
-    StillSaving { task: TaskId },
+    StillSaving { task: TaskName },
     #[error("{plan} is {status}; only an active plan can be paused")]
     NotPausable { plan: PlanId, status: PlanStatus },
     #[error("{plan} is {status}; only a paused plan can be resumed")]
@@ -129,15 +129,15 @@ pub enum Rejection {
     #[error(
         "{task} is {status}; only a task that has ended without being completed can be abandoned"
     )]
-    NotAbandonable { task: TaskId, status: TaskStatus },
+    NotAbandonable { task: TaskName, status: TaskStatus },
     #[error("nothing of {task} is kept yet: it has changed nothing so far")]
-    NothingKept { task: TaskId },
+    NothingKept { task: TaskName },
     #[error("{task} has no snapshot {number}: there {}; `pitcrew restore {task} --list` shows them", range(*count))]
-    NoSuchSnapshot { task: TaskId, number: u32, count: u32 },
+    NoSuchSnapshot { task: TaskName, number: u32, count: u32 },
     #[error(
         "snapshot {number} of {task} is not kept any more; `pitcrew restore {task} --list` shows what is"
     )]
-    SnapshotDropped { task: TaskId, number: u32 },
+    SnapshotDropped { task: TaskName, number: u32 },
     #[error("no sub-tasks were named; give at least one")]
     NoSubtasks,
     #[error(
@@ -318,7 +318,7 @@ fn plan_transition(plan: PlanId, status: PlanStatus, wanted: PlanStatus) -> Stri
     }
 }
 
-fn task_transition(task: TaskId, status: TaskStatus, wanted: TaskStatus) -> String {
+fn task_transition(task: TaskName, status: TaskStatus, wanted: TaskStatus) -> String {
     match (status, wanted) {
         (TaskStatus::Cancelled, TaskStatus::Cancelled) => {
             format!("{task} is cancelled already; `pitcrew retry {task}` takes it up again")
@@ -335,7 +335,7 @@ fn task_transition(task: TaskId, status: TaskStatus, wanted: TaskStatus) -> Stri
     }
 }
 
-fn not_retryable(task: TaskId, status: TaskStatus) -> String {
+fn not_retryable(task: TaskName, status: TaskStatus) -> String {
     let remedy = if status == TaskStatus::Completed {
         "there is nothing left to do".into()
     } else {

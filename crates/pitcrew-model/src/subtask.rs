@@ -10,7 +10,7 @@ use alloc::{
     vec::Vec,
 };
 use core::fmt;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// What makes a task a sub-task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -229,6 +229,33 @@ pub struct SubtaskName(pub TaskId);
 impl fmt::Display for SubtaskName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "subtask-{}", self.0.0)
+    }
+}
+
+/// A task as people and agents name it: `task-7`, or `subtask-41` where somebody handed it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    pub task: TaskId,
+    pub is_part: bool,
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_part { SubtaskName(self.task).fmt(f) } else { self.task.fmt(f) }
+    }
+}
+
+impl Serialize for TaskName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let task = name.parse().map_err(D::Error::custom)?;
+        Ok(Self { task, is_part: name.starts_with("subtask-") })
     }
 }
 

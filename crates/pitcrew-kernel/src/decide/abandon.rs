@@ -13,7 +13,7 @@ use pitcrew_model::{
 pub fn task(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, Rejection> {
     let it = state.task(task)?;
     if !it.status.has_ended() || it.status == TaskStatus::Completed {
-        return Err(Rejection::NotAbandonable { task, status: it.status });
+        return Err(Rejection::NotAbandonable { task: it.name(), status: it.status });
     }
     require_saved(state, task)?;
     Ok(abandon(state, actor, task))
@@ -55,7 +55,7 @@ fn give_up_landing(plan: &Plan, state: &State, actor: Actor) -> Result<Vec<Event
 fn require_saved(state: &State, task: TaskId) -> Result<(), Rejection> {
     let last = state.tasks[task].last_attempt();
     if last.is_some_and(|it| !state.attempts[it].put_away) {
-        return Err(Rejection::StillSaving { task });
+        return Err(Rejection::StillSaving { task: state.tasks[task].name() });
     }
     Ok(())
 }

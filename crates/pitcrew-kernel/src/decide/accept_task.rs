@@ -12,7 +12,7 @@ pub fn decide(state: &State, actor: Actor, task: TaskId) -> Result<Vec<Event>, R
     }
     let (from, to) = (it.status, TaskStatus::Integrating);
     if from != TaskStatus::Partial {
-        return Err(Rejection::TaskTransition { task, status: from, wanted: to });
+        return Err(Rejection::TaskTransition { task: it.name(), status: from, wanted: to });
     }
     let mut events = reopen::decide(state, actor, it.plan, "a partial task is accepted")?;
     events.push(Event::TaskMoved { task, from, to, reason: Reason::Accepted, actor });

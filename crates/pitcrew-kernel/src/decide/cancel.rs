@@ -13,7 +13,7 @@ pub fn task(state: &State, input: &Input, task: TaskId) -> Result<Vec<Event>, Re
     // What is being integrated may be in the branch already; it is done in a moment.
     if it.status == TaskStatus::Integrating || !it.status.may_become(TaskStatus::Cancelled) {
         let (status, wanted) = (it.status, TaskStatus::Cancelled);
-        return Err(Rejection::TaskTransition { task, status, wanted });
+        return Err(Rejection::TaskTransition { task: it.name(), status, wanted });
     }
     Ok(cancel_task(state, input, task))
 }

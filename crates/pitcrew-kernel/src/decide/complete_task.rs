@@ -24,9 +24,10 @@ pub fn decide(
     if !it.is_open() || worker.process != Process::Alive {
         return Err(Rejection::AttemptOver { attempt });
     }
-    let (status, wanted) = (state.tasks[it.task].status, TaskStatus::Verifying);
+    let task = &state.tasks[it.task];
+    let (status, wanted) = (task.status, TaskStatus::Verifying);
     if !status.may_become(wanted) {
-        return Err(Rejection::TaskTransition { task: it.task, status, wanted });
+        return Err(Rejection::TaskTransition { task: task.name(), status, wanted });
     }
     // What it has handed out is a part of its work: only who gives up leaves it undone.
     if claim != Claim::Failed && !it.family.open.is_empty() {

@@ -10,14 +10,15 @@ pub fn decide(
     task: TaskId,
     number: Option<u32>,
 ) -> Result<Vec<Event>, Rejection> {
-    let kept = &state.task(task)?.kept;
-    let last = kept.last().ok_or(Rejection::NothingKept { task })?;
+    let it = state.task(task)?;
+    let (kept, name) = (&it.kept, it.name());
+    let last = kept.last().ok_or(Rejection::NothingKept { task: name })?;
     let number = number.unwrap_or(last.number);
     let Some(it) = kept.get(number) else {
-        return Err(Rejection::NoSuchSnapshot { task, number, count: last.number });
+        return Err(Rejection::NoSuchSnapshot { task: name, number, count: last.number });
     };
     if it.dropped {
-        return Err(Rejection::SnapshotDropped { task, number });
+        return Err(Rejection::SnapshotDropped { task: name, number });
     }
     Ok(vec![Event::RestoreAsked { task, number, actor }])
 }

@@ -32,14 +32,14 @@ pub fn decide(
             continue;
         }
         if !it.status.may_become(TaskStatus::Pending) || !it.status.has_ended() {
-            return Err(Rejection::NotRetryable { task: *task, status: it.status });
+            return Err(Rejection::NotRetryable { task: it.name(), status: it.status });
         }
         let wanted = |it: &crate::Attempt| it.is_open() && it.claim.is_none();
         if state.parent_of(it).is_some_and(|it| !wanted(it)) {
             return Err(Rejection::ParentOver { task: *task });
         }
         if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
-            return Err(Rejection::StillSaving { task: *task });
+            return Err(Rejection::StillSaving { task: it.name() });
         }
         // What is on its way to its parent is this attempt's.
         if matches!(it.pull, Pull::UnderWay(_)) {

@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskStatus, Timestamp, Workspace,
+    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Workspace,
 };
 
 /// What an attempt has handed out.
@@ -59,6 +59,10 @@ pub struct SpawnLimits {
 }
 
 impl Task {
+    pub fn name(&self) -> TaskName {
+        TaskName { task: self.id, is_part: self.delegation.is_some() }
+    }
+
     pub fn workspace(&self) -> Option<Workspace> {
         self.delegation.as_ref().map(|it| it.workspace)
     }

@@ -469,3 +469,34 @@ fn a_group_is_told_of_with_each_of_its_members() {
         "#]],
     );
 }
+
+/// S1-036: a refusal calls a sub-task by the name that everybody knows it by.
+#[test]
+fn what_cannot_be_done_with_a_subtask_is_told_with_its_name() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ start task-1
+            ~ spawn attempt-1 | look
+            ~ start subtask-2
+            retry subtask-2
+            restore subtask-2
+            ~ cancel subtask-2
+            cancel subtask-2
+            ~ stopped worker-2
+            ~ cancel task-1
+            cancel task-1
+        ",
+        &expect![[r#"
+            > retry subtask-2
+              rejected: subtask-2 cannot be retried: it is running; `pitcrew cancel subtask-2` ends it, and what has ended can be
+            > restore subtask-2
+              rejected: nothing of subtask-2 is kept yet: it has changed nothing so far
+            > cancel subtask-2
+              rejected: subtask-2 is cancelled already; `pitcrew retry subtask-2` takes it up again
+            > cancel task-1
+              rejected: task-1 is cancelled already; `pitcrew retry task-1` takes it up again
+        "#]],
+    );
+}

@@ -3,8 +3,8 @@
 use super::{Caller, Calling, Refused};
 use crate::serve::{Doors, now};
 use pitcrew_mcp::ToolAnswer;
-use pitcrew_model::{PlanId, Rejection, SubtaskName};
-use pitcrew_views::{BoardView, Scope};
+use pitcrew_model::{PlanId, Rejection, TaskId};
+use pitcrew_views::{BoardView, Scope, TaskView};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
 
@@ -56,13 +56,11 @@ fn text(board: &BoardView) -> String {
 fn structured(board: &BoardView) -> Map<String, Value> {
     let plans =
         board.plans.iter().map(|it| json!({ "id": it.id, "name": it.name, "status": it.status }));
+    let name_of = |task: TaskId| board.units().find(|it| it.id == task).map(TaskView::known_as);
     let tasks = board.units().map(|it| {
         json!({
-            "id": it.subtask.as_ref().map_or_else(
-                || it.id.to_string(),
-                |_| SubtaskName(it.id).to_string(),
-            ),
-            "parent": it.subtask.as_ref().map(|it| it.parent_task),
+            "id": it.known_as(),
+            "parent": it.subtask.as_ref().and_then(|it| name_of(it.parent_task)),
             "key": it.key,
             "plan": it.plan,
             "status": it.status,
@@ -74,7 +72,7 @@ fn structured(board: &BoardView) -> Map<String, Value> {
     let live = board.workers.iter().filter(|it| !it.status.has_ended());
     let workers = live.map(|it| {
         let activity = it.activity.as_ref().map(|it| &it.note);
-        json!({ "id": it.id, "task": it.task, "status": it.status, "activity": activity })
+        json!({ "id": it.id, "task": name_of(it.task), "status": it.status, "activity": activity })
     });
     let slots = json!({ "taken": board.slots_taken, "max": board.agents_max });
     Map::from_iter([

@@ -9,8 +9,8 @@ use super::{
 use crate::plain;
 use pitcrew_model::{
     AttemptId, CommitId, Deploy, Failure, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq,
-    Spending, SubtaskKind, SubtaskName, SubtaskResult, TaskId, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus, Workspace,
+    Spending, SubtaskKind, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Usage, WorkerId,
+    WorkerStatus, Workspace,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -191,11 +191,11 @@ impl BoardView {
 impl TaskView {
     /// `task-3 core`, or `subtask-4 look at the tests`: as people know it.
     pub fn name(&self) -> String {
-        let key = plain::line(&self.key);
-        match &self.subtask {
-            Some(_) => format!("{} {key}", SubtaskName(self.id)),
-            None => format!("{} {key}", self.id),
-        }
+        format!("{} {}", self.known_as(), plain::line(&self.key))
+    }
+
+    pub fn known_as(&self) -> TaskName {
+        TaskName { task: self.id, is_part: self.subtask.is_some() }
     }
 
     /// How many attempts it may have. Those that were interrupted or met a limit of their provider
