@@ -20,6 +20,9 @@ pub struct QuestionView {
     pub plan_name: String,
     pub task: Option<TaskId>,
     pub task_key: String,
+    /// As people know it.
+    #[serde(default)]
+    pub task_name: Option<String>,
     pub worker: Option<WorkerId>,
     pub question: String,
     pub status: RequestStatus,
@@ -52,6 +55,7 @@ impl Questions {
                 plan_name: String::new(),
                 task: *task,
                 task_key: String::new(),
+                task_name: None,
                 worker: *worker,
                 question: plain::block(question),
                 status: RequestStatus::AtUser,
@@ -86,6 +90,7 @@ fn named(row: &QuestionView, board: &Board) -> QuestionView {
     QuestionView {
         plan_name: plan.map(|it| plain::line(&it.head.name)).unwrap_or_default(),
         task_key: task.map(|it| plain::line(&it.spec.key)).unwrap_or_default(),
+        task_name: row.task.map(|it| board.task_name(it)),
         ..row.clone()
     }
 }

@@ -26,6 +26,9 @@ pub struct MessageView {
     pub message: Message,
     pub plan_name: String,
     pub task_key: String,
+    /// As people know it: `subtask-4 look at the tests`.
+    #[serde(default)]
+    pub task_name: String,
     pub status: MessageStatus,
     pub queued_at: Timestamp,
     pub delivered_at: Option<Timestamp>,
@@ -92,6 +95,7 @@ impl MessageView {
             message: Message { content, ..row.message.clone() },
             plan_name: plan.map(|it| plain::line(&it.head.name)).unwrap_or_default(),
             task_key: task.map(|it| plain::line(&it.spec.key)).unwrap_or_default(),
+            task_name: board.task_name(context.task),
             status: row.status,
             queued_at: row.queued_at,
             delivered_at: row.delivered_at,

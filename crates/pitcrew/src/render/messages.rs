@@ -21,16 +21,13 @@ pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
         let home = Home {
             plan: context.plan,
             task: Some(context.task),
-            name: format!(
-                "{} {}, {} {}",
-                context.plan, first.plan_name, context.task, first.task_key
-            ),
+            name: format!("{} {}, {}", context.plan, first.plan_name, first.task_name),
         };
         let lines = talk.iter().flat_map(|it| one(it, now, style)).collect();
         tasks.entry(home).or_default().push((first.queued_at, lines));
     }
     for it in &view.questions {
-        let task = it.task.map(|task| format!(", {task} {}", it.task_key)).unwrap_or_default();
+        let task = it.task_name.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
         let name = format!("{} {}{task}", it.plan, it.plan_name);
         let home = Home { plan: it.plan, task: it.task, name };
         tasks.entry(home).or_default().push((it.asked_at, question(it, now, style)));
