@@ -8,7 +8,7 @@ mod lines;
 
 use crate::frame;
 use lines::{TextError, text_of};
-use pitcrew_model::{Access, RepoPath, Standing, Zone, text};
+use pitcrew_model::{Access, RepoPath, Standing, Stay, Zone, text};
 use pitcrew_process::{Beneath, BeneathError};
 use serde_json::{Value, json};
 use std::{fmt, path::Path, pin::Pin, sync::Arc};
@@ -30,17 +30,19 @@ pub type Outlined = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 /// What an agent may reach through us.
 #[derive(Clone)]
 pub struct Reach {
-    /// What it may change, and read.
+    /// What it may read, and change unless it only reads.
     pub zone: Zone,
     /// What it may read besides.
     pub sees: Vec<RepoPath>,
+    pub stay: Stay,
     pub outline: Outline,
 }
 
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { zone, sees, outline: _ } = self;
-        f.debug_struct("Reach").field("zone", zone).field("sees", sees).finish_non_exhaustive()
+        let Self { zone, sees, stay, outline: _ } = self;
+        let mut out = f.debug_struct("Reach");
+        out.field("zone", zone).field("sees", sees).field("stay", stay).finish_non_exhaustive()
     }
 }
 
@@ -171,6 +173,9 @@ impl Reach {
 
     /// The rule by which a file is refused, as the end of a sentence about it.
     fn refuses(&self, access: Access, place: &RepoPath) -> Option<String> {
+        if (access, self.stay) == (Access::Write, Stay::Reader) {
+            return Some("not for you to change: you only read".into());
+        }
         match self.zone.standing(place.as_str()) {
             Standing::Own(_) | Standing::Shared(_) => None,
             Standing::Denied(rule) => Some(format!("in `{rule}`, which is denied to every task")),
@@ -258,7 +263,7 @@ mod tests {
         };
         let outline: Outline =
             Arc::new(|it| Box::pin(async move { Some(format!("outline of {it}")) }));
-        Reach { zone, sees: vec![path("lib"), path("ui")], outline }
+        Reach { zone, sees: vec![path("lib"), path("ui")], stay: Stay::Owner, outline }
     }
 
     fn checkout() -> tempfile::TempDir {

@@ -136,14 +136,15 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     let mut out = match task.workspace() {
         Some(Workspace::ReadOnly) => {
             return format!(
-                "You are in {path}, which others read too. Change nothing: what you write there is lost. \
+                "You are in {path}, which others read too. Change nothing: nothing that you write there is kept. \
                  What you find out goes into your summary.\n"
             );
         }
         Some(Workspace::Shared) => {
             return format!(
                 "You are in {path}, the checkout of whoever asked you; others work there too.\n\
-                 You may change: {}, and nothing else. Do not commit.\n",
+                 You may change: {}, and nothing else. Write these files in place: they cannot be replaced, \
+                 renamed or removed. Do not commit.\n",
                 zone.describe()
             );
         }

@@ -7,7 +7,7 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     AttemptId, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId, QueryId,
-    RepoPath, SubtaskName, TaskId, TaskStatus, WorkerId, Workspace, Zone, text,
+    RepoPath, Stay, SubtaskName, TaskId, TaskStatus, WorkerId, Workspace, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -174,16 +174,31 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let (it, task, plan) = rows(state, state.workers[worker].attempt);
     let backend = task.spec.program().expect("a plan's tasks have agents");
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    let (zone, sees) = reach(state, worker);
+    let Reach { zone, sees, stay } = reach(state, worker);
     let (reads, model) = (plan.head.reads, task.spec.model.clone());
-    let (attempt, guest) = (it.id, task.is_guest());
-    Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, guest }
+    let attempt = it.id;
+    Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay }
 }
 
-/// What a worker may change, and what it may read besides.
-pub fn reach(state: &State, worker: WorkerId) -> (Zone, Vec<RepoPath>) {
+/// What a worker reaches in its checkout.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// What it works on: it may change that, unless it only reads.
+    pub zone: Zone,
+    /// What it may read besides.
+    pub sees: Vec<RepoPath>,
+    pub stay: Stay,
+}
+
+pub fn reach(state: &State, worker: WorkerId) -> Reach {
     let (_, task, plan) = rows(state, state.workers[worker].attempt);
-    (zone(task, plan), sees(state, task, plan))
+    let stay = match task.workspace() {
+        Some(Workspace::Shared) => Stay::Guest,
+        Some(Workspace::ReadOnly) => Stay::Reader,
+        Some(Workspace::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
+        Some(Workspace::Isolated) | None => Stay::Owner,
+    };
+    Reach { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }
 
 /// Who was given files by name may look at all that the worker at the top of its chain may change.
@@ -213,13 +228,20 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
+/// What is taken of what it changed.
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
+    let mut zone = given(task, plan);
+    if plan.only_reads(task.id) {
+        zone.denied = vec![RepoPath::root()];
+    }
+    zone
+}
+
+fn given(task: &Task, plan: &Plan) -> Zone {
     // Who was given files by name has these and no others.
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let shared = if named { Vec::new() } else { plan.head.shared.clone() };
-    let denied =
-        if plan.only_reads(task.id) { vec![RepoPath::root()] } else { plan.head.denied.clone() };
-    Zone { region: task.spec.region.clone(), shared, denied }
+    Zone { region: task.spec.region.clone(), shared, denied: plan.head.denied.clone() }
 }
 
 fn snapshot(state: &State, attempt: AttemptId) -> Effect {

@@ -1,7 +1,7 @@
 //! Orders to drivers. Stored in the outbox with the events that asked for them.
 
 use crate::{
-    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, TaskId, WorkerId, Workspace, Zone,
+    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, Workspace, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,8 @@ pub enum Effect {
         sees: Vec<RepoPath>,
         #[serde(default, skip_serializing_if = "Reads::is_guided")]
         reads: Reads,
-        /// The checkout is that of whoever asked it, who is there too.
-        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-        guest: bool,
+        #[serde(default, skip_serializing_if = "Stay::is_owner")]
+        stay: Stay,
     },
     Prompt {
         worker: WorkerId,

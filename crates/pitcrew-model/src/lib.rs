@@ -72,7 +72,7 @@ pub use status::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
 };
 pub use subtask::{
-    AwaitEnd, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
+    AwaitEnd, Delegation, Stay, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
     TaskName, TaskOutput, Workspace,
 };
 pub use time::Timestamp;

@@ -73,6 +73,25 @@ pub enum Workspace {
     Shared,
 }
 
+/// What an agent may do with the checkout that it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stay {
+    /// It is its own, and nobody else is there.
+    #[default]
+    Owner,
+    /// It is that of whoever asked it, who is there too: it changes what it was given.
+    Guest,
+    /// It changes nothing. Others may read there too.
+    Reader,
+}
+
+impl Stay {
+    pub fn is_owner(&self) -> bool {
+        *self == Self::Owner
+    }
+}
+
 impl Workspace {
     /// Whether it works in a checkout that is not its own: nothing is taken from there, and nobody
     /// removes it.

@@ -32,8 +32,9 @@ pub struct Policy {
     /// The paths that alone can be changed in the checkout, for a program without a sandbox of its
     /// own. In a box what is new can be made beside them. Absent: all of what `write` names.
     pub inner: Option<Vec<PathBuf>>,
-    /// The checkout is somebody else's, who may put links there while a box is made, and a mount would
-    /// follow them. So Landlock holds it to those paths, in a box too. Its `.git` is not written.
+    /// Others are in the checkout too, who may put links there while a box is made, and a mount would
+    /// follow them. So Landlock holds it to those paths, in a box too, as far as they are there. Its
+    /// `.git` is not written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guest: bool,
     /// Our own executable, which applies the inner layers. Absent: none of them is asked for.

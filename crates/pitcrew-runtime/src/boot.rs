@@ -46,10 +46,9 @@ impl Boot {
         let held = live.into_iter().map(|it| {
             let attempt = &state.attempts[it.attempt];
             let agent = &state.tasks[attempt.task].spec.agent;
-            let (zone, sees) = pitcrew_kernel::reach(state, it.id);
+            let reach = pitcrew_kernel::reach(state, it.id);
             Held {
-                zone,
-                sees,
+                reach,
                 worker: it.id,
                 attempt: it.attempt,
                 path: attempt.path.clone().unwrap_or_default(),

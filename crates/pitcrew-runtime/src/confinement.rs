@@ -9,7 +9,7 @@ pub use zone::foreign;
 
 use crate::{drivers::tool_folders, secrets::has_secrets};
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
-use pitcrew_model::{Confined, Sandbox, Tier, Zone};
+use pitcrew_model::{Confined, RepoPath, Sandbox, Tier, Zone};
 use pitcrew_process::{
     LANDLOCK_ABI_MIN, Limits, Net, Obstacle, Policy, find_box, landlock_abi, program_roots, roots,
     try_without_box,
@@ -163,12 +163,22 @@ pub struct Own<'a> {
     pub home: PathBuf,
     /// What else it reads: the way to us, its settings.
     pub read: Vec<PathBuf>,
-    /// What alone it writes in the checkout. Absent: all of it.
-    pub zone: Option<&'a Zone>,
+    /// What it is held to in the checkout.
+    pub hold: Hold<'a>,
+    /// The user's repository.
+    pub root: &'a Path,
     /// What of the checkout it does not see, where it is in a box.
     pub unseen: &'a [String],
-    /// The checkout is somebody else's, who is there too.
-    pub guest: bool,
+}
+
+/// What alone an agent writes in its checkout.
+pub enum Hold<'a> {
+    /// It is not held: all of it.
+    Nothing,
+    /// It is alone there.
+    Zone(&'a Zone),
+    /// Others are there too, or will be: these, and what builds make.
+    Lease(&'a [RepoPath]),
 }
 
 /// The policy of one agent.
@@ -181,12 +191,14 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
     policy.read.extend(named.flat_map(|it| program_roots(it, user)));
     policy.read.extend(own.read);
     policy.home = Some(own.home);
-    policy.guest = own.guest;
-    // A guest is held as those without a box are, or not at all.
-    let tier = if own.guest { Tier::T2 } else { base.tier };
-    let can_hold = !own.guest || landlock_abi() >= LANDLOCK_ABI_MIN;
-    let zone = own.zone.filter(|_| can_hold);
-    policy.inner = zone.and_then(|it| zone::writable(own.checkout, it, tier));
+    match own.hold {
+        Hold::Zone(zone) => policy.inner = zone::writable(own.checkout, zone, base.tier),
+        Hold::Lease(files) if landlock_abi() >= LANDLOCK_ABI_MIN => {
+            policy.inner = Some(zone::leased(own.checkout, files, own.root));
+            policy.guest = true;
+        }
+        Hold::Lease(_) | Hold::Nothing => {}
+    }
     if policy.tier == Tier::T3 {
         policy.deny.extend(own.unseen.iter().map(|it| own.checkout.join(it)));
     }

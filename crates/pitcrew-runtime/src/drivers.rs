@@ -15,6 +15,7 @@ use crate::{Handle, log::Log, words};
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::PullWork;
+use pitcrew_kernel::Reach;
 use pitcrew_model::{AttemptId, Effect, EffectId, EffectResult, Reads, Signal};
 use pitcrew_process::Cancel;
 use pitcrew_writer::{Order, Scope, Subject};
@@ -161,7 +162,7 @@ async fn work(
     cancel: Cancel,
 ) -> EffectResult {
     match effect {
-        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, guest } => {
+        Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay } => {
             let unseen = match reads {
                 // Others live in the checkout of a sub-task that was given files of it: what they put
                 // there while a box is made is not to be taken for ours.
@@ -170,7 +171,8 @@ async fn work(
             };
             match unseen {
                 Ok(unseen) => {
-                    let wanted = Wanted { backend, model, zone, sees, unseen, guest };
+                    let reach = Reach { zone, sees, stay };
+                    let wanted = Wanted { backend, model, reach, unseen };
                     agents.start(id, worker, attempt, &wanted, &path).await
                 }
                 Err(failure) => {

@@ -7,6 +7,7 @@ use pitcrew_model::{
     Action, AttemptId, Message, PlanId, Rejection, RequestId, RequestKind, SubtaskResult, TaskId,
     ToolUse,
 };
+use std::path::PathBuf;
 use tokio::sync::oneshot;
 
 /// Where an attempt stands in its family.
@@ -43,6 +44,15 @@ impl Handle {
             let may_spawn = state.may_spawn(task);
             let (plan, is_subtask) = (task.plan, task.delegation.is_some());
             Some(Standing { plan, is_subtask, may_spawn })
+        };
+        self.look(look).await.flatten()
+    }
+
+    /// Where the attempt works, or whoever it is a guest of.
+    pub async fn checkout(&self, attempt: AttemptId) -> Option<PathBuf> {
+        let look = move |state: &State| {
+            let owner = state.checkout_owner(state.attempts.get(attempt)?.id);
+            state.attempts[owner].path.as_ref().map(PathBuf::from)
         };
         self.look(look).await.flatten()
     }

@@ -12,7 +12,8 @@ use crate::{
 };
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
-use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Zone, limits};
+use pitcrew_kernel::Reach;
+use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
 use pitcrew_process::Policy;
 use std::{
     collections::BTreeMap,
@@ -88,14 +89,13 @@ async fn meet(
         lease_ms: LEASE_MS,
         policy: Policy::unconfined(),
         network: Lookup::default(),
+        root: cwd.to_owned(),
     };
     let which = Wanted {
         backend: Backend::Program { name: name.to_owned() },
         model: None,
-        zone: Zone::default(),
-        sees: Vec::new(),
+        reach: Reach { zone: Zone::default(), sees: Vec::new(), stay: Stay::Owner },
         unseen: Vec::new(),
-        guest: false,
     };
     // With the user's own state: it is the user who starts it, to see whether it works.
     let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {

@@ -154,6 +154,7 @@ impl Orchestrator {
             prices: setup.settings.prices.clone(),
             lease_ms: setup.settings.lease_ms,
             http: http.clone(),
+            root: vault.user().root().to_owned(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone(), network, setup.dirs.clone());

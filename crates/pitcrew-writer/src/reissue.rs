@@ -90,7 +90,7 @@ mod tests {
             zone: pitcrew_model::Zone::default(),
             sees: Vec::new(),
             reads: pitcrew_model::Reads::Guided,
-            guest: false,
+            stay: pitcrew_model::Stay::Owner,
         }
     }
 

@@ -446,15 +446,15 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "what nobody may change is taken" in "crates/pitcrew-kernel/src/react.rs":
         "the zone of a task does not name what the plan denies";
-        "{ plan.head.denied.clone() };" => "{ Vec::new() };"
+        "denied: plan.head.denied.clone() }" => "denied: Vec::new() }"
 
     "what a reader changes is taken" in "crates/pitcrew-kernel/src/react.rs":
         "a sub-task of a client that only reads may change what it likes";
-        "if plan.only_reads(task.id) {" => "if false {"
+        "    if plan.only_reads(task.id) {\n" => "    if false {\n"
 
     "a guest is taken for the owner" in "crates/pitcrew-kernel/src/react.rs":
         "an agent in the checkout of its parent is started as if it were alone there";
-        "(it.id, task.is_guest());" => "(it.id, false);"
+        "Some(Workspace::Shared) => Stay::Guest," => "Some(Workspace::Shared) => Stay::Owner,"
 
     "an answer waits to be landed" in "crates/pitcrew-kernel/src/settle.rs":
         "a plan whose sub-tasks only read is left for a person to see to";

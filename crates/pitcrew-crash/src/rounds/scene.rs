@@ -111,7 +111,7 @@ max_attempts = 15
 id = "waits"
 region = "waits"
 script = '''
-run rm -rf waits
+run rm -rf waits && mkdir waits && touch waits/shared.txt
 tool a2a_spawn_parallel_subtasks <<END
 {"blocking": true, "subtasks": [
   {"agent": "builtin", "prompt": "look", "workspace": "read_only", "script": "complete looked"},

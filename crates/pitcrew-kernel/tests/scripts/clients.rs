@@ -3,7 +3,7 @@
 use crate::script::check;
 use expect_test::expect;
 use pitcrew_kernel::reach;
-use pitcrew_model::WorkerId;
+use pitcrew_model::{Stay, WorkerId};
 
 /// A call whose answer was lost is made again, and carried out once.
 #[test]
@@ -153,8 +153,10 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
     let mut script = crate::script::Script::default();
     script.run("~ client spawn | look | write isolated\n~ prepared plan-1\n~ start task-1");
     script.run("~ start task-2");
-    let may_change = |worker| reach(&script.state, WorkerId(worker)).0.allows("src/a");
-    assert_eq!((may_change(1), may_change(2)), (false, true));
+    let stay = |worker| reach(&script.state, WorkerId(worker)).stay;
+    assert_eq!((stay(1), stay(2)), (Stay::Reader, Stay::Owner));
+    let may_read = |worker| reach(&script.state, WorkerId(worker)).zone.allows("src/a");
+    assert!(may_read(1) && may_read(2), "to find something out");
 }
 
 /// S1-041: what readers have said is an answer: there is nothing to land, nor to be reminded of. One

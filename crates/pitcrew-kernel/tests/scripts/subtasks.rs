@@ -99,7 +99,7 @@ fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
               | a list
               |
               | ## Where you work
-              | You are in /checkouts/attempt-2, which others read too. Change nothing: what you write there is lost. What you find out goes into your summary.
+              | You are in /checkouts/attempt-2, which others read too. Change nothing: nothing that you write there is kept. What you find out goes into your summary.
               |
               | ## How to finish
               | When the sub-task is done, call the tool `a2a_subtask_complete` with the result as `output`: whoever asked for it reads that and nothing else. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool a2a_subtask_complete --json '{"output": "..."}'. Ending your turn is not enough: without this call the sub-task counts as not done.

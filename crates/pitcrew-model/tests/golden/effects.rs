@@ -4,7 +4,7 @@ use crate::{
     golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
-use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Reads, Workspace, Zone};
+use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Reads, Stay, Workspace, Zone};
 
 fn effects() -> Vec<Effect> {
     [
@@ -52,7 +52,7 @@ fn with_a_model() -> Vec<Effect> {
         zone: Zone::default(),
         sees: Vec::new(),
         reads: Reads::Guided,
-        guest: false,
+        stay: Stay::Owner,
     }]
 }
 
@@ -66,7 +66,7 @@ fn in_a_zone() -> Vec<Effect> {
         zone: zone(),
         sees: vec![path("src")],
         reads: Reads::Zone,
-        guest: true,
+        stay: Stay::Guest,
     }]
 }
 
@@ -81,7 +81,7 @@ fn worker_effects() -> Vec<Effect> {
             zone: Zone::default(),
             sees: Vec::new(),
             reads: Reads::Guided,
-            guest: false,
+            stay: Stay::Owner,
         },
         Effect::Prompt { worker: WORKER, text: "Add the API".into() },
         Effect::AnswerPermission {

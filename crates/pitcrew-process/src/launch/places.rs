@@ -146,7 +146,13 @@ impl Places {
             if path.as_os_str().as_bytes().ends_with(b"/") {
                 make_folders(&checkout, within)?;
             }
-            self.found.extend(zone_place(&checkout, within)?);
+            // A guest makes nothing new beside what is others'.
+            let place = if zone.git {
+                zone_place(&checkout, within)?
+            } else {
+                beneath(&checkout, within)?.map(zone_right).transpose()?
+            };
+            self.found.extend(place);
         }
         Ok(())
     }
@@ -158,15 +164,17 @@ fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
         match openat2(checkout, place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH) {
-            Ok(file) => {
-                let right = if is_folder(&file)? { Right::Write } else { Right::Change };
-                return Ok(Some(Place { file, right }));
-            }
+            Ok(file) => return zone_right(file).map(Some),
             Err(Errno::NOENT) => {}
             Err(error) => return reached(Err(error)),
         }
     }
     Ok(None)
+}
+
+fn zone_right(file: OwnedFd) -> io::Result<Place> {
+    let right = if is_folder(&file)? { Right::Write } else { Right::Change };
+    Ok(Place { file, right })
 }
 
 /// Makes the folders on the way to a path, and never through a link.

@@ -43,8 +43,9 @@ impl Ahead {
     /// What can be made of it; what cannot is made when the agent begins.
     pub(super) fn make(spec: &ShimSpec) -> Option<Self> {
         let mut ahead = Self::way_out(spec).ok()?;
-        // A box that holds its program to a part of the checkout is made of what is in that.
-        if Ends::alone(&ahead.policy) == Ends::HandedOver && ahead.policy.inner.is_none() {
+        // A box that holds its program to a part of the checkout by mounts is made of what is in that.
+        let is_made_of_it = ahead.policy.inner.is_some() && !ahead.policy.guest;
+        if Ends::alone(&ahead.policy) == Ends::HandedOver && !is_made_of_it {
             ahead.waiting = Waiting::start(spec, &ahead.policy).ok();
         }
         Some(ahead)

@@ -38,6 +38,31 @@ pub fn writable(checkout: &Path, zone: &Zone, tier: Tier) -> Option<Vec<PathBuf>
     Some(paths)
 }
 
+/// Folders that builds make. What git ignores besides may be kept in a repository all the same.
+const BUILDS: &[&str] = &[
+    ".gradle",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".venv",
+    "build",
+    "coverage",
+    "dist",
+    "node_modules",
+    "out",
+    "target",
+    "venv",
+];
+
+/// What whoever is not alone in a checkout writes there: the files that it was given, and at the top what
+/// builds make, if the user's repository ignores it. That no agent can change.
+pub fn leased(checkout: &Path, files: &[RepoPath], root: &Path) -> Vec<PathBuf> {
+    let ignored = Ignored::of(root);
+    let builds = BUILDS.iter().filter(|it| ignored.names(it, it)).map(|it| format!("{it}/"));
+    let given = files.iter().map(|it| it.as_str().to_owned());
+    given.chain(builds).map(|it| checkout.join(it)).collect()
+}
+
 fn is_there(checkout: &Path, path: &str) -> bool {
     fs::symlink_metadata(checkout.join(path)).is_ok()
 }

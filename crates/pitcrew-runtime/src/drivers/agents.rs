@@ -165,7 +165,7 @@ impl Agents {
         }
         let mut launch =
             self.setup.launch(effect, attempt, wanted, path, home.unwrap_or_default())?;
-        launch.reach = self.reach(&wanted.backend, path, &wanted.zone, &wanted.sees);
+        launch.reach = self.reach(&wanted.backend, path, &wanted.reach);
         self.setup.offer_http(&mut launch, attempt, &wanted.backend).await;
         Ok(launch)
     }

@@ -4,12 +4,12 @@
 use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
-    AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, Seq, SubtaskKind,
-    SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
+    AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
+    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
 };
 use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 use tokio::{sync::watch, time::timeout_at};
 
 /// Entries that are read at once while a pull is looked for.
@@ -25,7 +25,8 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT)
     });
-    let subtasks = subtasks.iter().map(spec).collect();
+    let subtasks: Vec<SubtaskSpec> = subtasks.iter().map(spec).collect();
+    require_there(calling, attempt, &subtasks).await?;
     let nonce = secret()?;
     calling.order(Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }).await?;
     let call = call(calling)?;
@@ -270,6 +271,31 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
     }
     asked.model = asked.model.or_else(|| role.models.first().cloned());
     Ok(asked)
+}
+
+/// A guest can be held to what is there; what is not there yet could only be made by whoever can write
+/// the folder that it will be in, with all that others have there.
+async fn require_there(
+    calling: &Calling<'_>,
+    attempt: AttemptId,
+    subtasks: &[SubtaskSpec],
+) -> Result<(), Refused> {
+    let checkout = calling.doors.orchestrator.handle().checkout(attempt).await;
+    let missing = checkout.and_then(|it| missing(&it, subtasks));
+    let Some((number, path)) = missing else { return Ok(()) };
+    Err(Refused::Told(format!(
+        "sub-task {number} is to work on {path}, which is not in your checkout, and who shares that writes what is there: \
+         make it first (an empty file or folder will do), or hand it out as `isolated`"
+    )))
+}
+
+/// The first file that is not there for a guest.
+fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath)> {
+    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let mut files =
+        shared.flat_map(|(it, number)| it.target_files.iter().map(move |it| (number, it)));
+    let is_missing = |path: &RepoPath| checkout.join(path.as_str()).symlink_metadata().is_err();
+    files.find(|it| is_missing(it.1)).map(|(number, path)| (number, path.clone()))
 }
 
 /// Whoever would only fail at once is not asked.

@@ -4,7 +4,7 @@
 use super::{Ledger, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, Effect, RepoPath, Standing, TaskId, Tier, WorkerId, Workspace, Zone,
+    AttemptId, Effect, RepoPath, Standing, Stay, TaskId, Tier, WorkerId, Workspace, Zone,
 };
 
 impl Ledger {
@@ -13,24 +13,39 @@ impl Ledger {
         let plan = &self.plans[place(row.plan.0)];
         let is_named = row.part.as_ref().is_some_and(|it| it.is_named);
         let shared = if is_named { Vec::new() } else { plan.shared.clone() };
-        let only_reads = plan.readers.contains(&task);
-        let denied = if only_reads { vec![RepoPath::root()] } else { plan.denied.clone() };
-        Zone { region: row.files.clone(), shared, denied }
+        Zone { region: row.files.clone(), shared, denied: plan.denied.clone() }
+    }
+
+    fn stay_of(&self, task: TaskId) -> Stay {
+        let row = &self.tasks[place(task.0)];
+        let only_reads = self.plans[place(row.plan.0)].readers.contains(&task);
+        match row.part.as_ref().map(|it| it.workspace) {
+            Some(Workspace::Shared) => Stay::Guest,
+            Some(Workspace::ReadOnly) => Stay::Reader,
+            Some(Workspace::Isolated) | None if only_reads => Stay::Reader,
+            Some(Workspace::Isolated) | None => Stay::Owner,
+        }
     }
 
     /// What an agent may change, and what is taken of it, is what its task was given.
     pub(super) fn check_zone(&self, effect: &Effect) {
-        let (attempt, zone) = if let Effect::StartAgent { attempt, zone, guest, .. } = effect {
-            let row = &self.tasks[place(self.attempts[place(attempt.0)].task.0)];
-            let shares = row.part.as_ref().is_some_and(|it| it.workspace == Workspace::Shared);
-            hold!(*guest == shares, "only who shares a checkout is a guest there", "{attempt}");
-            (attempt, zone)
+        let (attempt, zone, stay) = if let Effect::StartAgent { attempt, zone, stay, .. } = effect {
+            (attempt, zone, Some(*stay))
         } else if let Effect::CollectWork { attempt, zone, .. } = effect {
-            (attempt, zone)
+            (attempt, zone, None)
         } else {
             return;
         };
-        let wanted = self.zone_of(self.attempts[place(attempt.0)].task);
+        let task = self.attempts[place(attempt.0)].task;
+        let mut wanted = self.zone_of(task);
+        match stay {
+            Some(stay) => {
+                let is_right = stay == self.stay_of(task);
+                hold!(is_right, "a checkout is entered as was agreed", "{attempt}: {stay:?}");
+            }
+            None if self.stay_of(task) == Stay::Reader => wanted.denied = vec![RepoPath::root()],
+            None => {}
+        }
         hold!(*zone == wanted, "nothing outside its zone is taken", "{attempt}: {zone:?}");
     }
 

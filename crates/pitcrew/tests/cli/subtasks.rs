@@ -174,6 +174,42 @@ complete heard it
     ran.says("5 of 5 completed");
 }
 
+/// S4-146, S4-154: those who read the same state share it, so none of them can write there. What builds
+/// make is nobody's.
+#[test]
+fn who_reads_changes_nothing_that_others_read() {
+    for tier in ["T3", "T2"] {
+        let mut sandbox = sandbox();
+        sandbox.set("PITCREW_SANDBOX", tier);
+        sandbox.write(".gitignore", "/target\n");
+        sandbox.write("core/lib.rs", "pub fn core() {}\n");
+        sandbox.commit("a library");
+        let plan = sandbox.plan(
+            r#"
+name = "reading"
+
+[[task]]
+id = "parent"
+max_attempts = 1
+script = '''
+tool a2a_spawn_parallel_subtasks <<END
+{"blocking": true, "subtasks": [
+  {"agent": "builtin", "prompt": "one", "workspace": "read_only",
+   "script": "read core/lib.rs\nrun ! { echo x > core/lib.rs; } && ! rm core/lib.rs && ! touch new && ! git config user.name x\nrefused fs/write_text_file {\"path\": \"core/lib.rs\", \"content\": \"x\"}\nexpect you only read\nrun mkdir -p target/debug && rm $(mktemp)\ncomplete one"},
+  {"agent": "builtin", "prompt": "two", "workspace": "read_only",
+   "script": "run grep -q 'pub fn core' core/lib.rs && ! touch core/new\ncomplete two"}
+]}
+END
+expect subtask-2: success
+expect subtask-3: success
+complete all
+'''
+"#,
+        );
+        sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    }
+}
+
 /// S4-146: a sub-task that reads does not wait for a checkout. It is given one that is there already, in
 /// which nothing was written but what its parent has changed.
 #[test]
@@ -183,11 +219,11 @@ fn a_sub_task_that_reads_waits_for_what_has_changed_and_not_for_the_tree() {
         sandbox.write(&format!("core/{number}.rs"), &format!("pub fn n{number}() {{}}\n"));
     }
     sandbox.commit("a library");
-    let root = sandbox.root().display().to_string();
+    let seen = sandbox.root().join("seen");
+    fs::create_dir(&seen).expect("a folder");
     let reading = |name: &str| {
-        let look = format!(
-            "stat -c '%n %i %y' core/*.rs > {root}/{name}; cat plans/more >> {root}/{name}"
-        );
+        let seen = seen.join(name).display().to_string();
+        let look = format!("stat -c '%n %i %y' core/*.rs > {seen}; cat plans/more >> {seen}");
         format!(
             r#"tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "look", "workspace": "read_only", "blocking": true, "script": "run {look}\ncomplete looked"}}"#
         )
@@ -214,7 +250,7 @@ complete it
         reading("second"),
     ));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    let seen = |name: &str| fs::read_to_string(sandbox.root().join(name)).expect("it looked");
+    let seen = |name: &str| fs::read_to_string(seen.join(name)).expect("it looked");
     let (first, second) = (seen("first"), seen("second"));
     assert_eq!(first.lines().count(), 21, "{first}");
     assert!(first.ends_with("\none\n"), "{first}");

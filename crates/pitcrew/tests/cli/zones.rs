@@ -138,6 +138,9 @@ refused a2a_spawn_parallel_subtasks <<END
   {"agent": "builtin", "prompt": "two", "workspace": "shared", "target_files": ["ui/a/b"], "script": "complete two"}]}
 END
 refused a2a_spawn_subtask {"agent": "builtin", "prompt": "far", "workspace": "shared", "target_files": ["core/auth.rs"], "script": "complete far"}
+refused a2a_spawn_subtask {"agent": "builtin", "prompt": "new", "workspace": "shared", "target_files": ["ui/a.rs"], "script": "complete new"}
+expect make it first
+run touch ui/a.rs
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/a.rs"], "blocking": true,
  "script": "tool fs/read_text_file {\"path\": \"ui/form.rs\"}\nrefused fs/write_text_file {\"path\": \"ui/form.rs\", \"content\": \"x\"}\nexpect outside your zone\nrefused fs/read_text_file {\"path\": \"core/auth.rs\"}\ntool fs/write_text_file {\"path\": \"ui/a.rs\", \"content\": \"a\"}\ncomplete near"}

@@ -3,8 +3,8 @@
 use pitcrew_kernel::Step;
 use pitcrew_model::{
     AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, QueryLimits,
-    Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames, Timestamp, TurnCause, Usage,
-    Zone,
+    Reads, Reason, RepoPath, RequestKind, Stay, SubtaskName, SubtaskNames, Timestamp, TurnCause,
+    Usage, Zone,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -270,14 +270,18 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::PullWork { attempt, task, commit, base, .. } => {
             format!("pull {} into {attempt}: {base}..{commit}", SubtaskName(*task))
         }
-        Effect::StartAgent { worker, backend, model, zone, sees, reads, guest, .. } => {
+        Effect::StartAgent { worker, backend, model, zone, sees, reads, stay, .. } => {
             let with = match (backend, model) {
                 (_, Some(model)) => format!(" with {model}"),
                 (Backend::Model, None) => " with a model".into(),
                 (Backend::Builtin | Backend::Program { .. }, None) => String::new(),
             };
-            let guest = if *guest { ", guest" } else { "" };
-            format!("start agent {worker}{with}{}{guest}", in_zone(zone, sees, *reads))
+            let stay = match stay {
+                Stay::Owner => "",
+                Stay::Guest => ", guest",
+                Stay::Reader => ", reader",
+            };
+            format!("start agent {worker}{with}{}{stay}", in_zone(zone, sees, *reads))
         }
         Effect::Prompt { worker, .. } => format!("prompt {worker} ({})", cause(event)),
         Effect::AnswerPermission { worker, call, option } => {

@@ -86,12 +86,12 @@ impl Handle {
 fn wanted(state: &State, attempt: AttemptId) -> Option<Wanted> {
     let it = state.attempts.get(attempt)?;
     let (task, worker) = (state.tasks.get(it.task)?, it.worker);
-    let (zone, sees) = reach(state, worker);
+    let reach = reach(state, worker);
     match state.plans[task.plan].head.reads {
-        Reads::Zone if sees.is_empty() => return None,
+        Reads::Zone if reach.sees.is_empty() => return None,
         Reads::Guided | Reads::Zone => {}
     }
     let backend = task.spec.program()?;
-    let (model, unseen, guest) = (task.spec.model.clone(), Vec::new(), task.is_guest());
-    Some(Wanted { backend, model, zone, sees, unseen, guest })
+    let (model, unseen) = (task.spec.model.clone(), Vec::new());
+    Some(Wanted { backend, model, reach, unseen })
 }

@@ -3,14 +3,15 @@
 use super::HttpTools;
 use crate::{
     Tokens,
-    confinement::{self, Own},
+    confinement::{self, Hold, Own},
     network::{Caches, Lookup, Needs},
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
-use pitcrew_model::{AttemptId, Backend, EffectId, Failure, RepoPath, Zone, limits};
+use pitcrew_kernel::Reach;
+use pitcrew_model::{AttemptId, Backend, EffectId, Failure, Stay, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
@@ -38,20 +39,17 @@ pub struct AgentSetup {
     pub http: HttpTools,
     /// What programs in a box may reach.
     pub network: Lookup,
+    /// The user's repository, which says what builds make.
+    pub root: PathBuf,
 }
 
 /// Who is to do a task, and with which model: that of the settings where absent.
 pub struct Wanted {
     pub backend: Backend,
     pub model: Option<String>,
-    /// What it may change, and read through us.
-    pub zone: Zone,
-    /// What it may read besides.
-    pub sees: Vec<RepoPath>,
+    pub reach: Reach,
     /// What of the checkout is not to be seen in its box.
     pub unseen: Vec<String>,
-    /// The checkout is somebody else's, who is there too.
-    pub guest: bool,
 }
 
 impl AgentSetup {
@@ -125,15 +123,22 @@ impl AgentSetup {
         }
         // Who holds its commands itself cannot do so in a closer box, nor without one: there we hold it.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
-        let is_held = (wanted.sees.is_empty() || wanted.guest) && !holds_itself;
+        let Reach { zone, sees, stay } = &wanted.reach;
+        let hold = match stay {
+            _ if holds_itself => Hold::Nothing,
+            Stay::Owner if sees.is_empty() => Hold::Zone(zone),
+            Stay::Owner => Hold::Nothing,
+            Stay::Guest => Hold::Lease(&zone.region),
+            Stay::Reader => Hold::Lease(&[]),
+        };
         let own = Own {
             checkout,
             argv,
             home: self.dirs.home(attempt),
             read,
-            zone: is_held.then_some(&wanted.zone),
+            hold,
+            root: &self.root,
             unseen: &wanted.unseen,
-            guest: wanted.guest,
         };
         let policy = confinement::of_agent(&self.policy, own, &user);
         if policy.tier == Tier::T1 {

@@ -3,7 +3,7 @@
 use super::Agents;
 use pitcrew_acp::{Outline, Outlined, Reach};
 use pitcrew_config::FileAccess;
-use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND, Backend, RepoPath, Zone};
+use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND, Backend, RepoPath};
 use std::{path::Path, sync::Arc};
 
 impl Agents {
@@ -12,8 +12,7 @@ impl Agents {
         &self,
         backend: &Backend,
         checkout: &Path,
-        zone: &Zone,
-        sees: &[RepoPath],
+        given: &pitcrew_kernel::Reach,
     ) -> Option<Reach> {
         let access = match backend {
             Backend::Builtin | Backend::Model => FileAccess::Client,
@@ -24,8 +23,8 @@ impl Agents {
         match access {
             FileAccess::Own => None,
             FileAccess::Client => {
-                let (zone, sees) = (zone.clone(), sees.to_vec());
-                Some(Reach { zone, sees, outline: self.outline(checkout) })
+                let pitcrew_kernel::Reach { zone, sees, stay } = given.clone();
+                Some(Reach { zone, sees, stay, outline: self.outline(checkout) })
             }
         }
     }

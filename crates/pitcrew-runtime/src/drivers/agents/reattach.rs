@@ -1,7 +1,8 @@
 //! Agents that an earlier orchestrator started: found where it left them.
 
 use super::{Agents, live::Live, reach};
-use pitcrew_model::{AttemptId, EffectId, RepoPath, WorkerId, Zone};
+use pitcrew_kernel::Reach;
+use pitcrew_model::{AttemptId, EffectId, WorkerId};
 use pitcrew_process::Presence;
 use std::{
     path::Path,
@@ -21,9 +22,7 @@ pub struct Held {
     pub path: String,
     /// The name of its backend.
     pub backend: String,
-    /// What it may change, and what it may read besides.
-    pub zone: Zone,
-    pub sees: Vec<RepoPath>,
+    pub reach: Reach,
     /// The turn whose end was not told.
     pub prompt: Option<EffectId>,
     /// What was last told of what it does.
@@ -50,7 +49,7 @@ impl Agents {
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
         let profile = self.setup.profile(&held.backend);
-        let reach = self.reach(&reach::named(&held.backend), path, &held.zone, &held.sees);
+        let reach = self.reach(&reach::named(&held.backend), path, &held.reach);
         let back = pitcrew_acp::attach(&dir, path, profile, reach, PATIENCE).await;
         let Ok(back) = back else {
             self.end_left_over(held.attempt).await;
