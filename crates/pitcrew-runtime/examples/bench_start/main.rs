@@ -68,8 +68,8 @@ fn agent() -> Outcome<()> {
             Some("initialize") => json!({"protocolVersion": 1, "agentCapabilities": {}}),
             Some("session/new") => json!({"sessionId": "1"}),
             Some("session/prompt") => {
-                fs::write("../prompted.part", now().as_nanos().to_string())?;
-                fs::rename("../prompted.part", "../prompted")?;
+                fs::write("../told/prompted.part", now().as_nanos().to_string())?;
+                fs::rename("../told/prompted.part", "../told/prompted")?;
                 continue;
             }
             _ => continue,
@@ -84,7 +84,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, checkouts) = start(dir.path(), &root, tier)?;
+    let (orchestrator, told) = start(dir.path(), &root, tier)?;
     let plan = plan()?;
     orchestrator.handle().command(Actor::Person, plan).await?;
     let has_base = || {
@@ -110,7 +110,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
         })?;
         let alone = agent_alone()?;
         let task = TaskId(round as u64 + 1);
-        let prompted = checkouts.join("prompted");
+        let prompted = told.join("prompted");
         let began = now();
         orchestrator.handle().command(Actor::Person, Command::DeployTask { task }).await?;
         wait_until(|| prompted.exists()).await?;
@@ -154,8 +154,9 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     let (mut settings, _) = Settings::load(&Sources::default())?;
     let checkouts = dir.join(".worktrees").join("repository");
     // Beside its checkout an agent writes down when it was prompted.
-    fs::create_dir_all(&checkouts)?;
-    settings.sandbox.write.push(checkouts.clone());
+    let told = checkouts.join("told");
+    fs::create_dir_all(&told)?;
+    settings.sandbox.write.push(told.clone());
     settings.sandbox.tier = Some(tier);
     if tier == T3 {
         // Without one it would be measured what is not asked for.
@@ -165,7 +166,7 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();
     let setup = Setup { program, repository, dirs, settings, matrix, tokens };
-    Ok((Orchestrator::start(setup)?, checkouts))
+    Ok((Orchestrator::start(setup)?, told))
 }
 
 fn plan() -> Outcome<Command> {
