@@ -281,13 +281,24 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// Who was there to find something out has said it: nobody has to see to the rest.
+/// Where what a client handed out changed nothing, what was said is the answer: nobody has to see to the
+/// rest.
 fn answered(state: &State, plan: &Plan) -> Vec<Event> {
     let (from, to) = (plan.landing, LandingStatus::Abandoned);
-    if !plan.is_answer() || !from.may_become(to) {
+    let has_changed = |task: &TaskId| {
+        let task = &state.tasks[*task];
+        let last = task.last_attempt().map(|it| &state.attempts[it]);
+        let is_kept = matches!(task.status, TaskStatus::Completed | TaskStatus::Partial);
+        is_kept
+            && !plan.only_reads(task.id)
+            && last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
+    };
+    let is_over = plan.standalone.is_some() && !plan.tasks.iter().any(has_changed);
+    if !is_over || !from.may_become(to) {
         return Vec::new();
     }
-    let reason = "its sub-tasks only read: there is nothing to land".into();
+    let what = if plan.is_answer() { "only read" } else { "changed nothing" };
+    let reason = alloc::format!("its sub-tasks {what}: there is nothing to land");
     let mut events = vec![Event::LandingMoved { plan: plan.id, from, to, reason, actor: ACTOR }];
     let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan.id);
     events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));

@@ -159,8 +159,25 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(no_method(&request.method))
+        Err(match NEEDED.iter().find(|it| it.0 == request.method) {
+            Some((method, needed)) => bad_params(method, needed),
+            None => no_method(&request.method),
+        })
     }
+}
+
+/// What the methods take that we have. The library takes one whose parameters it cannot read for one that
+/// it does not know.
+const NEEDED: &[(&str, &str)] = &[
+    ("initialize", "`protocolVersion`, `capabilities` and `clientInfo`"),
+    ("tools/call", "`name`, the name of a tool, and `arguments`, an object"),
+    ("tools/list", "nothing, or `cursor`, a text"),
+    ("ping", "nothing"),
+];
+
+fn bad_params(method: &str, needed: &str) -> ErrorData {
+    let message = format!("the `params` of `{method}` cannot be read: it takes {needed}");
+    ErrorData::invalid_params(message, None)
 }
 
 /// The library says no more than the name.

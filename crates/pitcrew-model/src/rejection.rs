@@ -50,7 +50,7 @@ pub enum Rejection {
     PlanTransition { plan: PlanId, status: PlanStatus, wanted: PlanStatus },
     #[error("{}", task_transition(*task, *status, *wanted))]
     TaskTransition { task: TaskName, status: TaskStatus, wanted: TaskStatus },
-    #[error("{task} cannot be deployed: it is {status}")]
+    #[error("{task} cannot be deployed: it is {status}; `pitcrew status` shows what it waits for")]
     NotDeployable { task: TaskId, status: TaskStatus },
     #[error("{plan} is {status}; a task can be added only before a plan has ended")]
     NotExtendable { plan: PlanId, status: PlanStatus },

@@ -172,7 +172,7 @@ pub struct SubtaskResult {
     pub metadata: Option<String>,
     pub permissions_requested: Vec<String>,
     pub error: Option<String>,
-    /// Files that it changed in a checkout of its own.
+    /// Files that it changed in a checkout of its own, and that its parent has not taken over.
     #[serde(default, skip_serializing_if = "is_none")]
     pub files_count: u64,
 }

@@ -94,22 +94,6 @@ impl Workspace {
         Permissions::load(&sources)
     }
 
-    /// An error where `name` is no branch, tag or commit of the repository.
-    pub fn require_commit(&self, name: &str) -> Result<(), Report> {
-        let asked = Run::new("git", self.root())
-            .args(["rev-parse", "--verify", "--quiet"])
-            .arg(format!("{name}^{{commit}}"))
-            .timeout(Duration::from_mins(1));
-        let found = run_trusted(asked, &Cancel::default())
-            .map_err(|error| Report::from_error(Exit::Failure, &error))?;
-        if found.success() {
-            return Ok(());
-        }
-        let message = format!("the base `{name}` is no branch or commit of this repository");
-        Err(Report::new(Exit::Usage, message)
-            .help("`git branch --all` lists the branches; without a base the plan starts from the current one"))
-    }
-
     /// An error that names what is not committed, where anything is.
     pub fn require_clean(&self) -> Result<(), Report> {
         // Asked so that not even the times in the person's index change.
@@ -181,4 +165,19 @@ pub fn settings_here() -> Result<(Settings, Origins), Report> {
     let mut sources = sources.map_err(|error| Report::from_error(Exit::Usage, &error))?;
     sources.environment = user_environment();
     Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
+}
+/// An error where `name` is no branch, tag or commit of the repository.
+pub fn require_commit(root: &Path, name: &str) -> Result<(), Report> {
+    let asked = Run::new("git", root)
+        .args(["rev-parse", "--verify", "--quiet"])
+        .arg(format!("{name}^{{commit}}"))
+        .timeout(Duration::from_mins(1));
+    let found = run_trusted(asked, &Cancel::default())
+        .map_err(|error| Report::from_error(Exit::Failure, &error))?;
+    if found.success() {
+        return Ok(());
+    }
+    let message = format!("the base `{name}` is no branch or commit of this repository");
+    Err(Report::new(Exit::Usage, message)
+        .help("`git branch --all` lists the branches; without a base the plan starts from the current one"))
 }

@@ -71,9 +71,9 @@ pub fn check(task: &TaskSpec) -> Result<(), Rejection> {
     let problem = if task.key.is_empty() || task.key.len() > limits::NAME_BYTES_MAX {
         "its id is empty or too long"
     } else if !(1..=limits::ATTEMPTS_PER_TASK_MAX).contains(&task.attempts_max) {
-        "its number of attempts is out of range"
+        "its `max_attempts` is out of range"
     } else if !(1..=limits::TASK_TIMEOUT_MS_MAX).contains(&task.timeout_ms) {
-        "its time-out is out of range"
+        "its `timeout` is out of range: more than 0 and at most 7 days"
     } else if task.depends_on.len() > limits::DEPENDENCIES_PER_TASK_MAX {
         "it has too many dependencies"
     } else if bytes > 2 * limits::PROMPT_BYTES_MAX {

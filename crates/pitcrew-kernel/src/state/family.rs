@@ -179,7 +179,8 @@ impl State {
         let failure = task.failure.as_ref().or_else(|| last?.failure.as_ref());
         let claim = last.and_then(|it| it.claim.as_ref());
         let output = last.and_then(|it| it.output.as_ref());
-        let files_count = last.and_then(|it| it.work.as_ref()).map_or(0, |it| it.files_count);
+        let work = last.and_then(|it| it.work.as_ref()).filter(|_| task.pull != Pull::Done);
+        let files_count = work.map_or(0, |it| it.files_count);
         Some(SubtaskResult::new(task.id, status, claim, output, failure, files_count))
     }
 }

@@ -80,7 +80,7 @@ fn a_manual_plan_waits_for_deploy() {
               attempt-1 opened: task-1 #1 from base
               => prepare checkout attempt-1
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting
+              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
             > deploy task-2
               task-2 deployed
               task-2 pending -> queued (dependencies are integrated)
@@ -127,7 +127,7 @@ fn an_automatic_plan_needs_no_deploy() {
             > deploy task-2
               rejected: task-2 is not deployable by hand: its plan deploys automatically
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting
+              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
             > deploy task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],

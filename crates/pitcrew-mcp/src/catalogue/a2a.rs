@@ -210,7 +210,7 @@ fn await_subtasks() -> ToolInfo {
         audience: Audience::Parents,
         input: object(
             json!({
-                "ids": ids("Which ones; all of yours that run where absent (a worker's: whoever works for no plan names them)."),
+                "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them)."),
                 "timeout": { "type": "string", "description": "Wait no longer than this.", "examples": ["10m", "90s"] }
             }),
             &[],

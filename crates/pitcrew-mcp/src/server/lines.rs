@@ -103,9 +103,12 @@ where
                 },
                 Ok(None) => {
                     self.buffer.reserve(READ_BYTES);
-                    // What is left without an end is no line.
                     if self.reader.read_buf(&mut self.buffer).await.ok()? == 0 {
-                        return None;
+                        if self.buffer.is_empty() {
+                            return None;
+                        }
+                        // The last line may have no end.
+                        self.buffer.extend_from_slice(b"\n");
                     }
                 }
                 Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {

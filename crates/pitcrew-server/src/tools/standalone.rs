@@ -23,9 +23,12 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     let found = handle.standalone_of(call(calling)?).await;
     let (plan, tasks) = found.ok_or(Rejection::ShuttingDown)?;
     let names: Vec<String> = tasks.iter().map(|it| SubtaskName(*it).to_string()).collect();
+    let mut changes_something = changes_something;
     let (more, words) = if spawn.blocking {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         let results = wait(calling, tasks, timeouts.max().flatten()).await?;
+        let has_changed = |it: &SubtaskResult| it.files_count > 0;
+        changes_something &= results.iter().any(|it| it.1.as_ref().is_none_or(has_changed));
         let tag = Tag::new()?;
         (rows(&results), tag.notice() + &text(&tag, &results, Takes::Words))
     } else {

@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, path::Path};
 use tokio::{sync::watch, time::timeout_at};
 
+/// A call outlasts the sub-tasks that it waits for by so long: it is they whose time is over.
+const END_MS: u64 = 10_000;
+
 /// Entries that are read at once while a pull is looked for.
 const READ_BATCH: usize = 1_000;
 
@@ -23,7 +26,8 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     let subtasks = known_agents(calling, spawn).await?;
     let wait_ms = spawn.blocking.then(|| {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
-        timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT)
+        let longest = timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT);
+        longest.saturating_add(END_MS)
     });
     let subtasks: Vec<SubtaskSpec> = subtasks.iter().map(spec).collect();
     require_there(calling, attempt, &subtasks).await?;
@@ -388,7 +392,7 @@ pub fn rows(results: &Results) -> Value {
                 "metadata": it.metadata,
                 "permissions_requested": it.permissions_requested,
                 "error": it.error,
-                "files_changed": it.files_count,
+                "files_changed": (it.files_count > 0).then_some(it.files_count),
             }),
         }
     };

@@ -4,6 +4,7 @@ use super::plan::refuse_impossible;
 use crate::{
     backends::{look, plan_defaults},
     render::Style,
+    workspace::require_commit,
 };
 use pitcrew_config::{
     AgentDefinition, BACKEND_BUILTIN, BACKEND_COMMAND, Dirs, Settings, Severity, parse_plan,
@@ -69,6 +70,9 @@ impl Desk for SettingsDesk {
         let mut parsed = parse_plan("plan", text, &defaults).map_err(|it| it.to_string())?;
         read_definitions(&self.dirs, &self.root).apply(&mut parsed.spec);
         refuse_impossible("", &parsed.spec, &defaults).map_err(|it| it.render(Style::plain()))?;
+        if let Some(base) = &parsed.spec.head.base {
+            require_commit(&self.root, base).map_err(|it| it.render(Style::plain()))?;
+        }
         let warnings = parsed.warnings.iter().map(ToString::to_string).collect();
         Ok(ReadPlan { spec: parsed.spec, warnings })
     }

@@ -11,7 +11,9 @@ use crate::{
     report::Report,
     workspace::{Workspace, current_folder, user_dirs},
 };
-use pitcrew_config::{SandboxSettings, Settings, printable, private_dir, user_environment};
+use pitcrew_config::{
+    SandboxSettings, Settings, printable, private_dir, read_definitions, user_environment,
+};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::{Tier, limits};
 use pitcrew_process::{Cancel, Obstacle, Run, run_trusted};
@@ -189,6 +191,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
                     .help("pitcrew config show --origin"),
             });
             findings.push(permissions(&workspace, &settings));
+            findings.extend(roles(&workspace));
             findings.extend(agents(&settings));
         }
         Err(report) => findings.push(Finding::of_report("settings", &report)),
@@ -219,6 +222,14 @@ fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
             Finding::new("permissions", Health::Limited, format!("{count} do not hold")).help(help)
         }
     }
+}
+
+/// A role whose file is broken is nobody's.
+fn roles(workspace: &Workspace) -> Vec<Finding> {
+    let found = read_definitions(&workspace.user, workspace.root());
+    let told = |it: &String| printable(it.lines().next().unwrap_or_default());
+    let help = "mend or remove the file: until then nobody plays that role";
+    found.errors.iter().map(|it| Finding::new("roles", Health::Bad, told(it)).help(help)).collect()
 }
 
 /// Each agent as `pitcrew backends` shows it.

@@ -11,7 +11,7 @@ use crate::{
     output::Output,
     render::{self, SummaryExtras},
     report::Report,
-    workspace::Workspace,
+    workspace::{Workspace, require_commit},
 };
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_config::{
@@ -35,7 +35,7 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     spec.head.caps = caps.or(spec.head.caps);
     plan_file::warn_unheld("", &spec, &settings, output);
     if let Some(base) = &spec.head.base {
-        workspace.require_commit(base)?;
+        require_commit(workspace.root(), base)?;
     }
     // `HEAD` by name means what is committed, and nothing else.
     let clean_base = args.base.as_deref() == Some("HEAD");

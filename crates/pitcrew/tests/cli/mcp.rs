@@ -59,6 +59,18 @@ fn an_unknown_method_is_refused_with_what_there_is() {
 }
 
 #[test]
+fn parameters_that_cannot_be_read_are_told_as_such() {
+    let sandbox = sandbox();
+    let (mut client, _) = session(&sandbox);
+    for params in [json!({"arguments": {}}), json!({"name": "x", "arguments": [1]})] {
+        let refused = client.call("tools/call", &params).expect_err("bad parameters");
+        assert_eq!(refused["code"], -32602, "{refused}");
+        let told = refused["message"].as_str().expect("words");
+        assert!(told.contains("`arguments`, an object"), "{told}");
+    }
+}
+
+#[test]
 fn an_unknown_tool_is_refused_with_those_of_the_caller() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);

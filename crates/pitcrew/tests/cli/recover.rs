@@ -53,6 +53,19 @@ fn the_orchestrator_stops_when_it_is_told_to() {
     sandbox.pitcrew(&["status"]).expect(0);
 }
 
+/// Agents outlive their orchestrator for a while; whoever says stop means them too.
+#[test]
+fn agents_of_a_killed_orchestrator_are_stopped_too() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "gated"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    sandbox.kill_orchestrator();
+    sandbox.pitcrew(&["stop"]).expect(0).says("has stopped; 1 worker was interrupted");
+    assert!(sandbox.orchestrator().is_none());
+    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator runs");
+}
+
 /// However many commands want an orchestrator, there is one.
 #[test]
 fn commands_at_the_same_time_start_one_orchestrator() {

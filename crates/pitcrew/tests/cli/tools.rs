@@ -89,6 +89,9 @@ fn a_wrong_call_says_what_to_do() {
     let bad = json!({"plan": "name = \"x\"\n\n[[task]]\nid = \"a\"\ncomand = \"ls\"\n"});
     let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
     assert!(told.contains("plan:5") && told.contains("command"), "{told}");
+    let bad = json!({"name": "x", "base": "nope", "tasks": [{"id": "a", "command": "ls"}]});
+    let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
+    assert!(told.contains("the base `nope` is no branch or commit"), "{told}");
     let told = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
     assert!(told.contains("not for you") && told.contains("orchestrator_save_plan"), "{told}");
     let told = tool(&sandbox, "levitate", &json!({}), 6);
@@ -102,7 +105,7 @@ fn a_wrong_call_says_what_to_do() {
 /// S1-041: a person's own agent has sub-tasks like others, and reads what came of them.
 #[test]
 fn a_client_hands_out_sub_tasks_of_its_own() {
-    let sandbox = sandbox();
+    let mut sandbox = sandbox();
     let writes = |blocking: bool| {
         json!({"agent": "command", "prompt": "count", "command": "echo 1 > core/new.txt; echo counted",
             "target_files": ["core/new.txt"], "blocking": blocking})
@@ -128,8 +131,16 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     let reads = json!({"agent": "command", "prompt": "look", "command": "echo 1 > core/left.txt",
         "workspace": "read_only", "blocking": true});
     let refused = tool(&sandbox, "a2a_spawn_subtask", &reads, 0);
+    assert!(
+        refused.contains("subtask-4: failed") && refused.contains("Permission denied"),
+        "{refused}"
+    );
+    // Where nothing holds it, the gate does.
+    sandbox.pitcrew(&["stop"]).expect(0);
+    sandbox.set("PITCREW_SANDBOX", "T1");
+    let refused = tool(&sandbox, "a2a_spawn_subtask", &reads, 0);
     let why = "core/left.txt is changed by a sub-task that only reads and may change nothing";
-    assert!(refused.contains("subtask-4: failed") && refused.contains(why), "{refused}");
+    assert!(refused.contains("subtask-5: failed") && refused.contains(why), "{refused}");
 }
 
 /// S1-041: what was only found out is an answer: nothing is left to land, and nothing on the disk.

@@ -9,7 +9,8 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 use std::{
-    os::fd::OwnedFd,
+    fs,
+    os::{fd::OwnedFd, unix::net::UnixStream},
     time::{Duration, Instant},
 };
 
@@ -18,7 +19,13 @@ const END_TIME_MAX: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub async fn run(args: Json, output: Output) -> Done {
-    let Some((client, health)) = Client::running(Workspace::here()?).await? else {
+    let mut running = Client::running(Workspace::here()?).await?;
+    if running.is_none() && have_agents(&Workspace::here()?) {
+        // They work on for a while without one, and only the next one ends them and saves their work.
+        let client = Client::here().await?;
+        running = Client::running(client.workspace).await?;
+    }
+    let Some((client, health)) = running else {
         if args.json {
             output.json(&serde_json::json!({ "stopped": null }))?;
         } else {
@@ -49,6 +56,14 @@ pub async fn run(args: Json, output: Output) -> Done {
         output.line(&format!("orchestrator {} has stopped{workers}", health.pid))?;
     }
     Ok(Exit::Success)
+}
+
+/// Whether agents of an orchestrator that died still listen for the next one.
+fn have_agents(workspace: &Workspace) -> bool {
+    let sockets = fs::read_dir(&workspace.dirs.runtime).into_iter().flatten().flatten();
+    let mut sockets =
+        sockets.map(|it| it.path()).filter(|it| it.extension().is_some_and(|it| it == "sock"));
+    sockets.any(|it| UnixStream::connect(it).is_ok())
 }
 
 fn is_running(process: &OwnedFd) -> bool {
