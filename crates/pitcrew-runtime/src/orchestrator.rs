@@ -139,10 +139,7 @@ impl Orchestrator {
         policy.read.extend(vault.shared_folders());
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
-        let network = match policy.tier {
-            Tier::T1 => Lookup::default(),
-            Tier::T2 | Tier::T3 => Lookup::begin(&setup.settings, &setup.dirs.state.join("caches")),
-        };
+        let network = network(policy.tier, &setup.settings, &setup.dirs);
         let agents = AgentSetup {
             policy: policy.clone(),
             network: network.clone(),
@@ -279,6 +276,14 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
         Command::ApplyMatrix { matrix: setup.matrix.clone() },
         Command::ApplyQueryLimits { limits: setup.settings.queries },
     ]
+}
+
+/// What programs may reach, where they are held at all.
+fn network(tier: Tier, settings: &Settings, dirs: &WorkspaceDirs) -> Lookup {
+    match tier {
+        Tier::T1 => Lookup::default(),
+        Tier::T2 | Tier::T3 => Lookup::begin(settings, &dirs.state.join("caches")),
+    }
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {
