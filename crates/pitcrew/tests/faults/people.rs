@@ -50,7 +50,7 @@ fn a_question_is_withdrawn_when_its_task_is_cancelled() {
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     let request = await_request(&sandbox).id.to_string();
     sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
-    sandbox.pitcrew(&["answer", &request, "this one"]).expect(6).notes("withdrawn already");
+    sandbox.pitcrew(&["answer", &request, "this one"]).expect(6).notes("is withdrawn: ");
     sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
     assert_eq!(
         sandbox.pitcrew(&["inbox", "--json"]).expect(0).json()["open"],
