@@ -1,5 +1,7 @@
 //! Finds what somebody probably meant.
 
+use pitcrew_model::text::distance;
+
 /// The candidate that is nearest to `name`, if any is near enough to be meant.
 pub(crate) fn nearest<'a>(
     name: &str,
@@ -39,28 +41,6 @@ pub(crate) fn did_you_mean(name: &str) -> String {
     format!("did you mean `{name}`?")
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.chars().take(pitcrew_model::limits::NAME_BYTES_MAX).collect();
-    let right: Vec<char> = right.chars().collect();
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, b) in right.iter().enumerate() {
-            let replaced = last[column] + usize::from(a != b);
-            let mut best = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            let swapped = row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b;
-            if swapped {
-                best = best.min(before_last[column - 1] + 1);
-            }
-            current.push(best);
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last[right.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,12 +60,5 @@ mod tests {
         for (name, wanted) in cases {
             assert_eq!(nearest(name, names), wanted, "{name}");
         }
-    }
-
-    #[test]
-    fn a_swap_counts_once() {
-        assert_eq!(distance("form", "from"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

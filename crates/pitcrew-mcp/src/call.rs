@@ -101,6 +101,8 @@ pub enum ToolCallError {
     NoObject { tool: &'static str, example: &'static str },
     #[error("`{tool}` needs `{key}`: {what}, such as {example}")]
     Missing { tool: &'static str, key: &'static str, what: &'static str, example: &'static str },
+    #[error("`{tool}` takes no `{key}`; did you mean `{near}`?")]
+    Misspelt { tool: &'static str, key: String, near: String },
     #[error("there is no {kind} `{name}`; `orchestrator_list_workers` lists them with their ids")]
     Unnamed { kind: &'static str, name: String },
     #[error("`{name}` is the name of more than one {kind}: {ids}; give the id of one of them")]
@@ -126,7 +128,7 @@ impl ToolCall {
             return Err(ToolCallError::UnknownTool { name });
         };
         let arguments = &Arguments::of(tool, arguments, names)?;
-        match tool.name {
+        let call = match tool.name {
             SAVE_PLAN => orchestrator::save_plan(arguments),
             ADD_PLAN_TASK => orchestrator::add_plan_task(arguments),
             LIST_WORKERS => orchestrator::list_workers(arguments),
@@ -145,7 +147,9 @@ impl ToolCall {
             NOTIFY_ORCHESTRATOR => a2a::notify(arguments),
             QUERY => query::query(arguments),
             other => unreachable!("the catalogue has {other}, and nobody reads it"),
-        }
+        }?;
+        arguments.check_spelling()?;
+        Ok(call)
     }
 }
 

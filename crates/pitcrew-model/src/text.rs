@@ -1,6 +1,10 @@
 //! Cutting and naming text, and errors in words.
 
-use alloc::string::{String, ToString};
+use alloc::{
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
 use core::{error::Error, iter};
 
 /// The longest prefix of at most `bytes_max` bytes that ends at a character boundary.
@@ -82,6 +86,28 @@ pub fn deceives(character: char) -> bool {
         )
 }
 
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
+pub fn distance(left: &str, right: &str) -> usize {
+    let left: Vec<char> = left.chars().take(crate::limits::NAME_BYTES_MAX).collect();
+    let right: Vec<char> = right.chars().collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, b) in right.iter().enumerate() {
+            let replaced = last[column] + usize::from(a != b);
+            let mut best = replaced.min(last[column + 1] + 1).min(current[column] + 1);
+            let swapped = row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b;
+            if swapped {
+                best = best.min(before_last[column - 1] + 1);
+            }
+            current.push(best);
+        }
+        before_last = core::mem::replace(&mut last, current);
+    }
+    last[right.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +151,12 @@ mod tests {
     fn a_slug_is_plain() {
         assert_eq!(slug("Add the API (v2)!"), "add-the-api-v2");
         assert_eq!(slug("日本語"), "x");
+    }
+
+    #[test]
+    fn a_swap_counts_once() {
+        assert_eq!(distance("form", "from"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
     }
 }

@@ -116,7 +116,8 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
 /// Other variables of ours carry no settings, so a name that is merely foreign is left alone.
 fn misspelt<'a>(variable: &str, names: &'a [String]) -> Option<&'a str> {
     let near = suggest::nearest(variable, names.iter().map(String::as_str))?;
-    let close = variable.len().abs_diff(near.len()) <= 1 && suggest::distance(variable, near) <= 2;
+    let close = variable.len().abs_diff(near.len()) <= 1
+        && pitcrew_model::text::distance(variable, near) <= 2;
     close.then_some(near)
 }
 

@@ -53,7 +53,11 @@ pub fn spawn_several(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     if items.is_empty() {
         return Err(missing());
     }
-    let read = |it: &Value| subtask(&arguments.inner("subtasks", it)?);
+    let read = |it: &Value| {
+        let inner = arguments.inner("subtasks", it)?;
+        let subtask = subtask(&inner)?;
+        inner.check_spelling().map(|()| subtask)
+    };
     let subtasks = items.iter().map(read).collect::<Result<_, _>>()?;
     Ok(ToolCall::Spawn(Spawn { subtasks, blocking: blocking(arguments)? }))
 }

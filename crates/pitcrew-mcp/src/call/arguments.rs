@@ -4,15 +4,18 @@ use super::{
     ToolCallError,
     names::{Names, only},
 };
-use crate::catalogue::{ToolInfo, letters};
+use crate::catalogue::{ToolInfo, letters, tools};
 use pitcrew_model::{PlanId, TaskId, limits, text};
 use serde_json::{Map, Value};
+use std::{cell::RefCell, collections::BTreeSet};
 
 pub struct Arguments<'a> {
     pub tool: &'static str,
     pub example: &'static str,
     object: &'a Map<String, Value>,
     names: &'a dyn Names,
+    /// The keys that the call was looked through for.
+    known: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Arguments<'a> {
@@ -23,7 +26,9 @@ impl<'a> Arguments<'a> {
     ) -> Result<Self, ToolCallError> {
         let (tool, example) = (tool.name, tool.example);
         match value {
-            Value::Object(object) => Ok(Self { tool, example, object, names }),
+            Value::Object(object) => {
+                Ok(Self { tool, example, object, names, known: RefCell::default() })
+            }
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)
@@ -36,15 +41,44 @@ impl<'a> Arguments<'a> {
     pub fn inner(&self, key: &'static str, value: &'a Value) -> Result<Self, ToolCallError> {
         let object =
             value.as_object().ok_or_else(|| self.wrong(key, value, "a list of objects"))?;
-        Ok(Self { object, ..*self })
+        let Self { tool, example, names, .. } = *self;
+        Ok(Self { tool, example, object, names, known: RefCell::default() })
     }
 
     pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.known.borrow_mut().extend(self.object.keys().map(|it| letters(it)));
         self.object.iter()
+    }
+
+    /// A key that nobody looked for is passed over, unless it is nearly one that is looked for: then it
+    /// would change what the call means.
+    pub fn check_spelling(&self) -> Result<(), ToolCallError> {
+        let known = self.known.borrow();
+        let near = |key: &str| known.iter().find(|it| is_near(key, it)).cloned();
+        let unknown = self.object.keys().filter(|it| !known.contains(&letters(it)));
+        for key in unknown {
+            if let Some(near) = near(&letters(key)) {
+                let key = text::cut(key, limits::NAME_BYTES_MAX).to_owned();
+                let near = self.spelling(near);
+                return Err(ToolCallError::Misspelt { tool: self.tool, key, near });
+            }
+        }
+        Ok(())
+    }
+
+    /// The key as the tool's schema has it, where that has it.
+    fn spelling(&self, key: String) -> String {
+        let tool = tools().iter().find(|it| it.name == self.tool);
+        let properties = tool.map(|it| &it.input["properties"]);
+        let parts = properties.map(|it| &it["subtasks"]["items"]["properties"]);
+        let all = [properties, parts].into_iter().flatten().filter_map(Value::as_object);
+        let found = all.flat_map(Map::keys).find(|it| letters(it) == key).cloned();
+        found.unwrap_or(key)
     }
 
     /// The value of the first of `keys` that the object has. What is null is not there.
     pub fn find(&self, keys: &[&str]) -> Option<&'a Value> {
+        self.known.borrow_mut().extend(keys.iter().map(|it| (*it).to_owned()));
         let of_key = |key: &&str| {
             self.object.iter().find(|(spelling, _)| letters(spelling) == *key).map(|it| it.1)
         };
@@ -154,6 +188,11 @@ impl<'a> Arguments<'a> {
 pub const TASK_ID: &str =
     "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
 const ITEMS_MAX: usize = 1_000;
+
+/// Short names are near to too many others.
+fn is_near(key: &str, known: &str) -> bool {
+    key.len() >= 3 && known.len() >= 4 && text::distance(key, known) == 1
+}
 
 fn name(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim).filter(|it| !it.is_empty())

@@ -226,3 +226,29 @@ fn a_note_says_its_kind_and_whom_it_is_for() {
     let error = ToolCall::parse("a2a_notify_orchestrator", &wrong).expect_err("no worker");
     assert!(error.to_string().contains("a worker such as `worker-3`"), "{error}");
 }
+
+/// What is nearly a key would change what the call means; what is no key at all is passed over.
+#[test]
+fn a_misspelt_key_is_told_and_a_foreign_one_is_passed_over() {
+    let spawn = json!({"agent": "claude", "prompt": "look", "workspaces": "shared"});
+    check(
+        "a2a_spawn_subtask",
+        &spawn,
+        &expect!["`a2a_spawn_subtask` takes no `workspaces`; did you mean `workspace`?"],
+    );
+    let inner = json!({"subtasks": [{"agent": "claude", "prompt": "look", "targetFile": ["a"]}]});
+    check(
+        "a2a_spawn_parallel_subtasks",
+        &inner,
+        &expect![
+            "`a2a_spawn_parallel_subtasks` takes no `targetFile`; did you mean `target_files`?"
+        ],
+    );
+    check(
+        "orchestrator_list_workers",
+        &json!({"pln": "plan-3"}),
+        &expect!["`orchestrator_list_workers` takes no `pln`; did you mean `plan`?"],
+    );
+    let foreign = json!({"agent": "claude", "prompt": "look", "thoughts": "hm", "agentType": "x"});
+    assert!(ToolCall::parse("a2a_spawn_subtask", &foreign).is_ok());
+}
