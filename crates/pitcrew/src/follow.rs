@@ -123,8 +123,8 @@ impl Follower<'_> {
                     Next::Broken(reason) => return Ok(Turn::Broken(reason)),
                 },
                 () = sleep_until(show_at), if self.next_show.is_some() => {
-                    self.next_show = None;
-                    self.show.refresh(person).await?;
+                    let has_seen = self.show.refresh(person).await;
+                    self.next_show = (!has_seen).then(|| Instant::now() + GATHER);
                 }
                 () = sleep_until(self.next_tick), if self.show.draws() => {
                     let began = Instant::now();
@@ -134,7 +134,11 @@ impl Follower<'_> {
                     self.next_tick = Instant::now() + pause;
                 }
                 heard = person.answer() => match heard {
-                    Heard::Line(line) => self.show.answered(&line, person).await?,
+                    Heard::Line(line) => {
+                        if !self.show.answered(&line, person).await {
+                            self.next_show = Some(Instant::now() + GATHER);
+                        }
+                    }
                     Heard::Interrupt => {
                         self.show.close();
                         return Ok(Turn::Ended(Ended::Interrupted));

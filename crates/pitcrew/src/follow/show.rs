@@ -8,9 +8,12 @@ use crate::{
     render::{self, Style},
     report::Report,
 };
-use pitcrew_api::{EventLine, EventStreamLine, paths::BoardQuery};
+use pitcrew_api::{
+    EventLine, EventStreamLine,
+    paths::{self, BoardQuery},
+};
 use pitcrew_model::{Command, GrantScope, PlanId, RequestId, Timestamp, Verdict};
-use pitcrew_views::{Ask, BoardView, OpenRequest};
+use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest};
 use std::{collections::BTreeSet, time::Instant};
 
 pub struct Show<'a> {
@@ -64,23 +67,27 @@ impl<'a> Show<'a> {
         }
     }
 
-    /// Looks at the board and tells what was gathered.
-    pub async fn refresh(&mut self, person: &mut Person) -> Result<(), Report> {
+    /// Looks at the board and tells what was gathered. False where nobody answers: whether somebody has
+    /// stopped the orchestrator is told by the stream, and one that was stopped is not started for this.
+    pub async fn refresh(&mut self, person: &mut Person) -> bool {
         if self.form == Form::Json {
-            return Ok(());
+            return true;
         }
-        self.look().await?;
+        let board = self.client.peek(&paths::board(self.query())).await;
+        let inbox = self.client.peek(paths::INBOX).await;
+        let (Some(board), Some(inbox)) = (board, inbox) else { return false };
+        self.see(board, inbox);
         let is_open = |seen: &Seen, id| seen.waiting.iter().any(|it| it.id == id);
         if let (Some(asked), Some(seen)) = (&self.asked, &self.seen) {
             if is_open(seen, asked.id) {
-                return Ok(());
+                return true;
             }
             self.output.note("");
             self.asked = None;
         }
         self.tell();
         self.ask_in_place(person);
-        Ok(())
+        true
     }
 
     /// Shows what agents do now: most of that is in no event.
@@ -94,8 +101,8 @@ impl<'a> Show<'a> {
     }
 
     /// The person typed a line.
-    pub async fn answered(&mut self, line: &str, person: &mut Person) -> Result<(), Report> {
-        let Some(asked) = self.asked.take() else { return Ok(()) };
+    pub async fn answered(&mut self, line: &str, person: &mut Person) -> bool {
+        let Some(asked) = self.asked.take() else { return true };
         self.left.insert(asked.id);
         let line = line.trim();
         if !line.is_empty() {
@@ -151,10 +158,15 @@ impl<'a> Show<'a> {
 
     async fn look(&mut self) -> Result<(), Report> {
         let board = self.client.board(self.query()).await?;
-        let mut waiting = self.client.inbox().await?.open;
+        let inbox = self.client.inbox().await?;
+        self.see(board, inbox);
+        Ok(())
+    }
+
+    fn see(&mut self, board: BoardView, inbox: InboxView) {
+        let mut waiting = inbox.open;
         waiting.retain(|it| self.plans.contains(&it.plan));
         self.seen = Some(Seen { board, waiting, looked_at: Instant::now() });
-        Ok(())
     }
 
     fn query(&self) -> BoardQuery {
