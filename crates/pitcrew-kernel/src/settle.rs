@@ -277,23 +277,22 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
     let reason = alloc::format!("{done} of {all} tasks are completed");
     let mut events =
         vec![Event::PlanMoved { plan: plan.id, from: plan.status, to, reason, actor: ACTOR }];
-    events.extend(answered(state, plan));
+    events.extend(answered(state, plan, to));
     Some(events)
 }
 
 /// Where what a client handed out changed nothing, what was said is the answer: nobody has to see to the
 /// rest.
-fn answered(state: &State, plan: &Plan) -> Vec<Event> {
+fn answered(state: &State, plan: &Plan, ended: PlanStatus) -> Vec<Event> {
     let (from, to) = (plan.landing, LandingStatus::Abandoned);
     let has_changed = |task: &TaskId| {
         let task = &state.tasks[*task];
         let last = task.last_attempt().map(|it| &state.attempts[it]);
-        let is_kept = matches!(task.status, TaskStatus::Completed | TaskStatus::Partial);
-        is_kept
-            && !plan.only_reads(task.id)
-            && last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
+        last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
     };
-    let is_over = plan.standalone.is_some() && !plan.tasks.iter().any(has_changed);
+    // Of what has failed somebody may want what it left.
+    let is_done = plan.standalone.is_some() && ended == PlanStatus::Completed;
+    let is_over = plan.is_answer() || is_done && !plan.tasks.iter().any(has_changed);
     if !is_over || !from.may_become(to) {
         return Vec::new();
     }

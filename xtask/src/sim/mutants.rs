@@ -458,7 +458,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "an answer waits to be landed" in "crates/pitcrew-kernel/src/settle.rs":
         "a plan whose sub-tasks only read is left for a person to see to";
-        "    events.extend(answered(state, plan));\n" => ""
+        "    events.extend(answered(state, plan, to));\n" => ""
 
     "anything is handed on" in "crates/pitcrew-kernel/src/decide/spawn_safety.rs":
         "a sub-task is given files that its parent does not have";

@@ -168,7 +168,10 @@ fn files(
     let task = &state.tasks[parent.task];
     match workspace {
         Workspace::ReadOnly => return Ok(()),
-        Workspace::Shared if spec.target_files.is_empty() => {
+        // Who is given everything is no guest.
+        Workspace::Shared
+            if spec.target_files.is_empty() || spec.target_files.iter().any(RepoPath::is_root) =>
+        {
             return Err(Rejection::TargetFilesMissing { number });
         }
         Workspace::Isolated | Workspace::Shared => {}

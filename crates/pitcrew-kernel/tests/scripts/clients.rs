@@ -228,7 +228,6 @@ fn a_reader_that_changed_something_is_told_that_it_only_reads() {
               => save work of attempt-2
               task-2 verifying -> failed (refused at the gate: src/a is in a path that no task may change)
               plan-1 active -> failed (0 of 2 tasks are completed)
-              plan-1 landing none -> abandoned (its sub-tasks changed nothing: there is nothing to land)
         "#]],
     );
 }

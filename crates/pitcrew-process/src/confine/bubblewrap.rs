@@ -5,6 +5,7 @@
 use super::{
     Wrapped,
     mounts::{Mount, Mounts},
+    unboxed,
 };
 use crate::{ConfineSpec, Net, Policy, ends::Ends};
 use std::{
@@ -58,20 +59,26 @@ pub(super) fn wrap(
     let mounts = mounts(policy, program, home.as_deref(), cwd).in_order();
     arguments(&mounts, &mut argv);
     argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
-    // A folder for temporary files that is not in the box is as good as none.
+    let is_held = policy.guest && policy.inner.is_some() && policy.launcher.is_some();
+    // A folder for temporary files that is not in the box, or cannot be written, is as good as none.
     env.retain(|(name, value)| {
-        name != "TMPDIR" || policy.write.iter().any(|it| Path::new(value).starts_with(it))
+        let is_shared = || policy.write.iter().any(|it| Path::new(value).starts_with(it));
+        name != "TMPDIR" || !is_held && is_shared()
     });
     if let Some(launcher) = &policy.launcher {
         let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
         let mut spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy, cwd) };
         // What is above a checkout of which but a part can be written cannot be written at all, and
-        // that may be `/tmp`.
-        let is_held = spec.lease.is_some() && !env.iter().any(|it| it.0 == "TMPDIR");
-        if let Some(home) = policy.home.as_ref().filter(|_| is_held) {
-            let temporary = home.join(super::TEMPORARY);
+        // that may be `/tmp`, and mostly is the home.
+        if let Some(private) = policy.home.as_ref().filter(|_| is_held) {
+            let temporary = private.join(super::TEMPORARY);
             env.push(("TMPDIR".into(), temporary.clone().into()));
             spec.folders.push(temporary);
+            if let Some(user) = home.filter(|it| cwd.starts_with(it)) {
+                env.retain(|it| it.0 != "HOME");
+                env.push(("HOME".into(), private.clone().into()));
+                spec.home = Some(unboxed::shown(policy, private.clone(), user));
+            }
         }
         argv.extend(super::launcher(launcher, &spec));
     }

@@ -63,7 +63,7 @@ fn sockets(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
 }
 
 /// What is shared of the user's home is in the private one as well.
-fn shown(policy: &Policy, private: PathBuf, user: PathBuf) -> Home {
+pub(super) fn shown(policy: &Policy, private: PathBuf, user: PathBuf) -> Home {
     let below = |it: &&PathBuf| it.starts_with(&user) && !private.starts_with(it);
     let shown = policy.read.iter().chain(&policy.write).filter(below).cloned().collect();
     Home { private, user, shown }

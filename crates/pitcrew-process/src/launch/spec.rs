@@ -61,7 +61,13 @@ pub struct Zone {
     /// Within the checkout. One that ends with a slash is a folder and is made where it is missing.
     pub paths: Vec<PathBuf>,
     /// Its `.git` as well.
+    #[serde(default = "is_owner")]
     pub git: bool,
+}
+
+/// What was meant before it could be said.
+fn is_owner() -> bool {
+    true
 }
 
 /// Which sockets with a path can be connected to.

@@ -128,6 +128,12 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
             assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
         }
         assert_eq!(fs::read(lab.path("checkout/core/d")).unwrap(), b"d\n", "{tier:?}");
+        // Mostly checkouts are below the home, which others have as well.
+        let above = lab.path("checkout").parent().unwrap().display().to_string();
+        lab.policy.env = vec![("HOME".to_owned(), above)];
+        let finished = lab.run("echo x > ~/.mine && mkdir ~/.cache && cat ~/.mine");
+        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert!(!lab.path(".mine").exists(), "{tier:?}: it is its own home");
     }
 }
 

@@ -54,11 +54,18 @@ const BUILDS: &[&str] = &[
     "venv",
 ];
 
+/// Of these, what others put there and builds only use.
+const PACKAGES: &[&str] = &[".venv", "node_modules", "venv"];
+
 /// What whoever is not alone in a checkout writes there: the files that it was given, and at the top what
 /// builds make, if the user's repository ignores it. That no agent can change.
 pub fn leased(checkout: &Path, files: &[RepoPath], root: &Path) -> Vec<PathBuf> {
     let ignored = Ignored::of(root);
-    let builds = BUILDS.iter().filter(|it| ignored.names(it, it)).map(|it| format!("{it}/"));
+    // Whoever finds an empty folder where others put packages takes them for installed: what is made is
+    // made where nobody else works.
+    let make = |it: &&str| files.is_empty() && !PACKAGES.contains(it);
+    let builds = BUILDS.iter().filter(|it| ignored.names(it, it));
+    let builds = builds.map(|it| if make(it) { format!("{it}/") } else { (*it).to_owned() });
     let given = files.iter().map(|it| it.as_str().to_owned());
     given.chain(builds).map(|it| checkout.join(it)).collect()
 }

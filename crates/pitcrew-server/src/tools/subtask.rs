@@ -23,18 +23,23 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
         return standalone::spawn(calling, spawn).await;
     }
     let attempt = attempt(calling)?;
-    let subtasks = known_agents(calling, spawn).await?;
+    let handle = calling.doors.orchestrator.handle();
+    let call = call(calling)?;
+    // What was handed out before a call was made again is not judged again.
+    let is_new = handle.handed_out_by(attempt, call.clone()).await.is_empty();
+    let subtasks =
+        if is_new { known_agents(calling, spawn).await? } else { spawn.subtasks.clone() };
     let wait_ms = spawn.blocking.then(|| {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         let longest = timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT);
         longest.saturating_add(END_MS)
     });
     let subtasks: Vec<SubtaskSpec> = subtasks.iter().map(spec).collect();
-    require_there(calling, attempt, &subtasks).await?;
+    if is_new {
+        require_there(calling, attempt, &subtasks).await?;
+    }
     let nonce = secret()?;
     calling.order(Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce }).await?;
-    let call = call(calling)?;
-    let handle = calling.doors.orchestrator.handle();
     let tasks = handle.handed_out_by(attempt, call).await;
     let names: Vec<String> = tasks.iter().map(|it| SubtaskName(*it).to_string()).collect();
     if !spawn.blocking {

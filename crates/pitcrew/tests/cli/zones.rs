@@ -174,6 +174,8 @@ id = "parent"
 region = "ui"
 max_attempts = 1
 script = """
+refused a2a_spawn_subtask {"agent": "builtin", "prompt": "all", "workspace": "shared", "target_files": ["."], "script": "complete all"}
+run mkdir -p target
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/form.rs"], "blocking": true,
  "script": "run ! touch ui/new && ! rm ui/list.rs && ! git add ui && ! rm -r .git && ! mv ui away\\nrun ! { echo x > ui/list.rs; } && ! { echo x > core/auth.rs; }\\nrun echo '// near' >> ui/form.rs && mkdir -p target/debug && rm $(mktemp) && git status --short\\ncomplete near"}
