@@ -54,3 +54,27 @@ checks = "grep -q new core/new.txt"
         assert_eq!(attempt.turns_count, 1);
     });
 }
+
+/// Who only reads can write nothing where it is, and works all the same.
+#[test]
+fn goose_looks_at_what_it_cannot_write() {
+    let test = "quirks::goose_looks_at_what_it_cannot_write";
+    with_crew(test, &["goose"], |crew| {
+        let plan = crew.sandbox.plan(
+            r#"
+name = "reading"
+max_attempts = 1
+
+[[task]]
+id = "parent"
+script = '''
+tool a2a_spawn_subtask {"agent": "goose", "prompt": "@complete looked around", "workspace": "read_only", "blocking": true}
+expect looked around
+expect "status": "success"
+complete heard it
+'''
+"#,
+        );
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+    });
+}
