@@ -285,11 +285,7 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
 /// rest.
 fn answered(state: &State, plan: &Plan, ended: PlanStatus) -> Vec<Event> {
     let (from, to) = (plan.landing, LandingStatus::Abandoned);
-    let has_changed = |task: &TaskId| {
-        let task = &state.tasks[*task];
-        let last = task.last_attempt().map(|it| &state.attempts[it]);
-        last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
-    };
+    let has_changed = |task: &TaskId| state.has_changed(&state.tasks[*task]);
     // Of what has failed somebody may want what it left.
     let is_done = plan.standalone.is_some() && ended == PlanStatus::Completed;
     let is_over = plan.is_answer() || is_done && !plan.tasks.iter().any(has_changed);

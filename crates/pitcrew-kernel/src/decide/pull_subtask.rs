@@ -1,10 +1,7 @@
 //! A parent takes what a sub-task of its own has changed. Asked twice is asked once.
 
 use super::spawn_safety;
-use crate::{
-    State,
-    state::{Pull, Task},
-};
+use crate::{State, state::Pull};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{AttemptId, Event, Rejection, TaskId, TaskStatus};
 
@@ -20,16 +17,11 @@ pub fn decide(state: &State, attempt: AttemptId, task: TaskId) -> Result<Vec<Eve
     if !matches!(it.status, TaskStatus::Completed | TaskStatus::Partial) {
         return Err(Rejection::NotPullable { task, status: it.status });
     }
-    if !has_changed(state, it) {
+    if !state.has_changed(it) {
         return Err(Rejection::NothingToPull { task });
     }
     Ok(match it.pull {
         Pull::None => vec![Event::PullAsked { attempt, task }],
         Pull::UnderWay(_) | Pull::Done => Vec::new(),
     })
-}
-
-fn has_changed(state: &State, task: &Task) -> bool {
-    let last = task.last_attempt().map(|it| &state.attempts[it]);
-    last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
 }

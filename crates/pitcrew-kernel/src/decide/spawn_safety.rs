@@ -130,13 +130,7 @@ fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Reje
     match state.chain(parent.task).find(same) {
         Some(ancestor) => {
             let agent = spec.agent.to_string();
-            let is_part = ancestor.delegation.is_some();
-            let name = if is_part {
-                SubtaskName(ancestor.id).to_string()
-            } else {
-                ancestor.id.to_string()
-            };
-            Err(Rejection::SubtaskCycle { agent, ancestor: name })
+            Err(Rejection::SubtaskCycle { agent, ancestor: ancestor.name().to_string() })
         }
         None => Ok(()),
     }

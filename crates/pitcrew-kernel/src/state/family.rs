@@ -129,6 +129,12 @@ impl State {
         parts
     }
 
+    /// Whether its last attempt handed in anything new.
+    pub fn has_changed(&self, task: &Task) -> bool {
+        let last = task.last_attempt().map(|it| &self.attempts[it]);
+        last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
+    }
+
     /// Whose checkout the attempt works in: its own, unless it shares that of its parent.
     pub fn checkout_owner(&self, attempt: AttemptId) -> AttemptId {
         let above = |it: &AttemptId| {

@@ -5,7 +5,7 @@ use crate::plain;
 use pitcrew_model::{
     Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
     EgressOf, Failure, KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase,
-    PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, SubtaskName, TaskId,
+    PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, TaskId, TaskName,
     TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
@@ -371,10 +371,10 @@ impl Board {
     /// `task-3 core-types`, as people know it; the bare id where the board has not seen it.
     pub(crate) fn task_name(&self, task: TaskId) -> String {
         match self.tasks.get(&task) {
-            Some(it) if it.delegation.is_some() => {
-                format!("{} {}", SubtaskName(task), plain::line(&it.spec.key))
+            Some(it) => {
+                let name = TaskName { task, is_part: it.delegation.is_some() };
+                format!("{name} {}", plain::line(&it.spec.key))
             }
-            Some(it) => format!("{task} {}", plain::line(&it.spec.key)),
             None => task.to_string(),
         }
     }
