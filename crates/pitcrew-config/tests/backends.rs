@@ -119,58 +119,70 @@ login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
 state_env = { MINE_HOME = "/tmp", "A B" = "c" }
 egress_hosts = ["https://example.com"]
 pass_env = ["A=1"]
+inner_programs = ["../agent", "@vendor/agent"]
+inner_answers = { " " = "x" }
 "#;
     check_error(
         &sources(vec![file("mine", text)], ""),
         &expect![[r#"
-        mine.toml:2:1: error: unknown key `comand` in backend `mine`
-         2 | comand = ["x"]
-           | ^^^^^^
-        help: did you mean `command`?
+            mine.toml:2:1: error: unknown key `comand` in backend `mine`
+             2 | comand = ["x"]
+               | ^^^^^^
+            help: did you mean `command`?
 
-        mine.toml:3:8: error: `mode` must be a string, not an integer
-         3 | mode = 3
-           |        ^
+            mine.toml:3:8: error: `mode` must be a string, not an integer
+             3 | mode = 3
+               |        ^
 
-        mine.toml:4:10: error: `resume` cannot be `reload`
-         4 | resume = "reload"
-           |          ^^^^^^^^
-        help: did you mean `load`?
+            mine.toml:4:10: error: `resume` cannot be `reload`
+             4 | resume = "reload"
+               |          ^^^^^^^^
+            help: did you mean `load`?
 
-        mine.toml:5:16: error: `/etc/passwd` in `login_files` is no path below the home folder
-         5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
-           |                ^^^^^^^^^^^^^
-        help: write a path below your home folder, such as `.codex/auth.json`
+            mine.toml:5:16: error: `/etc/passwd` in `login_files` is no path below the home folder
+             5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
+               |                ^^^^^^^^^^^^^
+            help: write a path below your home folder, such as `.codex/auth.json`
 
-        mine.toml:5:31: error: `~/.mine` in `login_files` is no path below the home folder
-         5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
-           |                               ^^^^^^^^^
-        help: write a path below your home folder, such as `.codex/auth.json`
+            mine.toml:5:31: error: `~/.mine` in `login_files` is no path below the home folder
+             5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
+               |                               ^^^^^^^^^
+            help: write a path below your home folder, such as `.codex/auth.json`
 
-        mine.toml:5:42: error: `a/../../b` in `login_files` is no path below the home folder
-         5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
-           |                                          ^^^^^^^^^^^
-        help: write a path below your home folder, such as `.codex/auth.json`
+            mine.toml:5:42: error: `a/../../b` in `login_files` is no path below the home folder
+             5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
+               |                                          ^^^^^^^^^^^
+            help: write a path below your home folder, such as `.codex/auth.json`
 
-        mine.toml:6:27: error: `MINE_HOME` is no path below the home folder
-         6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
-           |                           ^^^^^^
-        help: write the folder below your home that it stands for, such as `.codex`, or `.`
+            mine.toml:6:27: error: `MINE_HOME` is no path below the home folder
+             6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
+               |                           ^^^^^^
+            help: write the folder below your home that it stands for, such as `.codex`, or `.`
 
-        mine.toml:6:43: error: `A B` is no name of a variable
-         6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
-           |                                           ^^^
-        help: write it like `MY_API_KEY`
+            mine.toml:6:43: error: `A B` is no name of a variable
+             6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
+               |                                           ^^^
+            help: write it like `MY_API_KEY`
 
-        mine.toml:7:17: error: `https://example.com` in `egress_hosts` is no name of a host
-         7 | egress_hosts = ["https://example.com"]
-           |                 ^^^^^^^^^^^^^^^^^^^^^
-        help: write a name such as `api.example.com` or `*.example.com`, without scheme and port
+            mine.toml:7:17: error: `https://example.com` in `egress_hosts` is no name of a host
+             7 | egress_hosts = ["https://example.com"]
+               |                 ^^^^^^^^^^^^^^^^^^^^^
+            help: write a name such as `api.example.com` or `*.example.com`, without scheme and port
 
-        mine.toml:8:13: error: `A=1` in `pass_env` is no name of a variable
-         8 | pass_env = ["A=1"]
-           |             ^^^^^
-        help: write it like `MY_API_KEY`"#]],
+            mine.toml:8:13: error: `A=1` in `pass_env` is no name of a variable
+             8 | pass_env = ["A=1"]
+               |             ^^^^^
+            help: write it like `MY_API_KEY`
+
+            mine.toml:9:19: error: `../agent` in `inner_programs` is no file of a package
+             9 | inner_programs = ["../agent", "@vendor/agent"]
+               |                   ^^^^^^^^^^
+            help: write the package and the file in it, such as `@vendor/agent-linux-x64/agent`
+
+            mine.toml:10:25: error: ` ` is no call that can be answered
+             10 | inner_answers = { " " = "x" }
+                |                         ^^^
+            help: write the arguments with a space between them, such as `auth status --json`"#]],
     );
 }
 

@@ -42,6 +42,24 @@ pub(super) fn below_home(path: &str) -> Result<(), Refused> {
     Ok(())
 }
 
+/// A path that is looked for among packages must not lead out of them.
+pub(super) fn in_packages(path: &str) -> Result<(), Refused> {
+    let is_plain = |it: &str| !matches!(it, "" | "." | "..");
+    if path.contains('\0') || !path.split('/').all(is_plain) {
+        let help = "write the package and the file in it, such as `@vendor/agent-linux-x64/agent`";
+        return refused("is no file of a package", help);
+    }
+    Ok(())
+}
+
+pub(super) fn call(arguments: &str, answer: &str) -> Result<(), Refused> {
+    if arguments.trim().is_empty() || format!("{arguments}{answer}").contains('\0') {
+        let help = "write the arguments with a space between them, such as `auth status --json`";
+        return refused("is no call that can be answered", help);
+    }
+    Ok(())
+}
+
 pub(super) fn moved(name: &str, path: &str) -> Result<(), Refused> {
     variable_name(name)?;
     below_home(path).map_err(|it| {

@@ -2,7 +2,7 @@
 
 use super::{
     BACKEND_KEYS, BackendSettings,
-    checks::{anything, below_home, host, moved, variable, variable_name},
+    checks::{anything, below_home, call, host, in_packages, moved, variable, variable_name},
     keys::{BACKEND_ALIASES, COSTS, FILES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
     value::{CostTold, ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
@@ -35,6 +35,9 @@ pub(crate) struct BackendDraft {
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
     state_first: Option<Found<Variables>>,
+    inner_env: Option<Found<String>>,
+    inner_programs: Option<Found<Vec<String>>>,
+    inner_answers: Option<Found<Variables>>,
     egress_hosts: Option<Found<Vec<String>>>,
     proxy_env: Option<Found<Vec<String>>>,
     own_sandbox: Option<Found<String>>,
@@ -73,6 +76,9 @@ impl BackendDraft {
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
             state_first: keys.variables("state_first", |path, _| below_home(path)),
+            inner_env: keys.string("inner_env"),
+            inner_programs: keys.strings("inner_programs", in_packages),
+            inner_answers: keys.variables("inner_answers", call),
             egress_hosts: keys.strings("egress_hosts", host),
             proxy_env: keys.strings("proxy_env", variable_name),
             own_sandbox: keys.string("own_sandbox"),
@@ -110,6 +116,9 @@ impl BackendDraft {
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);
         add("state_first", self.state_first, &mut to.state_first, &mut notes);
+        set("inner_env", self.inner_env, &mut to.inner_env, &mut notes);
+        put("inner_programs", self.inner_programs, &mut to.inner_programs, &mut notes);
+        add("inner_answers", self.inner_answers, &mut to.inner_answers, &mut notes);
         put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);
         put("proxy_env", self.proxy_env, &mut to.proxy_env, &mut notes);
         set("own_sandbox", self.own_sandbox, &mut to.own_sandbox, &mut notes);

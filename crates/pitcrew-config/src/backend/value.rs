@@ -36,6 +36,13 @@ pub struct BackendSettings {
     pub state_files: Vec<String>,
     /// Files below HOME that a private state begins with where nothing else brings them, and their text.
     pub state_first: BTreeMap<String, String>,
+    /// The variable by which an adapter is told where the program is that it starts for itself.
+    pub inner_env: Option<String>,
+    /// Where that program is among the packages that the adapter finds.
+    pub inner_programs: Vec<String>,
+    /// What the adapter asks that program for, in a process of its own each time, and the answer that does
+    /// as well.
+    pub inner_answers: BTreeMap<String, String>,
     /// Hosts that it needs.
     pub egress_hosts: Vec<String>,
     /// Variables by which it finds a proxy.

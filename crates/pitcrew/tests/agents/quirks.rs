@@ -2,8 +2,8 @@
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
-use pitcrew_testkit::is_offline;
-use std::fs;
+use pitcrew_testkit::{eventually, is_offline};
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// It refuses to be started by root unless it is told that nothing can be harmed, and root is who
 /// starts it here.
@@ -53,6 +53,63 @@ checks = "grep -q new core/new.txt"
         assert_eq!(attempt.summary.as_deref(), Some("by the shell"));
         assert_eq!(attempt.turns_count, 1);
     });
+}
+
+/// Its adapter starts a whole Claude at every start and every prompt, only to tell us who is logged in.
+#[test]
+fn claude_is_not_started_to_say_who_is_logged_in() {
+    let test = "quirks::claude_is_not_started_to_say_who_is_logged_in";
+    with_crew(test, &["claude"], |crew| {
+        let plan = crew.sandbox.plan(
+            r#"
+name = "asked"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "claude"
+region = "core"
+prompt = """
+@hold looked
+@write core/new.txt new
+@complete wrote it
+"""
+"#,
+        );
+        let run = crew.sandbox.start(&["run", &plan, "--yes"]);
+        eventually("the model is asked", || crew.model.has_held("looked").then_some(()));
+        let state = crew.sandbox.states().into_iter().next().expect("a state");
+        let script = state.join("attempts/attempt-1/home/.pitcrew/inner");
+        let programs: Vec<String> = sessions_of(&script).into_iter().collect();
+        assert!(matches!(&*programs, [one] if one.ends_with("/claude")), "{programs:?}");
+        let ask = |words: &[&str]| {
+            let asked = crew.sandbox.start_program(&script.display().to_string(), words);
+            asked.wait().expect(0).stdout
+        };
+        assert!(ask(&["auth", "status", "--json"]).contains("pitcrew"), "answered by the script");
+        assert!(ask(&["--version"]).contains("Claude Code"), "handed on to the program");
+        crew.model.release("looked");
+        run.wait().expect(0).says("1 of 1 completed");
+    });
+}
+
+/// The programs of the sessions whose adapter was led to this script. What they start looks like them
+/// for a moment.
+fn sessions_of(script: &Path) -> BTreeSet<String> {
+    let led = format!("CLAUDE_CODE_EXECUTABLE={}", script.display());
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let sessions = processes.filter_map(|process| {
+        let words = |name: &str| Some(read_words(&fs::read(process.path().join(name)).ok()?));
+        let is_led = words("environ")?.contains(&led);
+        let command = words("cmdline")?;
+        let is_session = is_led && command.iter().any(|it| it == "stream-json");
+        is_session.then(|| command[0].clone())
+    });
+    sessions.collect()
+}
+
+fn read_words(bytes: &[u8]) -> Vec<String> {
+    bytes.split(|it| *it == 0).map(|it| String::from_utf8_lossy(it).into_owned()).collect()
 }
 
 /// Who only reads can write nothing where it is, and works all the same.

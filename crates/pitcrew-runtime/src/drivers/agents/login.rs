@@ -15,6 +15,7 @@ mod home;
 mod turn;
 mod sync;
 mod keeper;
+mod inner;
 mod begin;
 
 pub use begin::Turn;

@@ -3,6 +3,7 @@
 use super::{
     Logins, files,
     home::{self, Plan, TOOL_SETTINGS},
+    inner,
     record::{Copied, Record},
     turn::{Lock, Shared},
 };
@@ -51,7 +52,8 @@ impl Logins {
         let settings = placed(backend.state_places(&self.user)).collect();
         let folders = backend.private_state(&home).into_values().collect();
         let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
-        let first = first.map(|(path, text)| (home.join(path), text.clone())).collect();
+        let first = first.map(|(path, text)| (home.join(path), text.clone()));
+        let first = first.chain(inner::script(backend, &self.user, &home)).collect();
         Ok(Some(Turn { plan: Plan { record, tools, settings, folders, first }, lock }))
     }
 
@@ -90,8 +92,10 @@ impl Logins {
         if backend.state_env.is_empty() {
             return Vec::new();
         }
-        let own = backend.private_state(&self.dirs.home(attempt)).into_iter();
+        let home = self.dirs.home(attempt);
+        let own = backend.private_state(&home).into_iter();
         let own = own.map(|(name, path)| (name, path.display().to_string()));
+        let own = own.chain(inner::variable(backend, &home));
         let tools = home::tool_variables(&self.user).into_iter();
         tools.filter(|it| !backend.env.contains_key(&it.0)).chain(own).collect()
     }

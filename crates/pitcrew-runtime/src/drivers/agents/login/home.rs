@@ -88,7 +88,8 @@ pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     for (own, text) in first.iter().filter(|it| !it.0.exists()) {
         own.parent().map_or(Ok(()), files::private_folder)?;
         fs::write(own, text)?;
-        fs::set_permissions(own, fs::Permissions::from_mode(0o600))?;
+        let mode = if text.starts_with("#!") { 0o700 } else { 0o600 };
+        fs::set_permissions(own, fs::Permissions::from_mode(mode))?;
     }
     for index in 0..record.copies.len() {
         let Copied { user, copy, .. } = &record.copies[index];
