@@ -5,7 +5,7 @@ use pitcrew_process::{
     Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
     Upstream, WayOut, lead_out, ledger_path, open_way, prepare, roots, run_confined, start_shim,
 };
-use pitcrew_testkit::{PATIENCE, eventually};
+use pitcrew_testkit::{PATIENCE, eventually, is_offline, offline};
 use std::{
     fs,
     io::{Read, Write},
@@ -106,6 +106,24 @@ fn program(word: &str) -> Command {
     let mut command = Command::new(shim_program());
     command.arg(word);
     command
+}
+
+/// The proxy takes any port, but not one that has to be the same in the box.
+#[test]
+fn the_proxy_leaves_the_forwarded_ports_alone() {
+    offline("the_proxy_leaves_the_forwarded_ports_alone", || {
+        let (first, last) = (40_000, 40_001);
+        if is_offline() {
+            let range = format!("{first} {last}");
+            fs::write("/proc/sys/net/ipv4/ip_local_port_range", range).unwrap();
+        }
+        for (forwarded, left) in [(first, last), (last, first)].repeat(8) {
+            let process = Process::start(|spec| spec.forward = vec![forwarded]);
+            let socket = process.folder().join("egress.sock");
+            let port = lead_out(&WayOut { socket, forward: vec![forwarded] }).unwrap();
+            assert!(!is_offline() || port == left, "{port} beside {forwarded}");
+        }
+    });
 }
 
 /// A server on the loopback that answers every connection with what it heard, twice.

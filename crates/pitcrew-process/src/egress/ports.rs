@@ -49,9 +49,7 @@ pub(super) struct Port {
 
 /// Opens the ports here and hands them out. Tells at which port of the loopback the proxy is.
 pub fn lead_out(way: &WayOut) -> io::Result<u16> {
-    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let port = proxy.local_addr()?.port();
-    let mut ports = vec![Port { listener: proxy, forward: None }];
+    let mut ports = Vec::new();
     for number in &way.forward {
         let opened = TcpListener::bind((Ipv4Addr::LOCALHOST, *number));
         let listener = opened.map_err(|error| {
@@ -63,6 +61,10 @@ pub fn lead_out(way: &WayOut) -> io::Result<u16> {
             ports.push(Port { listener, forward: Some(*number) });
         }
     }
+    // Last: whatever port it is given is then none of those.
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let port = proxy.local_addr()?.port();
+    ports.push(Port { listener: proxy, forward: None });
     let mut stream = UnixStream::connect(&Socket::at(&way.socket)?.path)?;
     for port in &ports {
         give(&stream, port)?;

@@ -77,7 +77,9 @@ impl AgentSetup {
             return;
         }
         let Ok(ToolsAt { port, url }) = self.http.place().await else { return };
-        if let Net::Proxy(egress) = &mut launch.shim.policy.net {
+        if let Net::Proxy(egress) = &mut launch.shim.policy.net
+            && !egress.forward.contains(&port)
+        {
             egress.forward.push(port);
         }
         launch.mcp.http = Some(McpOverHttp { url, bearer: self.tokens.worker(attempt) });
