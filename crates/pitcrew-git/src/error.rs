@@ -16,6 +16,13 @@ pub struct GitError {
     pub kind: GitErrorKind,
 }
 
+impl GitError {
+    /// Whether somebody has killed it.
+    pub(crate) fn is_kill(&self) -> bool {
+        matches!(self.kind, GitErrorKind::Exit { signal: Some(_), .. })
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum GitErrorKind {
     #[error("git could not be started")]

@@ -13,6 +13,9 @@ use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::path::{Path, PathBuf};
 
+/// How often a save is tried whose git is killed.
+const TRIES_MAX: usize = 3;
+
 #[derive(Clone, Debug)]
 pub struct SaveWork {
     pub name: AttemptName,
@@ -53,6 +56,17 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<CommitId, VaultError> {
+        until_not_killed(|| self.try_to_save(attempt, path, start, policy, cancel))
+    }
+
+    fn try_to_save(
+        &self,
+        attempt: AttemptId,
+        path: &Path,
+        start: &CommitId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<CommitId, VaultError> {
         let message = "Saved state of a Pitcrew worker";
         let source = Source { attempt, path, start, message, nested: Nested::Flattened };
         let mut snapshot = self.look_at(source, policy, cancel)?;
@@ -73,6 +87,18 @@ impl Vault {
         snapshot.import_anyhow(&names::saved_ref(attempt))?;
         Ok(snapshot.commit)
     }
+}
+
+/// Saves again where a git of it was killed, as a kernel does that has no memory left. No later order
+/// would do so, and what is not saved is never removed.
+fn until_not_killed<T>(mut save: impl FnMut() -> Result<T, VaultError>) -> Result<T, VaultError> {
+    for _ in 1..TRIES_MAX {
+        match save() {
+            Err(VaultError::Git(error)) if error.is_kill() => {}
+            saved => return saved,
+        }
+    }
+    save()
 }
 
 impl Snapshot<'_> {
@@ -97,5 +123,36 @@ impl Snapshot<'_> {
             Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
             Err(ImportError::Refused(_)) => unreachable!("objects were not checked"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{GitError, GitErrorKind};
+
+    fn ended(code: Option<i32>, signal: Option<i32>) -> VaultError {
+        let kind = GitErrorKind::Exit { code, signal, stderr: String::new() };
+        GitError { command: "add", place: "/".into(), kind }.into()
+    }
+
+    /// Whether it is saved in the end, and how often that was tried.
+    fn saved(ends: &[Option<(Option<i32>, Option<i32>)>]) -> (bool, usize) {
+        let (mut ends, mut tries) = (ends.iter(), 0);
+        let saved = until_not_killed(|| {
+            tries += 1;
+            let end = ends.next().copied().flatten();
+            end.map_or(Ok(()), |(code, signal)| Err(ended(code, signal)))
+        });
+        (saved.is_ok(), tries)
+    }
+
+    #[test]
+    fn a_save_whose_git_is_killed_is_tried_again() {
+        let (killed, refused) = (Some((None, Some(9))), Some((Some(128), None)));
+        assert_eq!(saved(&[None]), (true, 1));
+        assert_eq!(saved(&[killed, killed, None]), (true, 3));
+        assert_eq!(saved(&[killed, killed, killed, None]), (false, 3), "it is not to be");
+        assert_eq!(saved(&[refused, None]), (false, 1), "git has said why it cannot");
     }
 }
