@@ -112,16 +112,18 @@ fn program(word: &str) -> Command {
 #[test]
 fn the_proxy_leaves_the_forwarded_ports_alone() {
     offline("the_proxy_leaves_the_forwarded_ports_alone", || {
-        let (first, last) = (40_000, 40_001);
-        if is_offline() {
-            let range = format!("{first} {last}");
-            fs::write("/proc/sys/net/ipv4/ip_local_port_range", range).unwrap();
+        // The ports of this machine are others' as well; that nothing is proven there was said.
+        if !is_offline() {
+            return;
         }
-        for (forwarded, left) in [(first, last), (last, first)].repeat(8) {
+        let (first, last) = (40_000, 40_001);
+        let range = format!("{first} {last}");
+        fs::write("/proc/sys/net/ipv4/ip_local_port_range", range).unwrap();
+        for (forwarded, left) in [(first, last), (last, first)] {
             let process = Process::start(|spec| spec.forward = vec![forwarded]);
             let socket = process.folder().join("egress.sock");
             let port = lead_out(&WayOut { socket, forward: vec![forwarded] }).unwrap();
-            assert!(!is_offline() || port == left, "{port} beside {forwarded}");
+            assert_eq!(port, left, "beside {forwarded}");
         }
     });
 }
