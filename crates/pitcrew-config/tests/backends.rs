@@ -121,6 +121,7 @@ egress_hosts = ["https://example.com"]
 pass_env = ["A=1"]
 inner_programs = ["../agent", "@vendor/agent"]
 inner_answers = { " " = "x" }
+inner_env = "A B"
 "#;
     check_error(
         &sources(vec![file("mine", text)], ""),
@@ -182,7 +183,12 @@ inner_answers = { " " = "x" }
             mine.toml:10:25: error: ` ` is no call that can be answered
              10 | inner_answers = { " " = "x" }
                 |                         ^^^
-            help: write the arguments with a space between them, such as `auth status --json`"#]],
+            help: write the arguments with a space between them, such as `auth status --json`
+
+            mine.toml:11:13: error: `A B` in `inner_env` is no name of a variable
+             11 | inner_env = "A B"
+                |             ^^^^^
+            help: write it like `MY_API_KEY`"#]],
     );
 }
 

@@ -76,7 +76,7 @@ impl BackendDraft {
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
             state_first: keys.variables("state_first", |path, _| below_home(path)),
-            inner_env: keys.string("inner_env"),
+            inner_env: keys.variable_name("inner_env"),
             inner_programs: keys.strings("inner_programs", in_packages),
             inner_answers: keys.variables("inner_answers", call),
             egress_hosts: keys.strings("egress_hosts", host),

@@ -1,7 +1,7 @@
 //! Reads single keys of a backend, with their origin.
 
 use super::{
-    checks::Refused,
+    checks::{Refused, variable_name},
     keys::{ERROR_KEYS, KINDS},
     value::{ErrorRule, ErrorSays},
 };
@@ -35,6 +35,15 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
 
     pub fn string(&mut self, key: &str) -> Option<Found<String>> {
         let Spanned { value, span } = self.section.string(key, self.problems)?;
+        Some(self.found(value, &span))
+    }
+
+    /// The name of a variable, or `""` for none.
+    pub fn variable_name(&mut self, key: &str) -> Option<Found<String>> {
+        let Spanned { value, span } = self.section.string(key, self.problems)?;
+        if let (false, Err(Refused { reason, help })) = (value.is_empty(), variable_name(&value)) {
+            self.problems.error(&span, format!("`{value}` in `{key}` {reason}"), Some(help));
+        }
         Some(self.found(value, &span))
     }
 

@@ -79,9 +79,15 @@ prompt = """
         let run = crew.sandbox.start(&["run", &plan, "--yes"]);
         eventually("the model is asked", || crew.model.has_held("looked").then_some(()));
         let state = crew.sandbox.states().into_iter().next().expect("a state");
-        let script = state.join("attempts/attempt-1/home/.pitcrew/inner");
+        let attempt = state.join("attempts/attempt-1");
+        let script = attempt.join("home/.pitcrew/inner");
         let programs: Vec<String> = sessions_of(&script).into_iter().collect();
         assert!(matches!(&*programs, [one] if one.ends_with("/claude")), "{programs:?}");
+        eventually("the adapter was answered by the script", || {
+            let spool = fs::read_to_string(attempt.join("spool.ndjson")).ok()?;
+            let told = |it: &str| it.contains("_auth/status_update") && it.contains("pitcrew\\\"");
+            spool.lines().any(told).then_some(())
+        });
         let ask = |words: &[&str]| {
             let asked = crew.sandbox.start_program(&script.display().to_string(), words);
             asked.wait().expect(0).stdout

@@ -50,7 +50,10 @@ impl Logins {
         let placed = |it: Vec<LoginFile>| it.into_iter().map(|it| (it.source, home.join(it.below)));
         let tools = placed(backend.moved_places(TOOL_SETTINGS, &self.user)).collect();
         let settings = placed(backend.state_places(&self.user)).collect();
-        let folders = backend.private_state(&home).into_values().collect();
+        // What it begins with may be a file that a variable leads to.
+        let is_folder =
+            |it: &PathBuf| !backend.state_first.keys().any(|path| home.join(path) == *it);
+        let folders = backend.private_state(&home).into_values().filter(is_folder).collect();
         let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
         let first = first.map(|(path, text)| (home.join(path), text.clone()));
         let first = first.chain(inner::script(backend, &self.user, &home)).collect();
@@ -95,7 +98,7 @@ impl Logins {
         let home = self.dirs.home(attempt);
         let own = backend.private_state(&home).into_iter();
         let own = own.map(|(name, path)| (name, path.display().to_string()));
-        let own = own.chain(inner::variable(backend, &home));
+        let own = own.chain(inner::variable(backend, &self.user, &home));
         let tools = home::tool_variables(&self.user).into_iter();
         tools.filter(|it| !backend.env.contains_key(&it.0)).chain(own).collect()
     }

@@ -11,21 +11,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
+type Variables = BTreeMap<String, String>;
+
+/// Where packages are.
+const PACKAGES: &str = "node_modules";
+
 /// Where the script is in a private home.
 const SCRIPT: &str = ".pitcrew/inner";
 
-/// The script and its place in a home. Nothing where the user names the program, or where it is not
-/// clear which one the adapter would take.
+/// The script and its place in a home. Nothing where the user names the program, where it is not
+/// clear which one the adapter would take, or where nobody seems to be logged in: who is not is told so
+/// by the adapter, and only the program knows.
 pub fn script(
     backend: &BackendSettings,
-    user: &BTreeMap<String, String>,
+    user: &Variables,
     home: &Path,
 ) -> Option<(PathBuf, String)> {
-    let variable = backend.inner_env.as_ref()?;
-    let is_named = user.contains_key(variable) || backend.env.contains_key(variable);
+    free_variable(backend, user)?;
+    backend.login_found(user)?;
     let answers = backend.inner_answers.iter().filter(|it| !it.1.is_empty());
     let answers: String = answers.map(|(call, answer)| answered(call, answer)).collect();
-    if is_named || answers.is_empty() {
+    if answers.is_empty() {
         return None;
     }
     let adapter = find_program(backend.command.first()?, user)?.path;
@@ -33,21 +39,38 @@ pub fn script(
     Some((home.join(SCRIPT), text(&answers, program.to_str()?)))
 }
 
-/// The variable that leads the adapter to the script of a home that has one.
-pub fn variable(backend: &BackendSettings, home: &Path) -> Option<(String, String)> {
-    let script = home.join(SCRIPT);
-    let variable = backend.inner_env.clone().filter(|_| script.is_file())?;
-    Some((variable, script.display().to_string()))
+/// The variable that leads the adapter to the script of a home that has one. It is made executable when
+/// it is whole.
+pub fn variable(
+    backend: &BackendSettings,
+    user: &Variables,
+    home: &Path,
+) -> Option<(String, String)> {
+    let script = home.join(SCRIPT).display().to_string();
+    let variable = free_variable(backend, user)?.clone();
+    find_program(&script, user).map(|_| (variable, script))
 }
 
-/// The one that is there, as packages are looked for: in the nearest folder above first.
+/// The variable, unless the user has set it.
+fn free_variable<'a>(backend: &'a BackendSettings, user: &Variables) -> Option<&'a String> {
+    let is_set = |it: &&String| {
+        [user, &backend.env, &backend.root_env].iter().any(|all| all.contains_key(*it))
+    };
+    backend.inner_env.as_ref().filter(|it| !is_set(it))
+}
+
+/// The one that is there, as packages are looked for: in the nearest folder above that has any, and not
+/// beyond the packages that the adapter was installed with. Its box shares no others.
 fn program(adapter: &Path, names: &[String]) -> Option<PathBuf> {
-    adapter.ancestors().find_map(|folder| {
-        let packages = folder.join("node_modules");
-        let mut found = names.iter().map(|it| packages.join(it)).filter(|it| it.is_file());
-        // For two kinds of one system, only the adapter knows which it takes.
-        found.next().filter(|_| found.next().is_none())
-    })
+    let root = adapter.ancestors().filter(|it| it.ends_with(PACKAGES)).last()?;
+    let folders = adapter.ancestors().map(|it| it.join(PACKAGES)).filter(|it| it.starts_with(root));
+    let found = |folder: PathBuf| -> Vec<PathBuf> {
+        names.iter().map(|it| folder.join(it)).filter(|it| it.is_file()).collect()
+    };
+    let found = folders.map(found).find(|it| !it.is_empty())?;
+    // For two kinds of one system, only the adapter knows which it takes.
+    let [program] = <[PathBuf; 1]>::try_from(found).ok()?;
+    Some(program)
 }
 
 fn answered(call: &str, answer: &str) -> String {
@@ -83,7 +106,7 @@ mod tests {
     struct Installed {
         folder: TempDir,
         backend: BackendSettings,
-        user: BTreeMap<String, String>,
+        user: Variables,
     }
 
     impl Installed {
@@ -100,8 +123,14 @@ mod tests {
             backend.inner_env = Some("AGENT".into());
             backend.inner_programs = vec![ONE.into(), OTHER.into()];
             backend.inner_answers.insert("who am i".into(), "it's \"me\" $HOME".into());
-            let user = [("PATH".to_owned(), bin.display().to_string())].into();
+            backend.login_env = vec!["KEY".into()];
+            let path = ("PATH".to_owned(), bin.display().to_string());
+            let user = [path, ("KEY".to_owned(), "x".to_owned())].into();
             Self { folder, backend, user }
+        }
+
+        fn packages(&self) -> PathBuf {
+            self.folder.path().join("it's/node_modules")
         }
 
         fn script(&self) -> Option<(PathBuf, String)> {
@@ -109,8 +138,9 @@ mod tests {
         }
     }
 
+    /// A file that was just written cannot be executed while somebody else is being started.
     fn run(script: &Path, words: &[&str]) -> String {
-        let run = words.iter().fold(Run::new(script, "/"), Run::arg);
+        let run = words.iter().fold(Run::new("sh", "/").arg(script), Run::arg);
         let done = run_trusted(run, &Cancel::default()).unwrap();
         assert!(done.success(), "{done:?}");
         String::from_utf8(done.stdout).unwrap()
@@ -120,30 +150,42 @@ mod tests {
     fn what_is_known_is_answered_and_the_rest_is_handed_on() {
         let installed = Installed::new();
         let (path, text) = installed.script().expect("the program is installed");
+        let home = installed.folder.path().join("home");
+        let variable = || variable(&installed.backend, &installed.user, &home);
+        assert_eq!(variable(), None, "a home without a script");
         put(&path, &text);
         assert_eq!(run(&path, &["who", "am", "i"]), "it's \"me\" $HOME\n");
         assert_eq!(run(&path, &["who", "am", "i", "*"]), "<who><am><i><*>");
         assert_eq!(run(&path, &["--print", "a  b", "it's", ""]), "<--print><a  b><it's><>");
-        let home = installed.folder.path().join("home");
-        let variable = variable(&installed.backend, &home).expect("the script is there");
-        assert_eq!(variable, ("AGENT".into(), path.display().to_string()));
+        assert_eq!(variable(), Some(("AGENT".into(), path.display().to_string())));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(variable(), None, "a script that was not finished");
     }
 
     #[test]
     fn whoever_is_not_understood_is_left_alone() {
-        let named =
-            Installed { user: [("AGENT".into(), "/mine".into())].into(), ..Installed::new() };
+        let mut named = Installed::new();
+        named.backend.root_env.insert("AGENT".into(), "/mine".into());
         assert_eq!(named.script(), None, "the user has said which program it is");
-        let mut unknown = Installed::new();
-        unknown.backend.inner_programs = vec![OTHER.into()];
-        assert_eq!(unknown.script(), None, "it is not where it should be");
-        let two = Installed::new();
-        put(&two.folder.path().join("it's/node_modules").join(OTHER), "");
-        assert_eq!(two.script(), None, "nobody knows which of the two it takes");
+        let mut nobody = Installed::new();
+        nobody.user.remove("KEY");
+        assert_eq!(nobody.script(), None, "nobody is logged in, and is to be told so");
         let mut silent = Installed::new();
         silent.backend.inner_answers.values_mut().for_each(String::clear);
         assert_eq!(silent.script(), None, "there is nothing to answer");
-        let home = two.folder.path().join("home");
-        assert_eq!(variable(&two.backend, &home), None, "a home without a script");
+    }
+
+    #[test]
+    fn no_program_is_taken_that_the_adapter_would_not_take() {
+        let two = Installed::new();
+        let above = two.folder.path().join("node_modules");
+        put(&above.join(ONE), "");
+        put(&two.packages().join(OTHER), "");
+        assert_eq!(two.script(), None, "nobody knows which of the two it takes");
+        fs::remove_file(two.packages().join(ONE)).unwrap();
+        let (_, text) = two.script().expect("one is left");
+        assert!(text.contains(OTHER), "{text}");
+        fs::remove_file(two.packages().join(OTHER)).unwrap();
+        assert_eq!(two.script(), None, "what is above was not installed with it");
     }
 }
