@@ -67,7 +67,7 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
         return false;
     }
     // Any other kind does something else than to talk to us.
-    let (is_other, title) = (call.kind == ToolKind::Other, &call.title);
+    let (is_other, title) = (call.kind == ToolKind::Other, name_of(call, input));
     if !is_other && call.kind != ToolKind::Execute {
         return false;
     }
@@ -77,6 +77,13 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
     let looks = input.is_empty() && LOOKS.iter().any(|it| is_title_of(title, it));
     is_our_server(title, input)
         || is_other && (looks || is_title(title) && are_our_arguments(input))
+}
+
+/// The title of a call; or, where that only repeats the input, as qwen's does, the name beside it.
+fn name_of<'a>(call: &'a ToolCall, input: &Map<String, Value>) -> &'a str {
+    let repeats = serde_json::from_str(&call.title).is_ok_and(|it: Map<_, _>| it == *input);
+    let name = call.meta.as_ref().and_then(|it| it.get("toolName")?.as_str());
+    name.filter(|_| repeats).unwrap_or(&call.title)
 }
 
 fn add_targets<'a>(input: &'a Map<String, Value>, targets: &mut BTreeSet<&'a Path>) {
@@ -200,6 +207,16 @@ mod tests {
             let call = json!({"title": title, "kind": "other", "rawInput": input});
             assert_eq!(kind_of(&call), "orchestrator", "{title}");
         }
+        // As qwen asks: the title is the input, and the name is beside it.
+        let beside = |title: &str, input: &Value| {
+            let meta = json!({"toolName": "mcp__pitcrew__orchestrator_complete_task"});
+            kind_of(&json!({"title": title, "kind": "other", "rawInput": input, "_meta": meta}))
+        };
+        assert_eq!(beside(&input.to_string(), &input), "orchestrator");
+        assert_ne!(beside("Remove everything", &input), "orchestrator");
+        let more = json!({"summary": "did it", "url": "y"});
+        assert_ne!(beside(&more.to_string(), &more), "orchestrator");
+        assert_ne!(beside(&input.to_string(), &more), "orchestrator");
         // As gemini asks: the input is the text of the call.
         let shown = |text: &str| {
             let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
