@@ -2,21 +2,25 @@
 //! ordered again, and before anything of it begins, what was lost is told.
 
 use crate::{
-    Handle, clock,
+    clock,
     drivers::{Agents, Found, Held},
+    handle::Envelope,
     log::Log,
 };
 use pitcrew_kernel::State;
-use pitcrew_model::{Actor, AttemptId, Command, Signal, Timestamp, WorkerId};
+use pitcrew_model::{Actor, AttemptId, Command, Rejection, Signal, Timestamp, WorkerId};
 use pitcrew_views::Board;
 use pitcrew_writer::{LOST, Reissue};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 
-/// What the writer hears before anything else, and for when it is told.
+/// What the writer hears before anything else.
 pub struct First {
+    /// For when the signals are told.
     pub at: Timestamp,
     pub signals: Vec<Signal>,
+    /// What the files say, which holds for whatever is ordered by anybody.
+    pub orders: Vec<Envelope>,
 }
 
 /// What has to be done before the drivers begin.
@@ -66,13 +70,7 @@ impl Boot {
     /// What became of the agents is the first thing that the writer hears, as if no time had passed
     /// since the last word of the journal: a deadline of one agent must not pass while it is told of
     /// another that nobody was there.
-    pub async fn run(
-        self,
-        handle: &Handle,
-        first: oneshot::Sender<First>,
-        agents: &Arc<Agents>,
-        log: &Log,
-    ) {
+    pub async fn run(self, first: oneshot::Sender<First>, agents: &Arc<Agents>, log: &Log) {
         // First: what they have refreshed while nobody was there is known to them alone.
         agents.logins.adopt(&self.attempts);
         let found = self.held.iter().map(|held| async {
@@ -85,9 +83,12 @@ impl Boot {
         let held = found.into_iter().map(|(worker, found)| told(worker, found, away_ms));
         let starting = self.starting.iter().map(|it| back(*it, away_ms));
         // The writer is gone only where we are about to end.
-        first.send(First { at: self.last, signals: held.chain(starting).collect() }).ok();
-        for order in self.orders {
-            if let Err(refused) = handle.command(Actor::Orchestrator, order).await {
+        let signals = held.chain(starting).collect();
+        let (orders, verdicts): (Vec<_>, Vec<_>) =
+            self.orders.into_iter().map(|it| Envelope::command(Actor::Orchestrator, it)).unzip();
+        first.send(First { at: self.last, signals, orders }).ok();
+        for verdict in verdicts {
+            if let Err(refused) = verdict.await.unwrap_or(Err(Rejection::ShuttingDown)) {
                 log.line("Orchestrator", &format!("the settings stay as they were: {refused}"));
             }
         }

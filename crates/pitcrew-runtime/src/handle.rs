@@ -27,6 +27,8 @@ pub(crate) struct Envelope {
     pub reply: Reply,
 }
 
+pub(crate) type Verdict = oneshot::Receiver<Result<Accepted, Rejection>>;
+
 pub(crate) enum Reply {
     To(oneshot::Sender<Result<Accepted, Rejection>>),
     Nobody,
@@ -59,8 +61,8 @@ pub struct Handle {
 impl Handle {
     /// Gives an order and waits until it is on disk, or refused.
     pub async fn command(&self, actor: Actor, command: Command) -> Result<Accepted, Rejection> {
-        let (sender, verdict) = oneshot::channel();
-        self.send(actor, InputBody::Command(command), Reply::To(sender)).await;
+        let (envelope, verdict) = Envelope::command(actor, command);
+        self.inputs.send(Message::Input(Box::new(envelope))).await.ok();
         verdict.await.unwrap_or(Err(Rejection::ShuttingDown))
     }
 
@@ -122,6 +124,12 @@ impl Envelope {
     pub fn signal(signal: Signal) -> Self {
         let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
         Self { actor, body, reply }
+    }
+
+    /// An order, and where its verdict comes.
+    pub fn command(actor: Actor, command: Command) -> (Self, Verdict) {
+        let (sender, verdict) = oneshot::channel();
+        (Self { actor, body: InputBody::Command(command), reply: Reply::To(sender) }, verdict)
     }
 
     pub fn input(&self, at: Timestamp) -> Input {

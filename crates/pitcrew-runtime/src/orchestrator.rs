@@ -166,12 +166,9 @@ impl Orchestrator {
         let turnstile = Turnstile { inputs: inbox, published, orders, due, log: log.clone() };
         let writer_ended = spawn_writer(turnstile, writer, first)?;
         let (stop_drivers, stop) = oneshot::channel();
-        let booted = handle.clone();
         let drivers = tokio::spawn(async move {
             // To its end also when a stop is asked for: only agents that are found can be ended.
-            boot.run(&booted, tell_first, &drivers.agents, &log).await;
-            // Only drivers speak to the writer from now on.
-            drop(booted);
+            boot.run(tell_first, &drivers.agents, &log).await;
             drivers.run(ordered, stop).await;
         });
         let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));

@@ -45,11 +45,15 @@ impl Turnstile {
         // Drivers' words that the journal had no room for. Bounded by the effects that are open
         // and by what agents may ask at a time.
         let mut unstored: Vec<Envelope> = Vec::new();
-        if let Ok(First { at, signals }) = first.blocking_recv()
-            && !signals.is_empty()
-        {
-            let batch = signals.into_iter().map(Envelope::signal).collect();
-            unstored = self.commit(&mut writer, at, batch);
+        if let Ok(First { at, signals, orders }) = first.blocking_recv() {
+            if !signals.is_empty() {
+                let batch = signals.into_iter().map(Envelope::signal).collect();
+                unstored = self.commit(&mut writer, at, batch);
+            }
+            if !orders.is_empty() {
+                let batch = std::mem::take(&mut unstored).into_iter().chain(orders).collect();
+                unstored = self.commit(&mut writer, clock::now(), batch);
+            }
         }
         self.tell_due(writer.state(), next_due(writer.state()));
         while self.inputs.blocking_recv_many(&mut messages, BATCH_MAX) > 0 {

@@ -47,9 +47,14 @@ impl Bench {
 
     /// What was sent before this is one batch.
     fn run(&mut self) {
+        self.run_after(Vec::new());
+    }
+
+    fn run_after(&mut self, orders: Vec<Envelope>) {
         let (turnstile, writer) = self.turnstile.take().expect("it runs once");
         let (tell_first, first) = oneshot::channel();
-        tell_first.send(First { at: Timestamp(0), signals: Vec::new() }).ok().unwrap();
+        let first_words = First { at: Timestamp(0), signals: Vec::new(), orders };
+        tell_first.send(first_words).ok().unwrap();
         self.thread = Some(thread::spawn(move || turnstile.run(writer, first)));
     }
 
@@ -95,6 +100,24 @@ fn prepared(effect: EffectId) -> Signal {
     };
     let result = EffectResult::PlanPrepared { plan: PlanId(1), base };
     Signal::EffectEnded { effect, result }
+}
+
+/// What the files say holds for whatever was ordered while they were read: nobody slips by a rule.
+#[tokio::test]
+async fn the_first_orders_come_before_what_waits() {
+    let mut bench = Bench::new();
+    let handle = bench.handle.clone();
+    let person = Command::SetAgentsMax { count: 7 };
+    let waiting = tokio::spawn(async move { handle.command(Actor::Person, person).await });
+    while bench.handle.inputs.capacity() > 63 {
+        tokio::task::yield_now().await;
+    }
+    let own = Command::SetAgentsMax { count: 3 };
+    let (order, verdict) = Envelope::command(Actor::Orchestrator, own);
+    bench.run_after(vec![order]);
+    let (first, then) = (verdict.await.unwrap().unwrap(), waiting.await.unwrap().unwrap());
+    assert!(first.seq < then.seq, "{first:?} before {then:?}");
+    bench.stop().await;
 }
 
 /// A driver says things once: what did not fit is tried again, without haste, before all else.
