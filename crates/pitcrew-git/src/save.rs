@@ -56,36 +56,27 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<CommitId, VaultError> {
-        until_not_killed(|| self.try_to_save(attempt, path, start, policy, cancel))
-    }
-
-    fn try_to_save(
-        &self,
-        attempt: AttemptId,
-        path: &Path,
-        start: &CommitId,
-        policy: &Policy,
-        cancel: &Cancel,
-    ) -> Result<CommitId, VaultError> {
-        let message = "Saved state of a Pitcrew worker";
-        let source = Source { attempt, path, start, message, nested: Nested::Flattened };
-        let mut snapshot = self.look_at(source, policy, cancel)?;
-        snapshot.begin_with(&self.records().index(attempt))?;
-        snapshot.look(&[])?;
-        // What is in the vault already is not taken there a second time.
-        let now = snapshot.record();
-        let is_same = |it: &KeptRecord| (&it.tree, &it.head) == (&now.tree, &now.head);
-        for note in [self.records().collected(attempt), self.records().kept(attempt)] {
-            if let Some(kept) = records::read::<KeptRecord>(&note)?.filter(is_same)
-                && self.resolve(&kept.commit.0, cancel)?.is_some()
-            {
-                self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
-                return Ok(kept.commit);
+        until_not_killed(|| {
+            let message = "Saved state of a Pitcrew worker";
+            let source = Source { attempt, path, start, message, nested: Nested::Flattened };
+            let mut snapshot = self.look_at(source, policy, cancel)?;
+            snapshot.begin_with(&self.records().index(attempt))?;
+            snapshot.look(&[])?;
+            // What is in the vault already is not taken there a second time.
+            let now = snapshot.record();
+            let is_same = |it: &KeptRecord| (&it.tree, &it.head) == (&now.tree, &now.head);
+            for note in [self.records().collected(attempt), self.records().kept(attempt)] {
+                if let Some(kept) = records::read::<KeptRecord>(&note)?.filter(is_same)
+                    && self.resolve(&kept.commit.0, cancel)?.is_some()
+                {
+                    self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
+                    return Ok(kept.commit);
+                }
             }
-        }
-        snapshot.keep()?;
-        snapshot.import_anyhow(&names::saved_ref(attempt))?;
-        Ok(snapshot.commit)
+            snapshot.keep()?;
+            snapshot.import_anyhow(&names::saved_ref(attempt))?;
+            Ok(snapshot.commit)
+        })
     }
 }
 
