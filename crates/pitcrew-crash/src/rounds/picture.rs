@@ -116,18 +116,27 @@ pub fn check_rest(sandbox: &Sandbox, told: &Told) -> Read {
     for git_dir in [sandbox.repo().join(".git"), vault] {
         assert_eq!(locks(&git_dir), Vec::<PathBuf>::new(), "git's locks are left");
     }
+    let journal = SqliteJournal::open(&state).expect("the journal opens");
+    let entries = journal.read(Seq(0), usize::MAX).expect("the journal reads");
     let checkouts = walk(&sandbox.root().join(".worktrees"), &|_| true);
-    assert!(checkouts.is_empty(), "checkouts are left: {checkouts:?}");
-    let read = check_journal(&state, told);
+    let why = kept(&entries);
+    assert!(checkouts.is_empty(), "checkouts are left: {checkouts:?}, because {why:?}");
+    let read = check_journal(&journal, &entries, told);
     check_spools(&state);
     read
 }
 
-fn check_journal(state: &Path, told: &Told) -> Read {
-    let journal = SqliteJournal::open(state).expect("the journal opens");
-    let entries = journal.read(Seq(0), usize::MAX).expect("the journal reads");
+/// The checkouts that were kept when they were to be removed, and why.
+fn kept(entries: &[Entry]) -> Vec<&EffectResult> {
+    let results = entries.iter().filter_map(|it| {
+        if let Event::EffectEnded { result, .. } = &it.event { Some(result) } else { None }
+    });
+    results.filter(|it| matches!(it, EffectResult::CheckoutKept { .. })).collect()
+}
+
+fn check_journal(journal: &SqliteJournal, entries: &[Entry], told: &Told) -> Read {
     let mut replayed = State::default();
-    for entry in &entries {
+    for entry in entries {
         evolve(&mut replayed, entry);
     }
     let open = journal.open_effects().expect("the outbox reads");
@@ -159,8 +168,8 @@ fn check_journal(state: &Path, told: &Told) -> Read {
         if let Event::TaskDeployed { task, .. } = it { Some(task.to_string()) } else { None }
     });
     assert!(deployed.len() >= told.deployed.len(), "{deployed:?} of {:?}", told.deployed);
-    check_family(&entries);
-    check_messages(&entries, told)
+    check_family(entries);
+    check_messages(entries, told)
 }
 
 /// Everything that was handed out has ended, and nobody was told of a result twice.

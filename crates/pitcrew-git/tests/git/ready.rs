@@ -1,7 +1,7 @@
 //! Work that is collected in a box which was made while its worker was still at it.
 
 use crate::lab::{Lab, attempt, collect_order, refusals, write};
-use pitcrew_git::{Ready, Vault};
+use pitcrew_git::{Ready, Removal, Vault};
 use pitcrew_model::{CommitId, Failure, RefusalKind, Work};
 use std::{fs, path::Path};
 
@@ -114,11 +114,14 @@ fn what_is_ready_for_one_attempt_is_not_taken_for_another() {
 #[test]
 fn what_nobody_wants_leaves_nothing() {
     let scene = Scene::new();
-    scene.lab.checkout(&scene.vault, &attempt(1), &scene.start);
+    let checkout = scene.lab.checkout(&scene.vault, &attempt(1), &scene.start);
     let left = || fs::read_dir(&scene.vault.layout().scratch).unwrap().count();
     let ready = scene.ready(1);
     assert_eq!(left(), usize::from(ready.is_some()));
     drop(ready);
     assert_eq!(left(), 0);
+    let (path, policy, cancel) = (&checkout.path, &scene.lab.policy, &scene.lab.cancel);
+    let removed = scene.vault.remove_checkout(attempt(1).attempt, path, policy, cancel).unwrap();
+    assert_eq!(removed, Removal::Removed, "nobody is in it any more");
     assert!(scene.vault.get_ready(attempt(9).attempt, &scene.lab.policy).is_none());
 }

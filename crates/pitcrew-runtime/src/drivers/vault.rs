@@ -91,8 +91,6 @@ impl VaultDriver {
         }
         if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
             self.expect_no_checkout(attempt);
-            self.expected_work.forget(attempt);
-            self.expected_checks.forget(attempt);
         }
         let _turn = if let Subject::Removing(_) = subject {
             self.removals.acquire().await.ok()
@@ -211,6 +209,10 @@ impl VaultDriver {
 
     fn try_to_work(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
         let (vault, policy) = (&self.vault, &self.policy);
+        if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
+            self.expected_work.forget(attempt);
+            self.expected_checks.forget(attempt);
+        }
         Ok(match effect {
             Effect::PreparePlan { plan, base, clean_base } => {
                 let order = PreparePlan { plan, base, clean_base };

@@ -21,7 +21,22 @@ const ORDER_MAX: Duration = Duration::from_secs(20);
 /// What is done with what was made ready.
 type Job<R> = Box<dyn FnOnce(Option<R>) + Send>;
 
-type Waiting<R> = Mutex<HashMap<AttemptId, mpsc::Sender<Job<R>>>>;
+type Waiting<R> = Mutex<HashMap<AttemptId, Waiter<R>>>;
+
+/// A thread that waits for its order.
+struct Waiter<R> {
+    orders: mpsc::Sender<Job<R>>,
+    /// Cut off when nothing of what it made is left.
+    ended: mpsc::Receiver<()>,
+}
+
+impl<R> Waiter<R> {
+    /// Its order does not come any more. Returns when nothing of what it made is left.
+    fn end(self) {
+        drop(self.orders);
+        self.ended.recv().ok();
+    }
+}
 
 /// Who waits for an order with something that is ready for it. All of them give up when this is gone.
 pub(super) struct Expected<R> {
@@ -49,34 +64,42 @@ impl<R: 'static> Expected<R> {
         get_ready: impl FnOnce() -> Option<R> + Send + 'static,
     ) {
         let (sender, orders) = mpsc::channel::<Job<R>>();
-        let waiting = Arc::downgrade(&self.waiting);
+        let (ending, ended) = mpsc::channel::<()>();
+        let all = Arc::downgrade(&self.waiting);
+        let before = lock(&self.waiting).remove(&attempt);
         let wait = move || {
+            let _ending = ending;
+            before.map(Waiter::end);
             // An order that has come is carried out anyway.
             let ready = catch_unwind(AssertUnwindSafe(get_ready)).ok().flatten();
-            let order = match orders.recv_timeout(ORDER_MAX) {
+            match orders.recv_timeout(ORDER_MAX) {
+                Ok(job) => job(ready),
+                // Somebody else waits in our place, or nobody is to wait any more.
+                Err(RecvTimeoutError::Disconnected) => drop(ready),
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Some(waiting) = waiting.upgrade() {
-                        lock(&waiting).remove(&attempt);
+                    // First: who does not find us in the list relies on it.
+                    drop(ready);
+                    if let Some(all) = all.upgrade() {
+                        lock(&all).remove(&attempt);
                     }
                     // From now on nobody gives it to us; somebody may have done so just then.
-                    orders.recv().ok()
+                    if let Ok(job) = orders.recv() {
+                        job(None);
+                    }
                 }
-                // Somebody else waits in our place, or nobody is to wait any more.
-                Err(RecvTimeoutError::Disconnected) => None,
-                Ok(job) => Some(job),
-            };
-            if let Some(job) = order {
-                job(ready);
             }
         };
+        let mut waiting = lock(&self.waiting);
         if thread::Builder::new().name("expected".into()).spawn(wait).is_ok() {
-            lock(&self.waiting).insert(attempt, sender);
+            waiting.insert(attempt, Waiter { orders: sender, ended });
         }
     }
 
-    /// Whatever comes next of the attempt, it is not this order.
+    /// Whatever comes next of the attempt, it is not this order. Blocks until nothing is left of what
+    /// was made for it: a box stands in the checkout that may be removed next.
     pub(super) fn forget(&self, attempt: AttemptId) {
-        lock(&self.waiting).remove(&attempt);
+        let waiter = lock(&self.waiting).remove(&attempt);
+        waiter.map(Waiter::end);
     }
 
     /// Does the work of the order with what is ready for it, or with nothing.
@@ -104,12 +127,56 @@ impl<R: 'static> Expected<R> {
     fn take(&self, attempt: AttemptId, job: Job<R>) -> Option<Job<R>> {
         let mut waiting = lock(&self.waiting);
         match waiting.remove(&attempt) {
-            Some(sender) => sender.send(job).err().map(|it| it.0),
+            Some(waiter) => waiter.orders.send(job).err().map(|it| it.0),
             None => Some(job),
         }
     }
 }
 
-fn lock<R>(waiting: &Waiting<R>) -> MutexGuard<'_, HashMap<AttemptId, mpsc::Sender<Job<R>>>> {
+fn lock<R>(waiting: &Waiting<R>) -> MutexGuard<'_, HashMap<AttemptId, Waiter<R>>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// What is there until it has ended, which takes a while.
+    struct Slow(Arc<AtomicUsize>);
+
+    impl Slow {
+        fn new(there: &Arc<AtomicUsize>) -> Self {
+            there.fetch_add(1, Ordering::SeqCst);
+            Self(Arc::clone(there))
+        }
+    }
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            (0..1_000).for_each(|_| thread::yield_now());
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_is_forgotten() {
+        let (expected, there) = (Expected::default(), Arc::new(AtomicUsize::new(0)));
+        let (attempt, other) = (AttemptId(1), AttemptId(2));
+        for attempt in [attempt, attempt, other] {
+            let (made, is_made) = mpsc::channel();
+            let there = Arc::clone(&there);
+            expected.expect(attempt, move || {
+                let ready = Slow::new(&there);
+                made.send(()).ok();
+                Some(ready)
+            });
+            is_made.recv().expect("it is made");
+        }
+        expected.forget(attempt);
+        assert_eq!(there.load(Ordering::SeqCst), 1, "that of the other is there");
+        expected.forget(attempt);
+        expected.forget(other);
+        assert_eq!(there.load(Ordering::SeqCst), 0);
+    }
 }
