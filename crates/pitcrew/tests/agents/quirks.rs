@@ -55,6 +55,34 @@ checks = "grep -q new core/new.txt"
     });
 }
 
+/// By itself it asks its model for a name of the session, and at each tool call for a line about it.
+#[test]
+fn goose_asks_its_model_for_nothing_but_the_work() {
+    let test = "quirks::goose_asks_its_model_for_nothing_but_the_work";
+    with_crew(test, &["goose"], |crew| {
+        let plan = crew.sandbox.plan(
+            r#"
+name = "frugal"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "goose"
+region = "core"
+prompt = '''
+@write core/new.txt new
+@complete wrote it
+'''
+"#,
+        );
+        crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
+        let calls = crew.model.calls();
+        let has_tools = |it: &serde_json::Value| it["tools"].as_array().is_some();
+        let aside: Vec<_> = calls.iter().filter(|it| !has_tools(&it.1)).collect();
+        assert!(calls.len() >= 2 && aside.is_empty(), "{} calls, {aside:?}", calls.len());
+    });
+}
+
 /// Its adapter starts a whole Claude at every start and every prompt, only to tell us who is logged in.
 #[test]
 fn claude_is_not_started_to_say_who_is_logged_in() {
