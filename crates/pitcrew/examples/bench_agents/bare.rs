@@ -25,6 +25,10 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     let mut client = Client::start(scene, &clone)?;
     client.ask("initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}))?;
     let opened = client.ask("session/new", &json!({"cwd": place, "mcpServers": []}))?;
+    if let Some(mode) = &scene.mode {
+        let params = json!({"sessionId": opened["sessionId"], "modeId": mode});
+        client.ask("session/set_mode", &params)?;
+    }
     let ready = Instant::now();
     let text = json!([{"type": "text", "text": prompt}]);
     client.ask("session/prompt", &json!({"sessionId": opened["sessionId"], "prompt": text}))?;

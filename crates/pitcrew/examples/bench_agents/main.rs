@@ -11,17 +11,22 @@ mod ours;
 
 use pitcrew_config::{BACKEND_BUILTIN, Settings, Sources};
 use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 use support::{Outcome, binary};
 
-const ROUNDS: usize = 40;
-const NAMES: [&str; 3] = [BACKEND_BUILTIN, "goose", "claude"];
+/// Rounds that are counted. An agent that takes seconds for each is given fewer.
+const ROUNDS_MAX: usize = 40;
+const ROUNDS_MIN: usize = 10;
+const TIME_USUAL: Duration = Duration::from_secs(60);
 
 fn main() -> Outcome<()> {
     let chosen: Vec<String> = std::env::args().skip(1).collect();
     let mut names: Vec<&str> = chosen.iter().map(String::as_str).collect();
     if names.is_empty() {
-        names = NAMES.to_vec();
+        names = [vec![BACKEND_BUILTIN], RealAgent::names()].concat();
     }
     for name in names {
         match (name, RealAgent::find(name)) {
@@ -38,6 +43,9 @@ struct Scene {
     name: String,
     crew: Crew,
     argv: Vec<String>,
+    /// Set before the first prompt, as Pitcrew does: by itself an agent may be in one that writes
+    /// nothing.
+    mode: Option<String>,
     environment: BTreeMap<String, String>,
 }
 
@@ -47,17 +55,17 @@ impl Scene {
         let crew = Crew::new(&program, agents, PATIENCE);
         let mut environment = crew.sandbox.environment();
         let (settings, _) = Settings::load(&Sources::default())?;
-        let argv = match settings.backends.get(name) {
+        let (argv, mode) = match settings.backends.get(name) {
             Some(backend) => {
                 let is_root = rustix::process::geteuid().is_root();
                 environment.extend(backend.environment(&environment, is_root));
-                backend.command.clone()
+                (backend.command.clone(), backend.mode.clone())
             }
-            None => vec![program, "agent".into()],
+            None => (vec![program, "agent".into()], None),
         };
         // The orchestrator and the vault are there before.
         crew.sandbox.pitcrew(&["status"]).expect(0);
-        Ok(Self { name: name.to_owned(), crew, argv, environment })
+        Ok(Self { name: name.to_owned(), crew, argv, mode, environment })
     }
 }
 
@@ -95,8 +103,11 @@ fn script(file: &str, side: Side) -> String {
 
 fn measure(scene: &Scene) -> Outcome<()> {
     // The first round warms up and is not counted.
-    let mut rounds = Vec::new();
-    for round in 0..=ROUNDS {
+    let (mut rounds, began) = (Vec::new(), Instant::now());
+    for round in 0..=ROUNDS_MAX {
+        if round > ROUNDS_MIN && began.elapsed() > TIME_USUAL {
+            break;
+        }
         let bare = bare::run(scene, round)?;
         let ours = ours::run(scene, round)?;
         eprintln!(
@@ -112,8 +123,9 @@ fn measure(scene: &Scene) -> Outcome<()> {
         all[all.len() / 2]
     };
     println!(
-        r#"{{"agent":"{}","bare_ms":{:.0},"ours_ms":{:.0},"more_ms":{:.0},"more_percent":{:.1},"more_start_ms":{:.0},"more_turn_ms":{:.0},"more_commit_ms":{:.0}}}"#,
+        r#"{{"agent":"{}","rounds":{},"bare_ms":{:.0},"ours_ms":{:.0},"more_ms":{:.0},"more_percent":{:.1},"more_start_ms":{:.0},"more_turn_ms":{:.0},"more_commit_ms":{:.0}}}"#,
         scene.name,
+        rounds.len(),
         median(&|it| it.0.whole()),
         median(&|it| it.1.whole()),
         median(&|it| it.1.whole() - it.0.whole()),
