@@ -187,8 +187,16 @@ impl WorkspaceDirs {
 
     /// What the workspaces of a user share, who has one login for all of them.
     pub fn user_logins(&self) -> PathBuf {
-        let user = self.state.ancestors().nth(2).unwrap_or(&self.state);
-        user.join("logins")
+        self.of_user().join("logins")
+    }
+
+    /// What programs of agents have unpacked of themselves. Nothing is lost with it.
+    pub fn user_programs(&self) -> PathBuf {
+        self.of_user().join("programs")
+    }
+
+    fn of_user(&self) -> &Path {
+        self.state.ancestors().nth(2).unwrap_or(&self.state)
     }
 
     /// The folder of the orchestrator's socket, with nothing else in it: agents see it.

@@ -122,6 +122,7 @@ pass_env = ["A=1"]
 inner_programs = ["../agent", "@vendor/agent"]
 inner_answers = { " " = "x" }
 inner_env = "A B"
+unpack_to = "A=B"
 "#;
     check_error(
         &sources(vec![file("mine", text)], ""),
@@ -187,6 +188,11 @@ inner_env = "A B"
 
             mine.toml:11:13: error: `A B` in `inner_env` is no name of a variable
              11 | inner_env = "A B"
+                |             ^^^^^
+            help: write it like `MY_API_KEY`
+
+            mine.toml:12:13: error: `A=B` in `unpack_to` is no name of a variable
+             12 | unpack_to = "A=B"
                 |             ^^^^^
             help: write it like `MY_API_KEY`"#]],
     );

@@ -7,7 +7,7 @@ mod heard;
 
 use crate::{
     Tokens,
-    drivers::{AgentSetup, HttpTools, Wanted},
+    drivers::{AgentSetup, Given, HttpTools, Wanted},
     network::Lookup,
 };
 use heard::hear;
@@ -98,7 +98,7 @@ async fn meet(
         unseen: Vec::new(),
     };
     // With the user's own state: it is the user who starts it, to see whether it works.
-    let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Vec::new()) {
+    let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Given::default()) {
         Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),
         Err(failure) => Err(failure),
     };

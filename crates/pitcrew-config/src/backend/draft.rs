@@ -38,6 +38,8 @@ pub(crate) struct BackendDraft {
     inner_env: Option<Found<String>>,
     inner_programs: Option<Found<Vec<String>>>,
     inner_answers: Option<Found<Variables>>,
+    unpack_to: Option<Found<String>>,
+    unpack_env: Option<Found<Variables>>,
     egress_hosts: Option<Found<Vec<String>>>,
     proxy_env: Option<Found<Vec<String>>>,
     own_sandbox: Option<Found<String>>,
@@ -79,6 +81,8 @@ impl BackendDraft {
             inner_env: keys.variable_name("inner_env"),
             inner_programs: keys.strings("inner_programs", in_packages),
             inner_answers: keys.variables("inner_answers", call),
+            unpack_to: keys.variable_name("unpack_to"),
+            unpack_env: keys.variables("unpack_env", variable),
             egress_hosts: keys.strings("egress_hosts", host),
             proxy_env: keys.strings("proxy_env", variable_name),
             own_sandbox: keys.string("own_sandbox"),
@@ -119,6 +123,8 @@ impl BackendDraft {
         set("inner_env", self.inner_env, &mut to.inner_env, &mut notes);
         put("inner_programs", self.inner_programs, &mut to.inner_programs, &mut notes);
         add("inner_answers", self.inner_answers, &mut to.inner_answers, &mut notes);
+        set("unpack_to", self.unpack_to, &mut to.unpack_to, &mut notes);
+        add("unpack_env", self.unpack_env, &mut to.unpack_env, &mut notes);
         put("egress_hosts", self.egress_hosts, &mut to.egress_hosts, &mut notes);
         put("proxy_env", self.proxy_env, &mut to.proxy_env, &mut notes);
         set("own_sandbox", self.own_sandbox, &mut to.own_sandbox, &mut notes);

@@ -23,6 +23,8 @@ pub const BACKEND_KEYS: &[&str] = &[
     "inner_env",
     "inner_programs",
     "inner_answers",
+    "unpack_to",
+    "unpack_env",
     "egress_hosts",
     "proxy_env",
     "own_sandbox",

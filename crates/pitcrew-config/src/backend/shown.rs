@@ -31,6 +31,8 @@ impl BackendSettings {
             ("inner_env", text(&self.inner_env)),
             ("inner_programs", list(&self.inner_programs)),
             ("inner_answers", paths(&self.inner_answers)),
+            ("unpack_to", text(&self.unpack_to)),
+            ("unpack_env", paths(&self.unpack_env)),
             ("egress_hosts", list(&self.egress_hosts)),
             ("proxy_env", list(&self.proxy_env)),
             ("own_sandbox", text(&self.own_sandbox)),

@@ -43,6 +43,10 @@ pub struct BackendSettings {
     /// What the adapter asks that program for, in a process of its own each time, and the answer that does
     /// as well.
     pub inner_answers: BTreeMap<String, String>,
+    /// The variable that says where the program unpacks itself.
+    pub unpack_to: Option<String>,
+    /// Variables with which the program unpacks itself and does nothing else.
+    pub unpack_env: BTreeMap<String, String>,
     /// Hosts that it needs.
     pub egress_hosts: Vec<String>,
     /// Variables by which it finds a proxy.

@@ -9,9 +9,10 @@ mod profile;
 mod pump;
 mod reach;
 mod reattach;
+mod unpack;
 
 pub use http_tools::{HttpTools, OpenTools, ToolsAt};
-pub use launch::{AgentSetup, Wanted};
+pub use launch::{AgentSetup, Given, Wanted};
 pub use login::tool_folders;
 pub use reattach::{Found, Held};
 
@@ -21,7 +22,7 @@ use ahead::AllAhead;
 use live::{Live, Phase};
 use login::{Logins, Turn};
 use pitcrew_acp::{Launch, Need, Session, SessionEvents};
-use pitcrew_config::{WorkspaceDirs, user_environment};
+use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{
     AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Tier,
     Usage, WorkerId, limits,
@@ -39,6 +40,7 @@ use tokio::{
     task::JoinSet,
     time::{Instant, timeout, timeout_at},
 };
+use unpack::Unpacked;
 
 const STOP_GRACE: Duration = Duration::from_millis(limits::STOP_GRACE_MS);
 const CANCEL_GRACE: Duration = Duration::from_millis(limits::CANCEL_GRACE_MS);
@@ -52,6 +54,7 @@ pub struct Agents {
     setup: AgentSetup,
     symbols: Symbols,
     pub logins: Arc<Logins>,
+    unpacked: Unpacked,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
     ahead: Mutex<AllAhead>,
     /// The ends of those that were stopped and have something to give back yet.
@@ -60,9 +63,10 @@ pub struct Agents {
 
 impl Agents {
     pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
-        let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log));
+        let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log.clone()));
+        let unpacked = Unpacked::new(setup.dirs.user_programs(), setup.policy.clone(), log);
         let (live, ahead, leaving) = Default::default();
-        Self { handle, setup, symbols, logins, live, ahead, leaving }
+        Self { handle, setup, symbols, logins, unpacked, live, ahead, leaving }
     }
 
     /// Where the things of the workspace are.
@@ -159,15 +163,26 @@ impl Agents {
         wanted: &Wanted,
         path: &Path,
     ) -> Result<Launch, Failure> {
-        let home = self.setup.of(&wanted.backend).map(|it| self.logins.variables(attempt, it.1));
+        let given = match self.setup.of(&wanted.backend) {
+            Some((name, backend)) => self.given(attempt, name, backend).await,
+            None => Given::default(),
+        };
         if self.setup.policy.tier > Tier::T1 {
             self.setup.network.found().await;
         }
-        let mut launch =
-            self.setup.launch(effect, attempt, wanted, path, home.unwrap_or_default())?;
+        let mut launch = self.setup.launch(effect, attempt, wanted, path, given)?;
         launch.reach = self.reach(&wanted.backend, path, &wanted.reach);
         self.setup.offer_http(&mut launch, attempt, &wanted.backend).await;
         Ok(launch)
+    }
+
+    /// What was made for an agent, and for all of its kind.
+    async fn given(&self, attempt: AttemptId, name: &str, backend: &BackendSettings) -> Given {
+        let mut env = self.logins.variables(attempt, backend);
+        let unpacked = self.unpacked.variable(name, backend, &user_environment()).await;
+        let read = unpacked.iter().map(|it| it.1.clone()).collect();
+        env.extend(unpacked.map(|(variable, place)| (variable, place.display().to_string())));
+        Given { env, read }
     }
 
     async fn given_up(&self, attempt: AttemptId) -> Failure {

@@ -13,6 +13,7 @@ use pitcrew_config::{BACKEND_BUILTIN, Settings, Sources};
 use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew};
 use std::{
     collections::BTreeMap,
+    path::Path,
     time::{Duration, Instant},
 };
 use support::{Outcome, binary};
@@ -23,6 +24,9 @@ const ROUNDS_MIN: usize = 10;
 const TIME_USUAL: Duration = Duration::from_secs(60);
 
 fn main() -> Outcome<()> {
+    // The commands of one of them do not see the folder for temporary files.
+    let place = Path::new("/var/tmp");
+    tempfile::env::override_temp_dir(place).map_err(|it| format!("{} is taken", it.display()))?;
     let chosen: Vec<String> = std::env::args().skip(1).collect();
     let mut names: Vec<&str> = chosen.iter().map(String::as_str).collect();
     if names.is_empty() {

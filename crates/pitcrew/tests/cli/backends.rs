@@ -1,6 +1,7 @@
 //! Which agents are there, who does what names nobody, and what is said where nobody can.
 
 use crate::support::sandbox;
+use pitcrew_config::{Settings, Sources};
 use pitcrew_testkit::{Process, Sandbox};
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
@@ -289,6 +290,47 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("3 of 3 completed");
     let said = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).stdout;
     assert!(said.contains("by copilot_orchestratorCompleteTask"), "{said}");
+}
+
+/// Each agent would unpack it into its own home. It is one for all, and none of them writes it.
+#[test]
+fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
+    let sandbox = machine();
+    let only = "mkdir \"$TO/pkg\" && echo $$ > \"$TO/pkg/part\"";
+    let text =
+        format!("#!/bin/sh\n[ \"$ONLY\" = 1 ] && {{ {only}; exit; }}\nexec {BINARY} agent\n");
+    let path = program(&sandbox, "bin/packed", &text);
+    let keys = "unpack_to = \"TO\"\nunpack_env = { ONLY = \"1\" }\n";
+    own(&sandbox, "packed", &format!("command = [{path:?}]\n{keys}"));
+    let task = |name: &str| {
+        let tries = format!(
+            "cat \"$TO/pkg/part\" > {name}/part; touch \"$TO/mine\" || echo no > {name}/refused"
+        );
+        format!(
+            "[[task]]\nid = \"{name}\"\nagent = \"packed\"\nregion = \"{name}\"\nprompt = '''\n```pitcrew-script\nrun {tries}\ncomplete tried\n```\n'''\n"
+        )
+    };
+    let plan = sandbox.plan(&format!("name = \"x\"\n{}{}", task("core"), task("ui")));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    let [core, ui] = ["core", "ui"].map(|it| sandbox.read(&format!("{it}/part")));
+    assert!(!core.is_empty() && core == ui, "{core:?}, {ui:?}");
+    assert_eq!(["core", "ui"].map(|it| sandbox.read(&format!("{it}/refused"))), ["no\n", "no\n"]);
+    let programs = sandbox.home().join(".local/state/pitcrew/programs");
+    assert_eq!(fs::read_dir(programs).expect("a folder").count(), 1);
+}
+
+/// An agent that is to see some of our tools names them.
+#[test]
+fn the_tools_that_backends_name_are_there() {
+    let (settings, _) = Settings::load(&Sources::default()).expect("what comes with us is sound");
+    let texts = settings.backends.values().flat_map(|it| it.state_first.values());
+    let named: Vec<&str> = texts.flat_map(|it| it.split("mcp__pitcrew__").skip(1)).collect();
+    let is_there = |it: &&str| {
+        pitcrew_mcp::tools().iter().any(|tool| it.starts_with(&format!("{}\"", tool.name)))
+    };
+    assert!(!named.is_empty());
+    assert_eq!(named.iter().find(|it| !is_there(it)), None);
 }
 
 /// The commands and files of the documents, in their order, with a stand-in for the agent.

@@ -52,6 +52,14 @@ pub struct Wanted {
     pub unseen: Vec<String>,
 }
 
+/// What was made for an agent before it is started.
+#[derive(Default)]
+pub struct Given {
+    pub env: Variables,
+    /// What it reads beside the usual.
+    pub read: Vec<PathBuf>,
+}
+
 impl AgentSetup {
     pub fn launch(
         &self,
@@ -59,13 +67,13 @@ impl AgentSetup {
         attempt: AttemptId,
         wanted: &Wanted,
         path: &Path,
-        home: Variables,
+        given: Given,
     ) -> Result<Launch, Failure> {
         let (argv, mut extra) = self.command(wanted)?;
-        extra.extend(home);
+        extra.extend(given.env);
         let tool_env = self.tool_environment(attempt);
         extra.extend(tool_env.clone());
-        let policy = self.policy_of(attempt, wanted, &argv, path);
+        let policy = self.policy_of(attempt, wanted, &argv, path, given.read);
         let shim = ShimSpec {
             dir: self.dirs.attempt(attempt),
             socket: self.dirs.attempt_socket(attempt),
@@ -106,9 +114,10 @@ impl AgentSetup {
         wanted: &Wanted,
         argv: &[String],
         checkout: &Path,
+        mut read: Vec<PathBuf>,
     ) -> Policy {
         let user = user_environment();
-        let mut read = vec![self.dirs.door()];
+        read.push(self.dirs.door());
         match &wanted.backend {
             Backend::Builtin => {}
             Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),
