@@ -64,7 +64,9 @@ pub struct Agents {
 impl Agents {
     pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
         let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log.clone()));
-        let unpacked = Unpacked::new(setup.dirs.user_programs(), setup.policy.clone(), log);
+        let owner = setup.dirs.state.display().to_string();
+        let policy = setup.policy.clone().owned_by(&owner);
+        let unpacked = Unpacked::new(setup.dirs.user_programs(), policy, log);
         let (live, ahead, leaving) = Default::default();
         Self { handle, setup, symbols, logins, unpacked, live, ahead, leaving }
     }
@@ -145,7 +147,10 @@ impl Agents {
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
         self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
-        let launch = self.launch(effect, live.attempt, wanted, path).await?;
+        let launch = tokio::select! {
+            launch = self.launch(effect, live.attempt, wanted, path) => launch?,
+            () = live.over.notified() => return Err(self.given_up(live.attempt).await),
+        };
         let confined = confinement::record(&launch.shim.policy, &launch.shim.dir);
         let confined = confined.map_err(|it| no_home(&it))?;
         self.handle.signal(Signal::AgentConfined { worker, confined }).await;
@@ -179,7 +184,11 @@ impl Agents {
     /// What was made for an agent, and for all of its kind.
     async fn given(&self, attempt: AttemptId, name: &str, backend: &BackendSettings) -> Given {
         let mut env = self.logins.variables(attempt, backend);
-        let unpacked = self.unpacked.variable(name, backend, &user_environment()).await;
+        // Where nothing holds agents, one of them could write what all others run.
+        let unpacked = match self.setup.policy.tier {
+            Tier::T1 => None,
+            Tier::T2 | Tier::T3 => self.unpacked.variable(name, backend, &user_environment()).await,
+        };
         let read = unpacked.iter().map(|it| it.1.clone()).collect();
         env.extend(unpacked.map(|(variable, place)| (variable, place.display().to_string())));
         Given { env, read }
@@ -313,6 +322,7 @@ impl Agents {
 
     /// Ends every agent, for a shutdown.
     pub async fn stop_all(&self) {
+        self.unpacked.end();
         let workers: Vec<WorkerId> = self.live().keys().copied().collect();
         let stopped = futures::future::join_all(workers.into_iter().map(|it| self.stop(it)));
         futures::join!(stopped, self.end_ahead());

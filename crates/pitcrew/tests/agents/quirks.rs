@@ -77,7 +77,8 @@ prompt = '''
         );
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
         let calls = crew.model.calls();
-        let has_tools = |it: &serde_json::Value| it["tools"].as_array().is_some();
+        let has_tools =
+            |it: &serde_json::Value| it["tools"].as_array().is_some_and(|it| !it.is_empty());
         let aside: Vec<_> = calls.iter().filter(|it| !has_tools(&it.1)).collect();
         assert!(calls.len() >= 2 && aside.is_empty(), "{} calls, {aside:?}", calls.len());
     });

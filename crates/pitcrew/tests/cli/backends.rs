@@ -2,9 +2,13 @@
 
 use crate::support::sandbox;
 use pitcrew_config::{Settings, Sources};
+use pitcrew_mcp::{
+    AWAIT_SUBTASKS, COMPLETE_TASK, DECIDE_PERMISSIONS, LIST_AGENTS, NOTIFY_ORCHESTRATOR, QUERY,
+    SPAWN_SUBTASK, SUBTASK_COMPLETE,
+};
 use pitcrew_testkit::{Process, Sandbox};
 use serde_json::Value;
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
 const KNOWN: &[&str] =
@@ -296,10 +300,12 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
 #[test]
 fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
     let sandbox = machine();
-    let only = "mkdir \"$TO/pkg\" && echo $$ > \"$TO/pkg/part\"";
+    let only = "mkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"";
     let text =
         format!("#!/bin/sh\n[ \"$ONLY\" = 1 ] && {{ {only}; exit; }}\nexec {BINARY} agent\n");
-    let path = program(&sandbox, "bin/packed", &text);
+    let package = "npm/node_modules/packed";
+    let path = program(&sandbox, &format!("{package}/packed"), &text);
+    put(&sandbox, &format!("{package}/package.json"), r#"{"name":"packed","version":"1.0.0"}"#);
     let keys = "unpack_to = \"TO\"\nunpack_env = { ONLY = \"1\" }\n";
     own(&sandbox, "packed", &format!("command = [{path:?}]\n{keys}"));
     let task = |name: &str| {
@@ -325,12 +331,14 @@ fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
 fn the_tools_that_backends_name_are_there() {
     let (settings, _) = Settings::load(&Sources::default()).expect("what comes with us is sound");
     let texts = settings.backends.values().flat_map(|it| it.state_first.values());
-    let named: Vec<&str> = texts.flat_map(|it| it.split("mcp__pitcrew__").skip(1)).collect();
-    let is_there = |it: &&str| {
-        pitcrew_mcp::tools().iter().any(|tool| it.starts_with(&format!("{}\"", tool.name)))
-    };
-    assert!(!named.is_empty());
-    assert_eq!(named.iter().find(|it| !is_there(it)), None);
+    let named = texts.flat_map(|it| it.split("mcp__pitcrew__").skip(1));
+    let named: BTreeSet<&str> = named.filter_map(|it| it.split('"').next()).collect();
+    let all: BTreeSet<&str> = pitcrew_mcp::tools().iter().map(|it| it.name).collect();
+    assert!(named.is_subset(&all), "{named:?}");
+    // What its task tells an agent to call.
+    let told = [COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR, LIST_AGENTS, SPAWN_SUBTASK];
+    let told = told.iter().chain(&[QUERY, DECIDE_PERMISSIONS, AWAIT_SUBTASKS]);
+    assert_eq!(told.copied().find(|it| !named.contains(it)), None);
 }
 
 /// The commands and files of the documents, in their order, with a stand-in for the agent.

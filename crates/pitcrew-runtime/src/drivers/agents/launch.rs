@@ -255,16 +255,25 @@ fn model_environment(model: &ModelSettings) -> Variables {
 /// One that is not on the PATH is named by its place, and may find there what it starts itself, such
 /// as the interpreter that came with it.
 fn agent_command(backend: &BackendSettings) -> (Vec<String>, Variables) {
-    let user = user_environment();
-    let mut argv = backend.command.clone();
     let mut env = backend.environment_here();
+    let argv = located(backend, &user_environment(), &mut env);
+    (argv, env.into_iter().collect())
+}
+
+/// The same with variables that are there already.
+pub(super) fn located(
+    backend: &BackendSettings,
+    user: &BTreeMap<String, String>,
+    env: &mut BTreeMap<String, String>,
+) -> Vec<String> {
+    let mut argv = backend.command.clone();
     let program = argv.first_mut().expect("a backend names a program");
-    if let Some(found) = find_program(program, &user) {
+    if let Some(found) = find_program(program, user) {
         *program = found.path.display().to_string();
         if let (false, Some(folder)) = (found.on_path, found.path.parent()) {
             let path = env.get("PATH").or_else(|| user.get("PATH")).cloned().unwrap_or_default();
             env.insert("PATH".into(), format!("{path}:{}", folder.display()));
         }
     }
-    (argv, env.into_iter().collect())
+    argv
 }

@@ -3,30 +3,34 @@
 //! Each agent has a home of its own, and would do so again. It is done once for a program, in a box
 //! that reaches nothing, and all agents read it. No agent ever writes it: it is run.
 
+use super::launch::located;
 use crate::log::Log;
 use pitcrew_config::{BackendSettings, private_dir};
-use pitcrew_process::{Cancel, Policy, Run, find_program, program_roots, run_confined};
+use pitcrew_process::{Cancel, Policy, Run, program_roots, run_confined};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, SystemTime},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::sync::Mutex;
 
 /// How long a program may take for it.
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// What nobody has used for so long is removed when something new is unpacked.
-const UNUSED_MAX: Duration = Duration::from_hours(30 * 24);
-/// What is half unpacked for so long is nobody's.
+/// What no agent was started with for so long is removed when something new is unpacked.
+const UNUSED_MAX: Duration = Duration::from_hours(7 * 24);
+/// What is half unpacked or half removed for so long is nobody's.
 const HALF_MAX: Duration = Duration::from_hours(1);
 
-/// How the names of what is half unpacked begin.
+/// How the names of what is half unpacked or half removed begin.
 const HALF: &str = ".";
 
 type Variables = BTreeMap<String, String>;
@@ -37,8 +41,9 @@ pub struct Unpacked {
     /// What every program may do.
     policy: Policy,
     log: Arc<Log>,
-    /// What was tried, by the name of its folder, and whether it was done. Held while it is.
-    tried: Mutex<BTreeMap<String, bool>>,
+    /// What could not be done, by the name of its folder. Held by whoever unpacks, to its end.
+    failed: Arc<Mutex<BTreeSet<String>>>,
+    over: Cancel,
 }
 
 /// A program that is to be unpacked.
@@ -46,12 +51,20 @@ struct Packed {
     argv: Vec<String>,
     env: Variables,
     variable: String,
+    /// The folder that it is unpacked to.
+    key: String,
     read: Vec<PathBuf>,
 }
 
 impl Unpacked {
     pub fn new(folder: PathBuf, policy: Policy, log: Arc<Log>) -> Self {
-        Self { folder, policy, log, tried: Mutex::default() }
+        let (failed, over) = Default::default();
+        Self { folder, policy, log, failed, over }
+    }
+
+    /// Ends what is being unpacked, and begins nothing more.
+    pub fn end(&self) {
+        self.over.cancel();
     }
 
     /// The variable that leads an agent to what its program has unpacked. Nothing where the program
@@ -62,96 +75,87 @@ impl Unpacked {
         backend: &BackendSettings,
         user: &Variables,
     ) -> Option<(String, PathBuf)> {
-        let packed = Packed::of(backend, user)?;
-        let (key, variable) = (packed.key(name)?, packed.variable.clone());
-        let place = self.folder.join(&key);
-        let mut tried = self.tried.lock().await;
-        // Somebody may have cleaned up.
-        let is_there = place.is_dir();
-        if !is_there && tried.get(&key) == Some(&false) {
-            return None;
-        }
-        if !is_there {
-            let (folder, policy, to) = (self.folder.clone(), self.policy.clone(), key.clone());
-            let unpack = move || {
-                private_dir(&folder).map_err(io::Error::other)?;
-                sweep(&folder, &to);
-                packed.unpack(&folder, &to, &policy)
-            };
-            let done = tokio::task::spawn_blocking(unpack).await.map_err(io::Error::other);
-            let done = done.and_then(|it| it);
-            if let Err(error) = &done {
-                let what = format!("what {name} unpacks is not shared by its agents: {error}");
-                self.log.line("Agents", &what);
-            }
-            tried.insert(key, done.is_ok());
-            done.ok()?;
+        let packed = Packed::of(name, backend, user)?;
+        let (place, variable) = (self.folder.join(&packed.key), packed.variable.clone());
+        if !place.is_dir() {
+            self.unpack(name, packed).await?;
         }
         // Where that fails it is removed sooner than it should be, and unpacked again.
         File::open(&place).and_then(|it| it.set_modified(SystemTime::now())).ok();
         Some((variable, place))
     }
+
+    async fn unpack(&self, name: &str, packed: Packed) -> Option<()> {
+        // Whoever asked may be gone before it is done; the next one waits for it even so.
+        let mut failed = self.failed.clone().lock_owned().await;
+        let (folder, policy) = (self.folder.clone(), self.policy.clone());
+        let (name, log, over) = (name.to_owned(), self.log.clone(), self.over.clone());
+        let unpack = move || {
+            if folder.join(&packed.key).is_dir() {
+                return Some(());
+            }
+            if failed.contains(&packed.key) || over.is_cancelled() {
+                return None;
+            }
+            let done = packed.unpack(&folder, &policy, &over).inspect_err(|error| {
+                log.line("Agents", &format!("what {name} unpacks is not shared: {error}"));
+            });
+            if done.is_err() {
+                failed.insert(packed.key);
+            }
+            done.ok()
+        };
+        tokio::task::spawn_blocking(unpack).await.ok().flatten()
+    }
 }
 
 impl Packed {
-    fn of(backend: &BackendSettings, user: &Variables) -> Option<Self> {
+    fn of(name: &str, backend: &BackendSettings, user: &Variables) -> Option<Self> {
         let variable = backend.unpack_to.clone()?;
-        let is_set = backend.env.contains_key(&variable) || backend.pass_env.contains(&variable);
-        let is_told = backend.unpack_env.values().any(|it| !it.is_empty());
-        if !is_told || is_set {
+        let tables = [&backend.env, &backend.root_env, &backend.state_env];
+        let is_set = tables.iter().any(|it| it.contains_key(&variable))
+            || backend.pass_env.contains(&variable);
+        // Only what it needs: the other variables of a backend may be keys to a paid service.
+        let mut env = backend.unpack_env.clone();
+        env.retain(|_, value| !value.is_empty());
+        if env.is_empty() || is_set {
             return None;
         }
-        let mut argv = backend.command.clone();
-        let found = find_program(argv.first()?, user)?;
-        let mut env = backend.env.clone();
-        env.extend(backend.unpack_env.clone());
-        env.retain(|_, value| !value.is_empty());
-        if let (false, Some(folder)) = (found.on_path, found.path.parent()) {
-            // The interpreter that came with it.
-            let path = user.get("PATH").cloned().unwrap_or_default();
-            env.insert("PATH".into(), format!("{path}:{}", folder.display()));
-        }
-        let read = program_roots(&found.path, user);
-        argv[0] = found.path.display().to_string();
-        Some(Self { argv, env, variable, read })
-    }
-
-    /// Another one for each program and each version of it: who installs one makes its files anew, also
-    /// where their size and time say nothing.
-    fn key(&self, name: &str) -> Option<String> {
-        let program = fs::canonicalize(&self.argv[0]).ok()?;
-        let package = program.ancestors().map(|it| it.join("package.json")).find(|it| it.is_file());
         let mut hasher = DefaultHasher::new();
-        (&program, &self.argv, &self.env, &self.variable).hash(&mut hasher);
-        for file in [Some(program.clone()), package].into_iter().flatten() {
-            let found = fs::metadata(file).ok()?;
-            let times = (found.ctime(), found.ctime_nsec());
-            (found.dev(), found.ino(), found.len(), times).hash(&mut hasher);
-        }
-        Some(format!("{name}-{:016x}", hasher.finish()))
+        (&backend.command, &variable, &env).hash(&mut hasher);
+        env.extend(backend.env.get("PATH").map(|it| ("PATH".to_owned(), it.clone())));
+        let argv = located(backend, user, &mut env);
+        let program = PathBuf::from(argv.first()?);
+        identity(&argv)?.hash(&mut hasher);
+        let key = format!("{name}-{:016x}", hasher.finish());
+        Some(Self { argv, env, variable, key, read: program_roots(&program, user) })
     }
 
     /// Has it in a folder of its own first: what is there under its name is whole.
-    fn unpack(&self, folder: &Path, to: &str, policy: &Policy) -> io::Result<()> {
-        let half = folder.join(format!("{HALF}{to}-{}", std::process::id()));
-        fs::remove_dir_all(&half).ok();
+    fn unpack(&self, folder: &Path, policy: &Policy, over: &Cancel) -> io::Result<()> {
+        private_dir(folder).map_err(io::Error::other)?;
+        sweep(folder);
+        let half = aside(folder, &self.key);
         private_dir(&half).map_err(io::Error::other)?;
-        let done = self.unpack_to(&half, policy).and_then(|()| {
-            let place = folder.join(to);
-            // Somebody else may have been sooner.
-            fs::rename(&half, &place).or_else(|it| if place.is_dir() { Ok(()) } else { Err(it) })
+        let done = self.unpack_to(&half, policy, over).and_then(|()| {
+            sync(&half)?;
+            let place = folder.join(&self.key);
+            // Another orchestrator may have been sooner.
+            fs::rename(&half, &place)
+                .or_else(|it| if place.is_dir() { Ok(()) } else { Err(it) })?;
+            File::open(folder)?.sync_all()
         });
         fs::remove_dir_all(&half).ok();
         done
     }
 
-    fn unpack_to(&self, half: &Path, policy: &Policy) -> io::Result<()> {
+    fn unpack_to(&self, half: &Path, policy: &Policy, over: &Cancel) -> io::Result<()> {
         let mut policy = policy.clone().writing(half);
         policy.read.extend(self.read.iter().cloned());
         let mut run = Run::new(&self.argv[0], half).args(&self.argv[1..]).timeout(TIME_MAX);
         let variables = self.env.iter().map(|it| (it.0.into(), it.1.into()));
         run.env = variables.chain([(OsString::from(&self.variable), half.into())]).collect();
-        let done = run_confined(&policy, run, &Cancel::default()).map_err(io::Error::other)?;
+        let done = run_confined(&policy, run, over).map_err(io::Error::other)?;
         if !done.success() {
             let said = String::from_utf8_lossy(&done.stderr);
             let said = pitcrew_model::text::cut(said.trim(), 300);
@@ -164,15 +168,53 @@ impl Packed {
     }
 }
 
+/// Another one for each version: who installs one makes its files anew, also where their size and time
+/// say nothing. Nothing where it is not known which program it is: one that starts what others name, or
+/// what it finds in a list of its own, stays the same while that changes.
+fn identity(argv: &[String]) -> Option<impl Hash> {
+    let is_launcher = argv[1..].iter().any(|it| !it.starts_with('-'));
+    let program = fs::canonicalize(&argv[0]).ok().filter(|_| !is_launcher)?;
+    let package = program.ancestors().map(|it| it.join("package.json")).find(|it| it.is_file())?;
+    let file = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.ino(), found.len(), found.ctime(), found.ctime_nsec()))
+    };
+    Some((file(&program)?, file(&package)?, program))
+}
+
+/// A name that nobody else has.
+fn aside(folder: &Path, name: &str) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let (pid, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    folder.join(format!("{HALF}{name}-{pid}-{now}-{number}"))
+}
+
+/// Writes everything to the disk: after a loss of power a file that is not there would look whole.
+fn sync(path: &Path) -> io::Result<()> {
+    let kind = fs::symlink_metadata(path)?.file_type();
+    if kind.is_dir() {
+        for entry in fs::read_dir(path)? {
+            sync(&entry?.path())?;
+        }
+    }
+    if kind.is_dir() || kind.is_file() { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
 /// Removes what nobody uses any more, and what was cut off.
-fn sweep(folder: &Path, but: &str) {
+fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let age = entry.metadata().and_then(|it| it.modified()).ok();
         let age = age.and_then(|it| it.elapsed().ok()).unwrap_or_default();
-        let age_max = if name.starts_with(HALF) { HALF_MAX } else { UNUSED_MAX };
-        if name != but && age > age_max {
+        if name.starts_with(HALF) && age > HALF_MAX {
             fs::remove_dir_all(entry.path()).ok();
+        } else if !name.starts_with(HALF) && age > UNUSED_MAX {
+            // What is half removed is not to be taken for whole.
+            let gone = aside(folder, &name);
+            if fs::rename(entry.path(), &gone).is_ok() {
+                fs::remove_dir_all(&gone).ok();
+            }
         }
     }
 }
@@ -191,9 +233,8 @@ mod tests {
         unpacked: Unpacked,
     }
 
-    /// A program that unpacks itself where it is told to, and notes where it is asked to.
-    const PROGRAM: &str =
-        "#!/bin/sh\n[ \"$ONLY\" = 1 ] || exit 3\nmkdir \"$TO/pkg\" && echo $$ > \"$TO/pkg/part\"\n";
+    /// A program that unpacks itself where it is told to.
+    const PROGRAM: &str = "#!/bin/sh\n[ \"$ONLY\" = 1 ] || exit 3\nmkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"\n";
 
     impl Scene {
         fn new(program: &str) -> Self {
@@ -217,6 +258,7 @@ mod tests {
         fn install(&self, program: &str) {
             let bin = self.folder.path().join("bin");
             fs::create_dir_all(&bin).unwrap();
+            fs::write(self.folder.path().join("package.json"), "{}").unwrap();
             let install = "cat > new && chmod 700 new && mv new vendor";
             let run = Run::new("sh", &bin).args(["-c", install]).stdin(program);
             assert!(run_trusted(run, &Cancel::default()).unwrap().success());
@@ -255,14 +297,16 @@ mod tests {
         for program in
             ["#!/bin/sh\nexit 3\n", "#!/bin/sh\n", "#!/bin/sh\ntouch \"$TO/a\"; exit 1\n"]
         {
-            let scene = Scene::new(program);
+            let counts = "echo run >> \"$(dirname \"$0\")/runs\"";
+            let scene = Scene::new(&format!("#!/bin/sh\n{counts}\n{program}\n"));
             assert_eq!(scene.unpack().await, None, "{program}");
-            assert_eq!(scene.places(), 0, "{program}");
+            assert_eq!(scene.unpack().await, None, "{program}");
+            let runs = fs::read_to_string(scene.folder.path().join("bin/runs")).unwrap();
+            assert_eq!((scene.places(), runs.lines().count()), (0, 1), "{program}");
             let logs = fs::read_dir(scene.folder.path().join("logs")).unwrap();
             let said: String =
                 logs.map(|it| fs::read_to_string(it.unwrap().path()).unwrap()).collect();
             assert!(said.contains("what vendor unpacks is not shared"), "{said}");
-            assert_eq!(scene.unpack().await, None, "and is not tried again");
         }
         let mut named = Scene::new(PROGRAM);
         named.backend.env.insert("TO".into(), "/mine".into());
@@ -270,6 +314,39 @@ mod tests {
         let mut other = Scene::new(PROGRAM);
         other.backend.unpack_env.values_mut().for_each(String::clear);
         assert_eq!(other.unpack().await, None, "nobody knows how it is told to");
+        let mut launcher = Scene::new(PROGRAM);
+        launcher.backend.command.push("@vendor/agent".into());
+        assert_eq!(launcher.unpack().await, None, "which one it starts may change");
+        let shim = Scene::new(PROGRAM);
+        fs::remove_file(shim.folder.path().join("package.json")).unwrap();
+        assert_eq!(shim.unpack().await, None, "it may start another one");
+        let over = Scene::new(PROGRAM);
+        over.unpacked.end();
+        assert_eq!(over.unpack().await, None, "the orchestrator ends");
+    }
+
+    /// Somebody who gives up while it is done does not stand in the way of the next.
+    #[tokio::test]
+    async fn what_is_being_unpacked_is_waited_for() {
+        let scene = Scene::new(&format!(
+            "{PROGRAM}echo run >> \"$(dirname \"$0\")/runs\"\n: > \"$(dirname \"$0\")/begun\"\nread x < \"$(dirname \"$0\")/go\"\n"
+        ));
+        let bin = scene.folder.path().join("bin");
+        let fifo = Run::new("mkfifo", &bin).arg("go");
+        assert!(run_trusted(fifo, &Cancel::default()).unwrap().success());
+        let begun = async {
+            while !bin.join("begun").exists() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            found = scene.unpack() => panic!("it is done: {found:?}"),
+            () = begun => {}
+        }
+        let go = async { tokio::fs::write(bin.join("go"), "go\n").await.unwrap() };
+        let (found, ()) = tokio::join!(scene.unpack(), go);
+        assert!(found.is_some(), "the first one goes on");
+        assert_eq!(fs::read_to_string(bin.join("runs")).unwrap().lines().count(), 1);
     }
 
     #[tokio::test]

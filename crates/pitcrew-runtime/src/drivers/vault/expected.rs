@@ -8,6 +8,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -25,6 +26,8 @@ type Waiting<R> = Mutex<HashMap<AttemptId, Waiter<R>>>;
 
 /// A thread that waits for its order.
 struct Waiter<R> {
+    /// Which one of an attempt it is: another may have taken its place.
+    number: u64,
     orders: mpsc::Sender<Job<R>>,
     /// Cut off when nothing of what it made is left.
     ended: mpsc::Receiver<()>,
@@ -63,10 +66,14 @@ impl<R: 'static> Expected<R> {
         attempt: AttemptId,
         get_ready: impl FnOnce() -> Option<R> + Send + 'static,
     ) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (sender, orders) = mpsc::channel::<Job<R>>();
         let (ending, ended) = mpsc::channel::<()>();
         let all = Arc::downgrade(&self.waiting);
-        let before = lock(&self.waiting).remove(&attempt);
+        // Nobody is to find the list without either of the two.
+        let mut waiting = lock(&self.waiting);
+        let before = waiting.remove(&attempt);
         let wait = move || {
             let _ending = ending;
             before.map(Waiter::end);
@@ -80,7 +87,10 @@ impl<R: 'static> Expected<R> {
                     // First: who does not find us in the list relies on it.
                     drop(ready);
                     if let Some(all) = all.upgrade() {
-                        lock(&all).remove(&attempt);
+                        let mut waiting = lock(&all);
+                        if waiting.get(&attempt).is_some_and(|it| it.number == number) {
+                            waiting.remove(&attempt);
+                        }
                     }
                     // From now on nobody gives it to us; somebody may have done so just then.
                     if let Ok(job) = orders.recv() {
@@ -89,9 +99,9 @@ impl<R: 'static> Expected<R> {
                 }
             }
         };
-        let mut waiting = lock(&self.waiting);
+        // Where no thread is to be had, the one before is told to end and not waited for.
         if thread::Builder::new().name("expected".into()).spawn(wait).is_ok() {
-            waiting.insert(attempt, Waiter { orders: sender, ended });
+            waiting.insert(attempt, Waiter { number, orders: sender, ended });
         }
     }
 
@@ -140,7 +150,7 @@ fn lock<R>(waiting: &Waiting<R>) -> MutexGuard<'_, HashMap<AttemptId, Waiter<R>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     /// What is there until it has ended, which takes a while.
     struct Slow(Arc<AtomicUsize>);
