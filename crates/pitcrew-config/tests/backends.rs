@@ -119,10 +119,6 @@ login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
 state_env = { MINE_HOME = "/tmp", "A B" = "c" }
 egress_hosts = ["https://example.com"]
 pass_env = ["A=1"]
-inner_programs = ["../agent", "@vendor/agent"]
-inner_answers = { " " = "x" }
-inner_env = "A B"
-unpack_to = "A=B"
 "#;
     check_error(
         &sources(vec![file("mine", text)], ""),
@@ -174,26 +170,40 @@ unpack_to = "A=B"
             mine.toml:8:13: error: `A=1` in `pass_env` is no name of a variable
              8 | pass_env = ["A=1"]
                |             ^^^^^
-            help: write it like `MY_API_KEY`
+            help: write it like `MY_API_KEY`"#]],
+    );
+}
 
-            mine.toml:9:19: error: `../agent` in `inner_programs` is no file of a package
-             9 | inner_programs = ["../agent", "@vendor/agent"]
+#[test]
+fn a_mistake_about_what_a_program_starts_or_unpacks_is_named() {
+    let text = r#"
+inner_programs = ["../agent", "@vendor/agent"]
+inner_answers = { " " = "x" }
+inner_env = "A B"
+unpack_to = "A=B"
+command = ["x"]
+"#;
+    check_error(
+        &sources(vec![file("mine", text)], ""),
+        &expect![[r#"
+            mine.toml:2:19: error: `../agent` in `inner_programs` is no file of a package
+             2 | inner_programs = ["../agent", "@vendor/agent"]
                |                   ^^^^^^^^^^
             help: write the package and the file in it, such as `@vendor/agent-linux-x64/agent`
 
-            mine.toml:10:25: error: ` ` is no call that can be answered
-             10 | inner_answers = { " " = "x" }
-                |                         ^^^
+            mine.toml:3:25: error: ` ` is no call that can be answered
+             3 | inner_answers = { " " = "x" }
+               |                         ^^^
             help: write the arguments with a space between them, such as `auth status --json`
 
-            mine.toml:11:13: error: `A B` in `inner_env` is no name of a variable
-             11 | inner_env = "A B"
-                |             ^^^^^
+            mine.toml:4:13: error: `A B` in `inner_env` is no name of a variable
+             4 | inner_env = "A B"
+               |             ^^^^^
             help: write it like `MY_API_KEY`
 
-            mine.toml:12:13: error: `A=B` in `unpack_to` is no name of a variable
-             12 | unpack_to = "A=B"
-                |             ^^^^^
+            mine.toml:5:13: error: `A=B` in `unpack_to` is no name of a variable
+             5 | unpack_to = "A=B"
+               |             ^^^^^
             help: write it like `MY_API_KEY`"#]],
     );
 }

@@ -21,7 +21,7 @@ use support::{Outcome, binary};
 /// Rounds that are counted. An agent that takes seconds for each is given fewer.
 const ROUNDS_MAX: usize = 40;
 const ROUNDS_MIN: usize = 10;
-const TIME_USUAL: Duration = Duration::from_secs(60);
+const TIME_USUAL: Duration = Duration::from_mins(1);
 
 fn main() -> Outcome<()> {
     // The commands of one of them do not see the folder for temporary files.

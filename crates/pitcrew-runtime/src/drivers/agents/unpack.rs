@@ -24,7 +24,7 @@ use std::{
 use tokio::sync::Mutex;
 
 /// How long a program may take for it.
-const TIME_MAX: Duration = Duration::from_secs(60);
+const TIME_MAX: Duration = Duration::from_mins(1);
 /// What no agent was started with for so long is removed when something new is unpacked.
 const UNUSED_MAX: Duration = Duration::from_hours(7 * 24);
 /// What is half unpacked or half removed for so long is nobody's.

@@ -76,7 +76,9 @@ impl<R: 'static> Expected<R> {
         let before = waiting.remove(&attempt);
         let wait = move || {
             let _ending = ending;
-            before.map(Waiter::end);
+            if let Some(before) = before {
+                before.end();
+            }
             // An order that has come is carried out anyway.
             let ready = catch_unwind(AssertUnwindSafe(get_ready)).ok().flatten();
             match orders.recv_timeout(ORDER_MAX) {
@@ -109,7 +111,9 @@ impl<R: 'static> Expected<R> {
     /// was made for it: a box stands in the checkout that may be removed next.
     pub(super) fn forget(&self, attempt: AttemptId) {
         let waiter = lock(&self.waiting).remove(&attempt);
-        waiter.map(Waiter::end);
+        if let Some(waiter) = waiter {
+            waiter.end();
+        }
     }
 
     /// Does the work of the order with what is ready for it, or with nothing.
