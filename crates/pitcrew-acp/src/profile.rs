@@ -18,6 +18,8 @@ pub struct Profile {
     /// How a line of its error output is known that says what it waits out by itself: by these parts
     /// in their order, with `*` between them.
     pub log_errors: Vec<ErrorRule>,
+    /// What each line of its error output has that tells of its turns; where absent, all of them may.
+    pub log_turn: Option<String>,
     pub usage: UsageScope,
     /// The method that it tells the totals of a session by, where it has one of its own.
     pub usage_method: Option<String>,

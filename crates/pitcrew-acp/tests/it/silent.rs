@@ -64,7 +64,8 @@ async fn a_false_shim_is_found_out_and_the_agent_lost() {
 async fn a_turn_that_waits_out_a_limit_in_silence_is_ended() {
     let script = r#"
 say 'I begin.'
-echo 'it waits for capacity, retry in 1170s' >&2
+echo 'turn 1: it waits for capacity, retry in 1170s' >&2
+echo 'a list was fetched' >&2
 read -r cancel
 echo '{"id":16,"result":{"stopReason":"cancelled"}}'
 read -r prompt
@@ -72,7 +73,8 @@ echo '{"id":24,"result":{"stopReason":"end_turn"}}'
 read forever
 "#;
     let rule = ErrorRule { says: "waits for*retry".into(), kind: ErrorKind::Quota };
-    let profile = Profile { log_errors: vec![rule], ..Profile::default() };
+    let log_turn = Some("turn ".into());
+    let profile = Profile { log_errors: vec![rule], log_turn, ..Profile::default() };
     let stage = Stage::of(script, profile.clone()).await;
     let session = stage.session.clone();
     let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
@@ -88,7 +90,7 @@ read forever
     else {
         panic!("{:?}", end.stop)
     };
-    assert_eq!(message, "it waits for capacity, retry in 1170s");
+    assert_eq!(message, "turn 1: it waits for capacity, retry in 1170s");
     assert_eq!(end.last_words, "I begin.");
     let next = back.session.prompt(EffectId(3), "go on").await.expect("a turn");
     assert_eq!(next.stop, StopReason::EndTurn);

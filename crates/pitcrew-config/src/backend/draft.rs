@@ -54,6 +54,7 @@ pub(crate) struct BackendDraft {
     cost: Option<Found<CostTold>>,
     errors: Option<Found<Vec<ErrorRule>>>,
     log_errors: Option<Found<Vec<ErrorRule>>>,
+    log_turn: Option<Found<String>>,
     quirks: Option<Found<Vec<String>>>,
 }
 
@@ -97,6 +98,7 @@ impl BackendDraft {
             cost: keys.choice("cost", COSTS),
             errors: keys.errors("errors"),
             log_errors: keys.errors("log_errors"),
+            log_turn: keys.string("log_turn"),
             quirks: keys.strings("quirks", anything),
         }
     }
@@ -139,6 +141,7 @@ impl BackendDraft {
         put("cost", self.cost, &mut to.cost, &mut notes);
         put("errors", self.errors, &mut to.errors, &mut notes);
         put("log_errors", self.log_errors, &mut to.log_errors, &mut notes);
+        set("log_turn", self.log_turn, &mut to.log_turn, &mut notes);
         put("quirks", self.quirks, &mut to.quirks, &mut notes);
         notes
     }

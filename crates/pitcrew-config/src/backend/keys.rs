@@ -39,6 +39,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "cost",
     "errors",
     "log_errors",
+    "log_turn",
     "quirks",
 ];
 

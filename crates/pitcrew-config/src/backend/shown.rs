@@ -47,6 +47,7 @@ impl BackendSettings {
             ("cost", word(COSTS, self.cost)),
             ("errors", rules(&self.errors)),
             ("log_errors", rules(&self.log_errors)),
+            ("log_turn", text(&self.log_turn)),
             ("quirks", list(&self.quirks)),
         ];
         rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()

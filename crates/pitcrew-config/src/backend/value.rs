@@ -71,6 +71,8 @@ pub struct BackendSettings {
     pub errors: Vec<ErrorRule>,
     /// How a line of its error output is known that says what it waits out by itself.
     pub log_errors: Vec<ErrorRule>,
+    /// What each line of its error output has that tells of its turns. Absent: all of them may.
+    pub log_turn: Option<String>,
     /// What people should know about it.
     pub quirks: Vec<String>,
 }

@@ -22,6 +22,7 @@ fn profile(name: &str, settings: &BackendSettings) -> Profile {
         model_option: settings.model_option.clone(),
         errors: settings.errors.iter().map(rule).collect(),
         log_errors: settings.log_errors.iter().map(rule).collect(),
+        log_turn: settings.log_turn.clone(),
         usage: match settings.usage {
             pitcrew_config::UsageScope::Turn => UsageScope::Turn,
             pitcrew_config::UsageScope::Session => UsageScope::Session,
