@@ -2,8 +2,27 @@
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
-use pitcrew_testkit::{eventually, is_offline};
+use pitcrew_testkit::{crew::Crew, eventually, is_offline};
 use std::{collections::BTreeSet, fs, path::Path};
+
+/// A plan of one task that makes `core/new.txt`.
+fn plan_of(crew: &Crew, agent: &str, script: &str) -> String {
+    crew.sandbox.plan(&format!(
+        r#"
+name = "one"
+max_attempts = 1
+
+[[task]]
+id = "task"
+agent = "{agent}"
+region = "core"
+prompt = """
+{script}
+"""
+checks = "grep -q new core/new.txt"
+"#
+    ))
+}
 
 /// It refuses to be started by root unless it is told that nothing can be harmed, and root is who
 /// starts it here.
@@ -18,22 +37,7 @@ fn claude_works_as_root_and_completes_although_its_tools_are_hidden() {
         fs::create_dir_all(&settings).expect("a folder");
         let search = "[backends.claude.env]\nENABLE_TOOL_SEARCH = \"true\"\n";
         fs::write(settings.join("config.toml"), search).expect("the settings");
-        let plan = crew.sandbox.plan(
-            r#"
-name = "hidden"
-max_attempts = 1
-
-[[task]]
-id = "task"
-agent = "claude"
-region = "core"
-prompt = '''
-@write core/new.txt new
-@complete by the shell
-'''
-checks = "grep -q new core/new.txt"
-"#,
-        );
+        let plan = plan_of(crew, "claude", "@write core/new.txt new\n@complete by the shell");
         if is_offline() {
             assert!(rustix::process::geteuid().is_root());
         }
@@ -60,21 +64,7 @@ checks = "grep -q new core/new.txt"
 fn goose_asks_its_model_for_nothing_but_the_work() {
     let test = "quirks::goose_asks_its_model_for_nothing_but_the_work";
     with_crew(test, &["goose"], |crew| {
-        let plan = crew.sandbox.plan(
-            r#"
-name = "frugal"
-max_attempts = 1
-
-[[task]]
-id = "task"
-agent = "goose"
-region = "core"
-prompt = '''
-@write core/new.txt new
-@complete wrote it
-'''
-"#,
-        );
+        let plan = plan_of(crew, "goose", "@write core/new.txt new\n@complete wrote it");
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
         let calls = crew.model.calls();
         let has_tools =
@@ -89,22 +79,8 @@ prompt = '''
 fn claude_is_not_started_to_say_who_is_logged_in() {
     let test = "quirks::claude_is_not_started_to_say_who_is_logged_in";
     with_crew(test, &["claude"], |crew| {
-        let plan = crew.sandbox.plan(
-            r#"
-name = "asked"
-max_attempts = 1
-
-[[task]]
-id = "task"
-agent = "claude"
-region = "core"
-prompt = """
-@hold looked
-@write core/new.txt new
-@complete wrote it
-"""
-"#,
-        );
+        let script = "@hold looked\n@write core/new.txt new\n@complete wrote it";
+        let plan = plan_of(crew, "claude", script);
         let run = crew.sandbox.start(&["run", &plan, "--yes"]);
         eventually("the model is asked", || crew.model.has_held("looked").then_some(()));
         let state = crew.sandbox.states().into_iter().next().expect("a state");
