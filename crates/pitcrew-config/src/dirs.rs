@@ -195,7 +195,8 @@ impl WorkspaceDirs {
         self.of_user().join("programs")
     }
 
-    fn of_user(&self) -> &Path {
+    /// The folder that this one is in with those of all other workspaces.
+    pub fn of_user(&self) -> &Path {
         self.state.ancestors().nth(2).unwrap_or(&self.state)
     }
 

@@ -113,8 +113,7 @@ pub fn base(
     policy.deny = system.deny;
     policy.deny.extend(tool_secrets(user));
     // The journals, the vaults and the tokens of all workspaces.
-    let states = dirs.state.ancestors().nth(2).unwrap_or(&dirs.state);
-    policy.deny.extend([states.to_owned(), dirs.runtime.clone()]);
+    policy.deny.extend([dirs.of_user().to_owned(), dirs.runtime.clone()]);
     policy.launcher = Some(program.to_owned());
     if let Some(bubblewrap) = &found.bubblewrap {
         policy.bubblewrap.clone_from(bubblewrap);
