@@ -25,10 +25,10 @@ use tokio::sync::Mutex;
 
 /// How long a program may take for it.
 const TIME_MAX: Duration = Duration::from_mins(1);
-/// What no agent was started with for so long is removed when something new is unpacked.
+/// What no agent was started with for so long is removed by the next orchestrator.
 const UNUSED_MAX: Duration = Duration::from_hours(7 * 24);
 /// What is half unpacked or half removed for so long is nobody's.
-const HALF_MAX: Duration = Duration::from_hours(1);
+const HALF_MAX: Duration = Duration::from_mins(10);
 
 /// How the names of what is half unpacked or half removed begin.
 const HALF: &str = ".";
@@ -57,7 +57,9 @@ struct Packed {
 }
 
 impl Unpacked {
+    /// Removes what nobody uses any more, also what an orchestrator that was killed has left.
     pub fn new(folder: PathBuf, policy: Policy, log: Arc<Log>) -> Self {
+        sweep(&folder);
         let (failed, over) = Default::default();
         Self { folder, policy, log, failed, over }
     }
@@ -134,7 +136,6 @@ impl Packed {
     /// Has it in a folder of its own first: what is there under its name is whole.
     fn unpack(&self, folder: &Path, policy: &Policy, over: &Cancel) -> io::Result<()> {
         private_dir(folder).map_err(io::Error::other)?;
-        sweep(folder);
         let half = aside(folder, &self.key);
         private_dir(&half).map_err(io::Error::other)?;
         let done = self.unpack_to(&half, policy, over).and_then(|()| {
@@ -236,6 +237,11 @@ mod tests {
     /// A program that unpacks itself where it is told to.
     const PROGRAM: &str = "#!/bin/sh\n[ \"$ONLY\" = 1 ] || exit 3\nmkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"\n";
 
+    fn unpacked_in(folder: &Path) -> Unpacked {
+        let log = Log::open(&folder.join("logs"), Redactor::new([], &[])).unwrap();
+        Unpacked::new(folder.join("state/programs"), Policy::unconfined(), Arc::new(log))
+    }
+
     impl Scene {
         fn new(program: &str) -> Self {
             let folder = TempDir::new().unwrap();
@@ -245,12 +251,15 @@ mod tests {
             let bin = folder.path().join("bin");
             let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
             let user = [("PATH".to_owned(), path)].into();
-            let log = Log::open(&folder.path().join("logs"), Redactor::new([], &[])).unwrap();
-            let place = folder.path().join("state/programs");
-            let unpacked = Unpacked::new(place, Policy::unconfined(), Arc::new(log));
+            let unpacked = unpacked_in(folder.path());
             let scene = Self { folder, backend, user, unpacked };
             scene.install(program);
             scene
+        }
+
+        /// Another orchestrator comes.
+        fn restart(&mut self) {
+            self.unpacked = unpacked_in(self.folder.path());
         }
 
         /// As installers do, which replace a file. By another process: what we have open for writing,
@@ -351,22 +360,23 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_uses_any_more_is_removed() {
-        let scene = Scene::new(PROGRAM);
-        let (old, _) = scene.unpack().await.expect("it is unpacked");
+        let mut scene = Scene::new(PROGRAM);
+        let (place, _) = scene.unpack().await.expect("it is unpacked");
         let half = scene.unpacked.folder.join(".vendor-1");
-        fs::create_dir(&half).unwrap();
-        for (place, age) in [(&old, UNUSED_MAX), (&half, HALF_MAX)] {
+        let age = |path: &Path, age: Duration| {
             let then = SystemTime::now() - age - Duration::from_secs(1);
-            File::open(place).unwrap().set_modified(then).unwrap();
-        }
+            File::open(path).unwrap().set_modified(then).unwrap();
+        };
+        fs::create_dir(&half).unwrap();
+        age(&place, UNUSED_MAX);
         scene.unpack().await.expect("it is used again");
-        scene.install(PROGRAM);
-        scene.unpack().await.expect("it is unpacked");
-        assert!(old.is_dir() && !half.exists(), "the old one was just used");
-        let then = SystemTime::now() - UNUSED_MAX - Duration::from_secs(1);
-        File::open(&old).unwrap().set_modified(then).unwrap();
-        scene.install(PROGRAM);
-        scene.unpack().await.expect("it is unpacked");
-        assert!(!old.exists());
+        scene.restart();
+        assert!(place.is_dir() && half.is_dir(), "one was just used, the other just begun");
+        age(&half, HALF_MAX);
+        scene.restart();
+        assert!(place.is_dir() && !half.exists());
+        age(&place, UNUSED_MAX);
+        scene.restart();
+        assert_eq!(scene.places(), 0);
     }
 }
