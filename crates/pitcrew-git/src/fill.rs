@@ -226,10 +226,12 @@ mod tests {
         // Files that are as young as the index are read anyway.
         let later = SystemTime::now() + Duration::from_mins(1);
         File::open(&index).expect("an index").set_modified(later).expect("a time");
-        assert_eq!(scene.git(&path, &["diff-files", "--name-only"]), "");
+        // In root's boxes the files have another owner than here.
+        let changed = ["-c", "core.checkStat=minimal", "diff-files", "--name-only"];
+        assert_eq!(scene.git(&path, &changed), "");
         scene.git(&path, &["fsck", "--strict"]);
         write(&path.join("many/0/0.txt"), "other\n");
-        assert_eq!(scene.git(&path, &["diff-files", "--name-only"]), "many/0/0.txt");
+        assert_eq!(scene.git(&path, &changed), "many/0/0.txt");
     }
 
     #[test]

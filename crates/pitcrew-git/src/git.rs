@@ -7,7 +7,7 @@ use crate::{
 use pitcrew_model::CommitId;
 use pitcrew_process::{
     CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Policy, Prepared, Run, RunError,
-    Tier, landlock_abi, prepare_waiting, run_confined, run_trusted,
+    Tier, is_machine_root, landlock_abi, prepare_waiting, run_confined, run_trusted,
 };
 use std::{
     ffi::OsString,
@@ -357,13 +357,10 @@ struct Rights {
 impl Rights {
     /// The caches and the network of other programs are nothing to it.
     fn of(&self, policy: &Policy, tier: Tier) -> Policy {
-        // In a box without a network there is little left to take, and git is started often.
-        let launcher = policy.launcher.clone().filter(|_| tier == Tier::T2);
         let write = [std::slice::from_ref(&self.tree), &self.writes].concat();
         let read = [policy.read.as_slice(), &self.settings].concat();
-        // An index knows files by their owner too. One that seems to be another's is read again.
-        let keeps_owners = true;
-        Policy { tier, net: Net::None, launcher, write, read, keeps_owners, ..policy.clone() }
+        let limits = Limits::default();
+        Policy { tier, net: Net::None, limits, write, read, nests: false, ..policy.clone() }
     }
 }
 
@@ -375,10 +372,10 @@ fn run_fresh(
     run: Run,
     cancel: &Cancel,
 ) -> Result<Finished, RunError> {
-    let is_boxed = policy.tier == Tier::T3 && policy.launcher.is_some();
+    // An index knows files by their owner, and in root's boxes that is another.
+    let is_boxed = policy.tier == Tier::T3 && !is_machine_root();
     if is_boxed && landlock_abi() >= LANDLOCK_ABI_MIN {
-        // As in a box, where git has no limits of its own.
-        let lighter = Policy { limits: Limits::default(), ..rights.of(policy, Tier::T2) };
+        let lighter = rights.of(policy, Tier::T2);
         let finished = run_confined(&lighter, run.clone(), cancel)?;
         // Where it cannot be held so, it did not run.
         if !finished.stderr.starts_with(CONFINE_SAYS.as_bytes()) {

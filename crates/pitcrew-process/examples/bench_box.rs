@@ -1,15 +1,14 @@
 //! How long a program takes in a box, against the same program without one, in turns: our own path
-//! from a policy to the end of `true`, with and without the launcher.
+//! from a policy to the end of `true`.
 //!
 //! This program is its own launcher.
 
 use pitcrew_process::{
-    Cancel, Net, Policy, Run, Tier, confine_main, find_box, roots, run_confined, run_trusted,
+    Cancel, Net, Policy, Run, Tier, find_box, play_part, roots, run_confined, run_trusted,
 };
 use std::{
     env,
     error::Error,
-    ffi::OsString,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -19,14 +18,12 @@ const ROUNDS: usize = 60;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<ExitCode> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let ["confine", spec, "--", argv @ ..] = words.as_slice() {
-        let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        return Ok(confine_main(spec, &argv));
+    if let Some(ended) = play_part(&env::args_os().skip(1).collect::<Vec<_>>()) {
+        return Ok(ended);
     }
     let user = env::vars().collect();
-    let bubblewrap = find_box(&user).map_err(|it| format!("{}: {}", it.reason, it.remedy))?;
+    let bubblewrap = find_box(&user, &env::current_exe()?)
+        .map_err(|it| format!("{}: {}", it.reason, it.remedy))?;
     let roots = roots(&user);
     let here = tempfile::tempdir()?;
     let boxed = Policy {
@@ -36,30 +33,25 @@ fn main() -> Outcome<ExitCode> {
         write: vec![here.path().to_owned()],
         net: Net::None,
         bubblewrap,
+        launcher: Some(env::current_exe()?),
         ..Policy::unconfined()
     };
-    let launched = Policy { launcher: Some(env::current_exe()?), ..boxed.clone() };
     let run = || Run::new("true", here.path());
     let cancel = Cancel::default();
-    let (mut plain, mut bare, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut plain, mut whole) = (Vec::new(), Vec::new());
     // The first round warms up and is not counted.
     for round in 0..=ROUNDS {
         let took = [
             timed(|| Ok(run_trusted(run(), &cancel)?.success()))?,
             timed(|| Ok(run_confined(&boxed, run(), &cancel)?.success()))?,
-            timed(|| Ok(run_confined(&launched, run(), &cancel)?.success()))?,
         ];
         if round > 0 {
             plain.push(took[0]);
-            bare.push(took[1]);
-            whole.push(took[2]);
+            whole.push(took[1]);
         }
     }
-    let [plain, bare, whole] = [plain, bare, whole].map(median);
-    println!(
-        r#"{{"plain_ms":{plain:.1},"box_ms":{bare:.1},"box_and_launcher_ms":{whole:.1},"more_ms":{:.1}}}"#,
-        whole - plain
-    );
+    let [plain, whole] = [plain, whole].map(median);
+    println!(r#"{{"plain_ms":{plain:.1},"box_ms":{whole:.1},"more_ms":{:.1}}}"#, whole - plain);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,6 @@
 //! The processes of this crate as a program of their own, for the tests.
 
-use pitcrew_process::{
-    Cancel, Policy, Run, WayOut, bridge_main, confine_main, egress_main, lead_out, run_confined,
-    shim_main,
-};
+use pitcrew_process::{Cancel, Policy, Run, WayOut, lead_out, play_part, run_confined};
 use std::{
     ffi::OsString,
     io::{Read, Write},
@@ -13,16 +10,12 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(ended) = play_part(&arguments) {
+        return ended;
+    }
+    let words: Vec<&str> = arguments.iter().filter_map(|it| it.to_str()).collect();
     match words.as_slice() {
-        ["shim", dir] => shim_main(Path::new(dir)),
-        ["egress", spec] => egress_main(Path::new(spec)),
-        ["bridge", spec] => bridge_main(spec, None),
-        ["bridge", spec, more] => bridge_main(spec, Some(more)),
-        ["confine", spec, "--", argv @ ..] => {
-            confine_main(spec, &argv.iter().map(OsString::from).collect::<Vec<_>>())
-        }
         ["run", policy, cwd, script] => run(policy, cwd, script),
         ["say", port, text] => say(port, text),
         ["lead", dir, port] => lead(Path::new(dir), port),

@@ -57,7 +57,7 @@ fn command(program: &Path, spec: &BridgeSpec, more: &[&str]) -> io::Result<std::
 }
 
 /// The body of `pitcrew bridge SPEC [stay]`; `spec` is JSON.
-pub fn bridge_main(spec: &str, more: Option<&str>) -> ExitCode {
+pub(crate) fn bridge_main(spec: &str, more: Option<&str>) -> ExitCode {
     let spec = serde_json::from_str(spec).map_err(io::Error::other);
     let result = spec.and_then(|spec| match more {
         Some(STAY) => stay(&spec),

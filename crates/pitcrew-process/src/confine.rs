@@ -4,6 +4,7 @@
 //! started; it starts nothing and never creates anything on the machine.
 
 mod mounts;
+mod user;
 mod bubblewrap;
 mod unboxed;
 mod scratch;
@@ -68,7 +69,7 @@ pub(crate) fn wrap(
         }
         Tier::T3 => {
             let (program, rest) = found(argv, &env)?;
-            Ok(bubblewrap::wrap(policy, &program, rest, cwd, env, ends))
+            bubblewrap::wrap(policy, &program, rest, cwd, env, ends)
         }
     }
 }

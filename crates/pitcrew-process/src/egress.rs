@@ -30,7 +30,7 @@ mod outlet;
 pub use ledger::{EgressLine, ledger_path};
 pub(crate) use outlet::Outlet;
 pub use ports::{WayOut, lead_out};
-pub use serve::egress_main;
+pub(crate) use serve::egress_main;
 pub(crate) use spec::Socket;
 pub use spec::{EgressSpec, Listen};
 pub use upstream::Upstream;

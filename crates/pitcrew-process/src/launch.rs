@@ -5,12 +5,13 @@
 //! ends, and the program never runs. It never gives a right that it did not have.
 //!
 //! ```text
-//! ports go out ─► limits ─► capabilities go ─► Landlock (files, ports, signals) ─► seccomp ─► exec
-//!                                                                     where asked to, waits ┘
+//! the user of the box ─► ports go out ─► limits ─► capabilities go ─► Landlock ─► seccomp ─► exec
+//!                                                                   where asked to, waits ┘
 //! ```
 
 mod spec;
 mod limits;
+mod user;
 mod capabilities;
 mod places;
 mod landlock;
@@ -18,8 +19,9 @@ mod calls;
 mod relays;
 
 pub use self::landlock::{LANDLOCK_ABI_MIN, landlock_abi};
+pub(crate) use calls::filters_of_box as filters;
 pub use relays::relay_of;
-pub use spec::{Calls, ConfineSpec, Files, Home, Unix, Zone};
+pub use spec::{BoxUser, Calls, ConfineSpec, Files, Home, Unix, Zone};
 
 use crate::{WayOut, command, ends, lead_out, proxy_environment};
 use std::{
@@ -52,7 +54,7 @@ impl Refusal {
 }
 
 /// The body of `pitcrew confine SPEC -- ARGV`. Returns only when the program was not run.
-pub fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
+pub(crate) fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
     let refusal = launch(spec, argv);
     eprintln!("{CONFINE_SAYS}{}", refusal.line);
     ExitCode::from(refusal.code)
@@ -90,6 +92,9 @@ fn let_go(spec: &ConfineSpec) -> Result<(), Refusal> {
 
 /// Returns the variables that the program gets besides ours.
 fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal> {
+    if let Some(user) = &spec.user {
+        user::switch_to(user).map_err(|error| Refusal::layer("the user of the box", error))?;
+    }
     for folder in &spec.folders {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| Refusal::layer(&format!("`{}`", folder.display()), error))?;
@@ -108,7 +113,10 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| Refusal::layer("no_new_privs", error))?;
     landlock::apply(spec, &ports).map_err(|error| Refusal::layer("Landlock", error))?;
-    calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
+    // In a box the filter came before us, so that the first process there is under it too.
+    if spec.calls == Calls::Unboxed {
+        calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
+    }
     Ok(more)
 }
 

@@ -17,6 +17,7 @@ mod find;
 mod cancel;
 mod command;
 mod confine;
+mod enclose;
 mod ends;
 mod poll;
 mod tail;
@@ -32,12 +33,13 @@ mod client;
 mod detached;
 mod launch;
 mod attached;
+mod parts;
 #[cfg(test)]
 mod foreign;
 
 pub use attached::run_attached;
 pub use beneath::{Beneath, BeneathError};
-pub use bridge::{BridgeSpec, bridge_main, proxy_environment, start_bridge};
+pub use bridge::{BridgeSpec, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{
     Attached, Complaint, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents,
@@ -45,17 +47,17 @@ pub use client::{
 };
 pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
 pub use detached::{Detached, leave_session, spawn_detached};
-pub use egress::{
-    EgressLine, EgressSpec, Listen, Upstream, WayOut, egress_main, lead_out, ledger_path,
-};
+pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
+pub use enclose::is_machine_root;
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use inherited::pass_nothing_on;
 pub use launch::{
-    CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix, Zone,
-    confine_main, landlock_abi, relay_of,
+    BoxUser, CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix,
+    Zone, landlock_abi, relay_of,
 };
 pub use owned::{Owned, end_left_behind};
+pub use parts::play_part;
 pub use piped::{Piped, spawn_piped};
 pub use pitcrew_model::Tier;
 pub use policy::{Egress, EgressAt, Limits, Net, Policy};

@@ -41,10 +41,9 @@ pub struct Policy {
     pub launcher: Option<PathBuf>,
     /// The program that makes boxes. Looked for once, where there is an environment to look in.
     pub bubblewrap: PathBuf,
-    /// Files of root's are root's in a box as well, where root starts it. For who compares owners, and
-    /// makes no boxes itself.
+    /// The program brings a sandbox of its own, and makes name spaces for it within its box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keeps_owners: bool,
+    pub nests: bool,
 }
 
 /// Whom a program may speak to.
@@ -112,7 +111,7 @@ impl Policy {
             guest: false,
             launcher: None,
             bubblewrap: "/usr/bin/bwrap".into(),
-            keeps_owners: false,
+            nests: false,
         }
     }
 

@@ -1,5 +1,8 @@
 //! Tier T3: what a program in a box can reach and what it cannot, with real programs.
 
+#[path = "common/program.rs"]
+mod program;
+
 use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
 use std::{
     collections::BTreeMap,
@@ -34,6 +37,7 @@ impl Lab {
             write: vec![lab.checkout()],
             deny: roots.deny,
             net: Net::None,
+            launcher: Some(program::shim_program()),
             ..Policy::unconfined()
         };
         Self { policy, ..lab }
@@ -106,17 +110,88 @@ fn a_program_in_a_box_has_no_rights_of_root_and_no_network() {
     lab.says("grep -c : /proc/net/dev", "1");
 }
 
-/// Git knows the files of its index by their owner.
+/// Of the machine's files, what root's box was given belongs to it, and no other of root's.
 #[test]
-fn who_keeps_owners_sees_those_of_the_machine_and_has_no_more_rights() {
+fn who_is_root_outside_is_nobody_in_a_box_and_owns_its_checkout() {
     let lab = Lab::new();
-    let keeping = Policy { keeps_owners: true, ..lab.policy.clone() };
-    let lab = Lab { policy: keeping, ..lab };
     let owner = fs::metadata(lab.checkout()).expect("a folder").uid();
-    lab.says("stat -c %u .", &owner.to_string());
-    lab.says("grep -c '^Cap\\(Eff\\|Prm\\|Bnd\\):.0000000000000000$' /proc/self/status", "3");
-    lab.refuses("mount -t tmpfs none src");
+    let script =
+        "test $(id -u) = $(stat -c %u .) && test $(id -u) != 0 && id -un >/dev/null && echo own";
+    lab.says(script, "own");
+    lab.says("touch made && test -O made && echo mine", "mine");
+    assert_eq!(fs::metadata(lab.checkout().join("made")).expect("a file").uid(), owner);
+    lab.says("stat -c %u /usr | grep -c -x \"$(id -u)\" || true", "0");
+    lab.refuses("chown 0 made");
     lab.refuses("cat /etc/shadow");
+}
+
+#[test]
+fn nothing_of_the_kernel_can_be_set_in_a_box() {
+    for nests in [false, true] {
+        let mut lab = Lab::new();
+        lab.policy.nests = nests;
+        let writable = "find /proc/sys /proc/sysrq-trigger /proc/irq /sys -type f -writable 2>/dev/null \
+            | grep -v ns_last_pid | wc -l";
+        lab.says(writable, "0");
+        lab.refuses("cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern");
+    }
+}
+
+/// The first process of a box holds it. Whoever traced it would be under no rule.
+#[test]
+fn the_first_process_of_a_box_is_filtered_and_cannot_be_traced() {
+    for nests in [false, true] {
+        let mut lab = Lab::new();
+        lab.policy.nests = nests;
+        // Bubblewrap filters itself while the program starts.
+        lab.says(
+            "until grep -q '^Seccomp:.2$' /proc/1/status; do :; done; echo filtered",
+            "filtered",
+        );
+        let attach = "perl -e 'exit(syscall(101, 16, 1, 0, 0) == 0 ? 0 : 7)'";
+        assert_eq!(lab.run(attach).code, Some(7));
+        lab.refuses("head -c 1 /proc/1/mem");
+        lab.refuses("kill -0 1");
+    }
+}
+
+#[test]
+fn a_program_in_a_box_traces_its_own_children() {
+    let lab = Lab::new();
+    let script = "perl -e 'my $pid = fork; if (!$pid) { sleep 60 } \
+        my $result = syscall(101, 16, $pid, 0, 0); kill 9, $pid; exit($result == 0 ? 0 : 7)'";
+    assert_eq!(lab.run(script).code, Some(0));
+}
+
+#[test]
+fn only_a_program_with_a_sandbox_of_its_own_makes_user_name_spaces() {
+    let mut lab = Lab::new();
+    let call = |number: i64, rest: &str| {
+        format!("perl -e 'syscall({number}, {rest}) == -1 and exit $! + 0'")
+    };
+    let mut ends = |nests, script: &str| {
+        lab.policy.nests = nests;
+        lab.run(script).code
+    };
+    // With arguments that the kernel finds wrong where it looks at them.
+    for script in [call(libc::SYS_setns, "-1, 0"), call(libc::SYS_open_tree, "-1, -1, 0")] {
+        assert_eq!(ends(false, &script), Some(libc::EPERM), "{script}");
+        assert_ne!(ends(true, &script), Some(libc::EPERM), "{script}");
+    }
+    let io_uring = call(libc::SYS_io_uring_setup, "8, 0");
+    assert_eq!(ends(true, &io_uring), Some(libc::EPERM));
+    lab.policy.nests = false;
+    lab.refuses("unshare -U true");
+    lab.policy.nests = true;
+    lab.says("unshare -U echo made", "made");
+}
+
+#[test]
+fn the_keys_of_the_session_stay_outside_and_no_program_becomes_its_owner() {
+    let lab = Lab::new();
+    lab.refuses("cat /proc/keys");
+    lab.refuses("cp /bin/true p && chmod 4755 p");
+    lab.refuses("perl -e 'chmod(04755, q(src)) or exit 1'");
 }
 
 #[test]
@@ -159,7 +234,8 @@ fn a_path_is_the_same_in_a_box_when_links_lead_to_it() {
 
 #[test]
 fn a_box_within_a_box_works() {
-    let lab = Lab::new();
+    let mut lab = Lab::new();
+    lab.policy.nests = true;
     let inner = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --dev /dev";
     lab.says(
         &format!("{inner} --bind \"$PWD\" \"$PWD\" -- sh -c 'echo inner > made; echo $$'"),

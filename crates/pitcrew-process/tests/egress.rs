@@ -1,11 +1,15 @@
 //! The way from a box to the network, with real processes, a real box and real sockets.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use pitcrew_process::{
     Cancel, Egress, EgressLine, EgressSpec, Listen, Net, Policy, Run, ShimEvent, ShimSpec, Tier,
     Upstream, WayOut, lead_out, ledger_path, open_way, prepare, roots, run_confined, start_shim,
 };
 use pitcrew_testkit::{PATIENCE, eventually, is_offline, offline};
+use program::shim_program;
 use std::{
     fs,
     io::{Read, Write},
@@ -93,12 +97,6 @@ impl Drop for Process {
         self.child.kill().ok();
         self.child.wait().ok();
     }
-}
-
-/// Cargo builds the examples of a crate with its tests.
-fn shim_program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    tests.ancestors().nth(2).unwrap().join("examples/process_shim")
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]

@@ -53,7 +53,7 @@ impl Found {
             reason: format!("your settings want {wanted}"),
             remedy: "take `tier` out of `[sandbox]` and PITCREW_SANDBOX".to_owned(),
         };
-        let found = if wanted < Tier::T3 { Err(unwanted()) } else { find_box(user) };
+        let found = if wanted < Tier::T3 { Err(unwanted()) } else { find_box(user, launcher) };
         let no_box = match found {
             Ok(program) => {
                 let bubblewrap = Some(program);
@@ -174,6 +174,8 @@ pub struct Own<'a> {
 pub enum Hold<'a> {
     /// It is not held: all of it.
     Nothing,
+    /// The same: it brings a sandbox of its own.
+    Itself,
     /// It is alone there.
     Zone(&'a Zone),
     /// Others are there too, or will be: these, and what builds make.
@@ -196,6 +198,7 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
             policy.inner = Some(zone::leased(own.checkout, files, own.root));
             policy.guest = true;
         }
+        Hold::Itself => policy.nests = true,
         Hold::Lease(_) | Hold::Nothing => {}
     }
     if policy.tier == Tier::T3 {

@@ -36,9 +36,18 @@ fn policy(home: String, vault: &Path) -> Policy {
         env: environment.into_iter().collect(),
         read: roots.read,
         deny: roots.deny,
+        launcher: Some(launcher()),
         ..Policy::unconfined()
     };
     policy.reading(vault.join("objects")).reading(vault.join("pitcrew/modules"))
+}
+
+/// Cargo builds the examples of a crate with its tests.
+fn launcher() -> PathBuf {
+    let tests = std::env::current_exe().expect("the test itself");
+    let program = tests.ancestors().nth(2).expect("Cargo's folders").join("examples/git_box");
+    assert!(program.exists(), "build it first: cargo build --package pitcrew-git --examples");
+    program
 }
 
 impl Lab {

@@ -6,17 +6,17 @@ use super::{
     Wrapped,
     mounts::{Mount, Mounts},
     unboxed,
+    user::User,
 };
-use crate::{ConfineSpec, Net, Policy, ends::Ends};
+use crate::{ConfineSpec, Net, Policy, enclose::EncloseSpec, ends::Ends};
 use std::{
     ffi::{OsStr, OsString},
+    io,
     path::{Path, PathBuf},
 };
 
-/// Name spaces of its own, no rights of root, no terminal of ours, and no life without whoever
-/// started it. A program may still make name spaces within its own: agents bring sandboxes.
+/// Name spaces of its own, no terminal of ours, and no life without whoever started it.
 const ALWAYS: &[&str] = &[
-    "--unshare-user",
     "--unshare-pid",
     "--unshare-ipc",
     "--unshare-uts",
@@ -27,10 +27,12 @@ const ALWAYS: &[&str] = &[
     "ALL",
 ];
 
-/// Root without its rights is a trap: tools give files away and fail, and sandboxes within the box
-/// may not be made for it. Files of root's are nobody's in there. Either way the rights are the same:
-/// none.
-const AS_NOBODY: &[&str] = &["--uid", "65534", "--gid", "65534"];
+/// What of `/proc` is the machine's and not a process's: to be read only.
+const PROC_READ_ONLY: &[&str] =
+    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
+
+/// What of `/proc` tells of others: keys, and what is in memory.
+const PROC_HIDDEN: &[&str] = &["/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list"];
 
 /// Folders that are empty at first and gone with the box.
 const EMPTY: &[&str] = &["/tmp", "/run", "/var/tmp"];
@@ -45,46 +47,59 @@ pub(super) fn wrap(
     cwd: &Path,
     mut env: Vec<(OsString, OsString)>,
     ends: Ends,
-) -> Wrapped {
-    let mut argv = vec![policy.bubblewrap.clone().into_os_string()];
-    argv.extend(ALWAYS.iter().map(OsString::from));
-    match policy.net {
-        Net::Open => {}
-        Net::None | Net::Proxy(_) => argv.push("--unshare-net".into()),
-    }
-    if rustix::process::geteuid().is_root() && !policy.keeps_owners {
-        argv.extend(AS_NOBODY.iter().map(OsString::from));
-    }
+) -> io::Result<Wrapped> {
+    let Some(launcher) = &policy.launcher else {
+        return Err(io::Error::other(
+            "tier T3 needs our own executable, and the policy names none",
+        ));
+    };
     let home = env.iter().rev().find(|it| it.0 == "HOME").map(|it| PathBuf::from(&it.1));
     let mounts = mounts(policy, program, home.as_deref(), cwd).in_order();
-    arguments(&mounts, &mut argv);
-    argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
-    let is_held = policy.guest && policy.inner.is_some() && policy.launcher.is_some();
+    let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
+    let mut spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy, cwd) };
+    let is_held = policy.guest && policy.inner.is_some();
     // A folder for temporary files that is not in the box, or cannot be written, is as good as none.
     env.retain(|(name, value)| {
         let is_shared = || policy.write.iter().any(|it| Path::new(value).starts_with(it));
         name != "TMPDIR" || !is_held && is_shared()
     });
-    if let Some(launcher) = &policy.launcher {
-        let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
-        let mut spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy, cwd) };
-        // What is above a checkout of which but a part can be written cannot be written at all, and
-        // that may be `/tmp`, and mostly is the home.
-        if let Some(private) = policy.home.as_ref().filter(|_| is_held) {
-            let temporary = private.join(super::TEMPORARY);
-            env.push(("TMPDIR".into(), temporary.clone().into()));
-            spec.folders.push(temporary);
-            if let Some(user) = home.filter(|it| cwd.starts_with(it)) {
-                env.retain(|it| it.0 != "HOME");
-                env.push(("HOME".into(), private.clone().into()));
-                spec.home = Some(unboxed::shown(policy, private.clone(), user));
-            }
+    // What is above a checkout of which but a part can be written cannot be written at all, and that
+    // may be `/tmp`, and mostly is the home.
+    if let Some(private) = policy.home.as_ref().filter(|_| is_held) {
+        let temporary = private.join(super::TEMPORARY);
+        env.push(("TMPDIR".into(), temporary.clone().into()));
+        spec.folders.push(temporary);
+        if let Some(user) = home.filter(|it| cwd.starts_with(it)) {
+            env.retain(|it| it.0 != "HOME");
+            env.push(("HOME".into(), private.clone().into()));
+            spec.home = Some(unboxed::shown(policy, private.clone(), user));
         }
-        argv.extend(super::launcher(launcher, &spec));
     }
+    let user = User::of_box();
+    spec.user = user.switch(policy, &mounts);
+    if spec.user.is_some() {
+        // The kernel would count those of all boxes together. `HeadCount` counts those of each.
+        spec.limits.processes = None;
+    }
+    let enclose = EncloseSpec {
+        bubblewrap: policy.bubblewrap.clone(),
+        calls: spec.calls,
+        accounts: user.accounts(&env),
+        mapping: user.mapping(&mounts),
+    };
+    let enclose = serde_json::to_string(&enclose).expect("a specification is plain data");
+    let mut argv = vec![launcher.into(), "enclose".into(), enclose.into(), "--".into()];
+    argv.extend(ALWAYS.iter().chain(user.arguments(policy)).map(OsString::from));
+    match policy.net {
+        Net::Open => {}
+        Net::None | Net::Proxy(_) => argv.push("--unshare-net".into()),
+    }
+    arguments(policy, &user, &mounts, &mut argv);
+    argv.extend(["--chdir".into(), cwd.as_os_str().to_owned(), "--".into()]);
+    argv.extend(super::launcher(launcher, &spec));
     argv.push(program.as_os_str().to_owned());
     argv.extend(rest.iter().cloned());
-    Wrapped { argv, env, shared: shared(mounts) }
+    Ok(Wrapped { argv, env, shared: shared(mounts) })
 }
 
 fn shared(mounts: Vec<(PathBuf, Mount)>) -> Vec<PathBuf> {
@@ -122,11 +137,27 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> M
     mounts
 }
 
-fn arguments(mounts: &[(PathBuf, Mount)], argv: &mut Vec<OsString>) {
+fn arguments(policy: &Policy, user: &User, mounts: &[(PathBuf, Mount)], argv: &mut Vec<OsString>) {
     let mut hidden = Vec::new();
     let mut say = |words: &[&OsStr]| argv.extend(words.iter().map(OsString::from));
     // These two are made by the box itself. A checkout may lie below one of them, in shared memory.
-    say(&["--proc".as_ref(), "/proc".as_ref(), "--dev".as_ref(), "/dev".as_ref()]);
+    if user.mounts_proc(policy) {
+        say(&["--dir".as_ref(), "/proc".as_ref()]);
+    } else {
+        say(&["--proc".as_ref(), "/proc".as_ref()]);
+    }
+    say(&["--dev".as_ref(), "/dev".as_ref()]);
+    // A box within the box could not mount its own where a part of this one is covered.
+    let machines = PROC_READ_ONLY.iter().filter(|it| !policy.nests && Path::new(it).exists());
+    for path in machines.map(OsStr::new) {
+        say(&["--ro-bind".as_ref(), path, path]);
+    }
+    for path in PROC_HIDDEN.iter().filter(|it| !policy.nests && Path::new(it).exists()) {
+        say(&["--ro-bind".as_ref(), "/dev/null".as_ref(), path.as_ref()]);
+    }
+    for folder in user.leads_to(mounts) {
+        say(&["--perms".as_ref(), "0755".as_ref(), "--dir".as_ref(), folder.as_os_str()]);
+    }
     for (path, mount) in mounts {
         let place = path.as_os_str();
         match mount {

@@ -10,24 +10,61 @@ use std::{
 };
 
 /// The system itself. What of it not everybody may read stays outside.
-const SYSTEM: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/nix/store",
-    "/gnu/store",
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
+
+/// What programs need to know about the system, by its name in `/etc`. All else there stays outside:
+/// it is where passwords are kept.
+const SETTINGS: &[&str] = &[
+    "alternatives",
+    "bindresvport.blacklist",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "gnutls",
+    "group",
+    "host.conf",
+    "hosts",
+    "inputrc",
+    "java",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "lsb-release",
+    "magic",
+    "magic.mime",
+    "maven",
+    "mime.types",
+    "networks",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "perl",
+    "pki/ca-trust/extracted",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "pki/tls/openssl.cnf",
+    "protocols",
+    "python3",
+    "redhat-release",
+    "rpc",
+    "services",
+    "shells",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
 ];
 
-/// Where a system keeps secrets beside what everybody reads.
-const SYSTEM_SETTINGS: &str = "/etc";
-
-/// How deep its secrets are looked for.
-const DEPTH_MAX: usize = 5;
+/// The same, where a name ends with a version.
+const VERSIONED_SETTINGS: &[&str] = &["java-", "php", "python3."];
 
 /// What of a home is never shared, whatever above it is.
 const SECRETS: &[&str] = &[
@@ -76,9 +113,9 @@ pub fn roots(environment: &BTreeMap<String, String>) -> Roots {
     for folder in std::env::split_paths(path).filter(|it| it.is_absolute()) {
         tools.add_folder(&folder);
     }
-    let mut deny = not_for_all(Path::new(SYSTEM_SETTINGS), DEPTH_MAX);
-    deny.extend(home.iter().flat_map(|home| SECRETS.iter().map(|it| home.join(it))));
-    Roots { read: SYSTEM.iter().map(PathBuf::from).chain(tools.found).collect(), deny }
+    let deny = home.iter().flat_map(|home| SECRETS.iter().map(|it| home.join(it))).collect();
+    let system = SYSTEM.iter().map(PathBuf::from).chain(settings(Path::new("/etc")));
+    Roots { read: system.chain(tools.found).collect(), deny }
 }
 
 /// What a program reads of itself: the package that it is installed with.
@@ -88,21 +125,21 @@ pub fn program_roots(program: &Path, environment: &BTreeMap<String, String>) -> 
     tools.found.into_iter().collect()
 }
 
-/// What below a folder is not for everybody to read.
-fn not_for_all(folder: &Path, depth: usize) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+/// What of the folder of settings every box reads. Only what everybody may read: a box that root
+/// starts has no more than others.
+fn settings(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = SETTINGS.iter().map(|it| folder.join(it)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_symlink() {
-            continue;
-        }
-        let wanted = if metadata.is_dir() { 0o005 } else { 0o004 };
-        if metadata.permissions().mode() & wanted != wanted {
+        let name = entry.file_name();
+        let is_versioned = |it: &&str| name.to_str().is_some_and(|name| name.starts_with(*it));
+        if VERSIONED_SETTINGS.iter().any(is_versioned) {
             found.push(entry.path());
-        } else if metadata.is_dir() && depth > 1 {
-            found.extend(not_for_all(&entry.path(), depth - 1));
         }
     }
+    found.retain(|it| {
+        let mode = fs::metadata(it).map_or(0, |it| it.permissions().mode());
+        mode & 0o004 != 0
+    });
     found
 }
 
@@ -183,8 +220,9 @@ impl Tools {
     }
 }
 
-fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|it| path.starts_with(it))
+/// Whether a path belongs to the system, and not to a user's tools.
+pub(super) fn is_system(path: &Path) -> bool {
+    SYSTEM.iter().chain(&["/etc"]).any(|it| path.starts_with(it))
 }
 
 #[cfg(test)]
@@ -247,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn what_not_everybody_may_read_of_the_system_is_found() {
+    fn of_the_settings_only_what_is_listed_and_for_everybody_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let secret = |name: &str, mode| {
+        let file = |name: &str, mode| {
             let path = folder.path().join(name);
             program(&path);
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             path
         };
-        let (shadow, _) = (secret("shadow", 0o640), secret("passwd", 0o644));
-        let key = secret("ssl/private/key", 0o600);
-        let private = key.parent().unwrap();
-        fs::set_permissions(private, fs::Permissions::from_mode(0o710)).unwrap();
-        let mut found = not_for_all(folder.path(), DEPTH_MAX);
+        let (hosts, java) = (file("hosts", 0o644), file("java-17/security", 0o644));
+        for (name, mode) in [("shadow", 0o640), ("services", 0o600), ("new.conf", 0o644)] {
+            file(name, mode);
+        }
+        let mut found = settings(folder.path());
         found.sort();
-        assert_eq!(found, [shadow, private.to_owned()]);
+        assert_eq!(found, [hosts, java.parent().unwrap().to_owned()]);
     }
 }

@@ -27,7 +27,7 @@ const BOXES_MAX: usize = 64;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The body of `pitcrew egress SPEC`; `spec` is a file.
-pub fn egress_main(spec: &Path) -> ExitCode {
+pub(crate) fn egress_main(spec: &Path) -> ExitCode {
     let result = read(spec).and_then(|spec| {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(16).build()?;

@@ -7,7 +7,7 @@
 //! architecture are ended.
 
 use super::{
-    landlock::tells_sockets_apart,
+    landlock::{keeps_apart, tells_sockets_apart},
     spec::{Calls, ConfineSpec, Unix},
 };
 use seccompiler::{
@@ -62,6 +62,9 @@ const NAME_SPACES: &[i64] = &[
 /// `open_tree_attr`, with the same number everywhere. It came later than the list of numbers.
 const OPEN_TREE_ATTR: i64 = 467;
 
+/// `fchmodat2`, likewise.
+const FCHMODAT2: i64 = 452;
+
 /// What looks into other processes.
 const OTHERS: &[i64] = &[
     libc::SYS_ptrace,
@@ -96,15 +99,59 @@ const X32: u32 = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// Which of the rules hold for a program.
+#[derive(Clone, Copy)]
+struct Judged {
+    calls: Calls,
+    unix: bool,
+    /// TCP only, to the ports that Landlock lets through.
+    only_tcp: bool,
+    /// It may trace its own children: something else keeps it from all others.
+    traces: bool,
+}
+
+/// What a program takes from itself where there is no box.
 pub(super) fn apply(spec: &ConfineSpec) -> Result<(), seccompiler::Error> {
+    let judged = Judged {
+        calls: spec.calls,
+        unix: may_use_unix(spec),
+        only_tcp: spec.ports.is_some(),
+        traces: false,
+    };
+    for filter in filters(judged)? {
+        seccompiler::apply_filter(&filter)?;
+    }
+    Ok(())
+}
+
+/// What bubblewrap puts on every process of a box, as it reads it.
+pub(crate) fn filters_of_box(calls: Calls) -> Result<Vec<Vec<u8>>, seccompiler::Error> {
+    let traces = keeps_apart(calls);
+    let judged = Judged { calls, unix: true, only_tcp: false, traces };
+    Ok(filters(judged)?.iter().map(encoded).collect())
+}
+
+fn filters(judged: Judged) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let refused = u32::try_from(libc::EPERM).unwrap_or(1);
     let absent = u32::try_from(libc::ENOSYS).unwrap_or(1);
-    seccompiler::apply_filter(&without_x32(absent))?;
-    if spec.calls != Calls::Nesting {
+    let mut filters = vec![without_x32(absent)];
+    if judged.calls != Calls::Nesting {
         let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-        seccompiler::apply_filter(&compiled(clone3, absent)?)?;
+        filters.push(compiled(clone3, absent)?);
     }
-    seccompiler::apply_filter(&compiled(rules(spec)?, refused)?)
+    filters.push(compiled(rules(judged)?, refused)?);
+    Ok(filters)
+}
+
+/// The instructions as they are in the memory of the kernel.
+fn encoded(filter: &BpfProgram) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for instruction in filter {
+        bytes.extend(instruction.code.to_ne_bytes());
+        bytes.extend([instruction.jt, instruction.jf]);
+        bytes.extend(instruction.k.to_ne_bytes());
+    }
+    bytes
 }
 
 fn compiled(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Error> {
@@ -125,20 +172,22 @@ fn without_x32(errno: u32) -> BpfProgram {
     ]
 }
 
-fn rules(spec: &ConfineSpec) -> Result<Rules, seccompiler::Error> {
+fn rules(judged: Judged) -> Result<Rules, seccompiler::Error> {
     let mut never = NEVER.to_vec();
     let mut rules = Rules::new();
     #[cfg(target_arch = "x86_64")]
     never.extend([libc::SYS_iopl, libc::SYS_ioperm]);
-    if spec.calls != Calls::Nesting {
+    if judged.calls != Calls::Nesting {
         never.extend(NAME_SPACES);
         let flags = NEW.iter().map(|it| u64::from(it.unsigned_abs()));
         let made = flags.map(|it| rule(&[bits(0, it, it)?])).collect::<Result<Vec<_>, _>>()?;
         rules.insert(libc::SYS_clone, made.clone());
         rules.insert(libc::SYS_unshare, made);
     }
-    if spec.calls == Calls::Unboxed {
+    if !judged.traces {
         never.extend(OTHERS);
+    }
+    if judged.calls == Calls::Unboxed {
         // Limits end a process as a signal does. One's own are named by 0.
         rules.insert(libc::SYS_prlimit64, vec![rule(&[is_not(0, 0)?])?]);
         rules.insert(libc::SYS_setpriority, vec![rule(&[is(0, ALL_OF_USER)?])?]);
@@ -146,8 +195,9 @@ fn rules(spec: &ConfineSpec) -> Result<Rules, seccompiler::Error> {
     rules.extend(never.into_iter().map(|it| (it, Vec::new())));
     let words = TERMINAL.iter().map(|it| rule(&[is(1, *it)?]));
     rules.insert(libc::SYS_ioctl, words.collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_socket, sockets(spec)?);
-    if spec.ports.is_some() {
+    rules.insert(libc::SYS_socket, sockets(judged)?);
+    rules.extend(setuid()?);
+    if judged.only_tcp {
         for (call, index) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
@@ -157,20 +207,43 @@ fn rules(spec: &ConfineSpec) -> Result<Rules, seccompiler::Error> {
     Ok(rules)
 }
 
+/// A program that runs as its owner is never made, as far as a mode is an argument.
+fn setuid() -> Result<Rules, seccompiler::Error> {
+    let bit = u64::from(libc::S_ISUID);
+    let created = u64::from(libc::O_CREAT.unsigned_abs());
+    let mut rules = Rules::new();
+    for (call, mode) in
+        [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)]
+    {
+        rules.insert(call, vec![rule(&[bits(mode, bit, bit)?])?]);
+    }
+    let opened = rule(&[bits(2, created, created)?, bits(3, bit, bit)?])?;
+    rules.insert(libc::SYS_openat, vec![opened]);
+    #[cfg(target_arch = "x86_64")]
+    {
+        for call in [libc::SYS_chmod, libc::SYS_creat, libc::SYS_mknod] {
+            rules.insert(call, vec![rule(&[bits(1, bit, bit)?])?]);
+        }
+        let opened = rule(&[bits(1, created, created)?, bits(2, bit, bit)?])?;
+        rules.insert(libc::SYS_open, vec![opened]);
+    }
+    Ok(rules)
+}
+
 /// Which sockets are not made. The kinds that are not named here are not kept in by name spaces, or
 /// have no business in an agent's work.
-fn sockets(spec: &ConfineSpec) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+fn sockets(judged: Judged) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let family = |it: i32| u64::from(it.unsigned_abs());
     let (unix, netlink) = (family(libc::AF_UNIX), family(libc::AF_NETLINK));
     let internet = [family(libc::AF_INET), family(libc::AF_INET6)];
     let mut known = vec![netlink, internet[0], internet[1]];
-    if may_use_unix(spec) {
+    if judged.unix {
         known.push(unix);
     }
     let unknown = known.iter().map(|it| is_not(0, *it)).collect::<Result<Vec<_>, _>>()?;
     // Of the kernel's own channels the one that lists network interfaces.
     let mut rules = vec![rule(&unknown)?, rule(&[is(0, netlink)?, is_not(2, 0)?])?];
-    if spec.ports.is_none() {
+    if !judged.only_tcp {
         return Ok(rules);
     }
     for family in internet {

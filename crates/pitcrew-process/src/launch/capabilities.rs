@@ -14,6 +14,16 @@ pub(super) fn drop_all() -> io::Result<()> {
     if capabilities(None)?.permitted.is_empty() && rustix::process::geteuid().as_raw() != 0 {
         return Ok(());
     }
+    forget_all()?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, sets)?;
+    let left = capabilities(None)?;
+    if left == sets { Ok(()) } else { Err(io::Error::other("some of them could not be dropped")) }
+}
+
+/// No program that we become can get any of them back.
+pub(super) fn forget_all() -> io::Result<()> {
     unless_refused(clear_ambient_capability_set())?;
     // A kernel that is older or newer than the list knows fewer or more. More do not matter:
     // nothing is gained at `exec` once `no_new_privs` is set.
@@ -21,11 +31,7 @@ pub(super) fn drop_all() -> io::Result<()> {
         let capability = CapabilitySet::from_bits_retain(1 << index);
         unless_refused(remove_capability_from_bounding_set(capability))?;
     }
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    set_capabilities(None, sets)?;
-    let left = capabilities(None)?;
-    if left == sets { Ok(()) } else { Err(io::Error::other("some of them could not be dropped")) }
+    Ok(())
 }
 
 /// Whoever may not change the set has no use for it, and what the kernel does not know is not there.

@@ -3,7 +3,7 @@
 
 use super::{
     places::{Place, Right, leased, places},
-    spec::{ConfineSpec, Files, Unix, Zone},
+    spec::{Calls, ConfineSpec, Files, Unix, Zone},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -56,7 +56,10 @@ pub(super) fn tells_sockets_apart() -> bool {
 pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockError> {
     let found = abi();
     let rules = match (&spec.files, &spec.lease) {
-        (None, None) => return Ok(()),
+        (None, None) => match apart(spec.calls, found)? {
+            Some(rules) => rules,
+            None => return Ok(()),
+        },
         _ if found < ALONE => {
             return Err(LandlockError::TooOld { found: found as i32, needed: ALONE as i32 });
         }
@@ -69,11 +72,37 @@ pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockErro
     }
 }
 
+/// Whether a program in a box is kept from tracing the processes there that are not its own.
+pub(super) fn keeps_apart(calls: Calls) -> bool {
+    can_keep_apart(calls, abi())
+}
+
+fn can_keep_apart(calls: Calls, found: ABI) -> bool {
+    match calls {
+        Calls::Unboxed => false,
+        Calls::Boxed => found > ABI::Unsupported,
+        // Rules for files would forbid it to mount anything.
+        Calls::Nesting => found >= ALONE,
+    }
+}
+
+/// In a box: nobody traces a process that is not under the same rules, such as the first one of the
+/// box, or signals it. What the rules say besides does not matter.
+fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockError> {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let ruleset = match (can_keep_apart(calls, found), found >= ALONE) {
+        (false, _) => return Ok(None),
+        (true, true) => ruleset.scope(Scope::from_all(ALONE))?,
+        (true, false) => ruleset.handle_access(make_bitflags!(AccessFs::{MakeChar | MakeBlock}))?,
+    };
+    Ok(Some(ruleset.create()?))
+}
+
 /// In a box, which has seen to what is read: only what would change something is looked at.
 fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
     let handled = AccessFs::from_write(ALONE) & !AccessFs::IoctlDev;
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    let mut rules = ruleset.handle_access(handled)?.create()?;
+    let mut rules = ruleset.handle_access(handled)?.scope(Scope::from_all(ALONE))?.create()?;
     for place in leased(lease)? {
         rules = add(rules, place, handled)?;
     }

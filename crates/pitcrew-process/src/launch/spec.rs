@@ -33,6 +33,21 @@ pub struct ConfineSpec {
     /// The program begins when there is a byte in our standard input, which is not for it.
     #[serde(default)]
     pub waits: bool,
+    /// Whom to become, where we are root in the box.
+    #[serde(default)]
+    pub user: Option<BoxUser>,
+}
+
+/// The unprivileged user of a box that root started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxUser {
+    /// Of the user and of its group.
+    pub id: u32,
+    /// Folders of the box alone, which are to be the user's.
+    pub owned: Vec<PathBuf>,
+    /// `/proc` is still to be mounted: a box within this one can mount its own only where nothing
+    /// covers a part of it.
+    pub mounts_proc: bool,
 }
 
 /// A private home, in which links show what the user's own has.
@@ -121,10 +136,9 @@ impl ConfineSpec {
 
     /// Within a box of tier T3, which has seen to the rest.
     pub fn boxed(policy: &Policy, cwd: &Path) -> Self {
-        match zone(policy, cwd) {
-            Some(zone) => Self { lease: policy.guest.then_some(zone), ..plain(policy) },
-            None => Self { calls: Calls::Nesting, ..plain(policy) },
-        }
+        let calls = if policy.nests { Calls::Nesting } else { Calls::Boxed };
+        let lease = zone(policy, cwd).filter(|_| policy.guest);
+        Self { lease, calls, ..plain(policy) }
     }
 }
 
@@ -142,6 +156,7 @@ fn plain(policy: &Policy) -> ConfineSpec {
         calls: Calls::Boxed,
         takes_ends: false,
         waits: false,
+        user: None,
     }
 }
 

@@ -1,5 +1,9 @@
 //! One attempt in a temporary folder, and ways to look at its processes.
 
+mod program;
+
+pub use program::shim_program;
+
 use pitcrew_model::Exit;
 use pitcrew_process::{Policy, ShimEvent, ShimEvents, ShimHandle, ShimSpec, start_shim};
 use rustix::{
@@ -7,11 +11,7 @@ use rustix::{
     fs::{CWD, FileType, Mode, OFlags},
     process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
 };
-use std::{
-    fs,
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::{fs, os::fd::OwnedFd, path::Path};
 use tempfile::TempDir;
 
 pub const LINE_BYTES_MAX: usize = pitcrew_model::limits::FRAME_BYTES_MAX;
@@ -57,14 +57,6 @@ impl Fixture {
     pub fn exit(&self) -> Exit {
         serde_json::from_slice(&fs::read(self.dir().join("exit.json")).unwrap()).unwrap()
     }
-}
-
-/// Cargo builds the examples of a crate with its tests.
-pub fn shim_program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/process_shim");
-    assert!(program.exists(), "build it first: cargo build --package pitcrew-process --examples");
-    program
 }
 
 /// The next event that is no echo of what was sent, and not told in a box only.

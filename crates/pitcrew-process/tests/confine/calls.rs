@@ -1,7 +1,7 @@
 //! Calls of the kernel that are refused by their number or their arguments.
 
 use crate::scene::{Bystander, Scene, told, users};
-use pitcrew_process::{Calls, ConfineSpec};
+use pitcrew_process::ConfineSpec;
 
 /// Perl that makes a call and ends with the number of its error, or 0.
 fn call(number: i64, arguments: &str) -> String {
@@ -68,19 +68,4 @@ fn the_other_numbers_of_a_call_are_no_way_around() {
         let finished = scene.confined(&scene.spec(), &call(number, "0, 0, 0, 0"));
         assert_eq!(finished.code, Some(libc::ENOSYS), "{}", told(&finished));
     }
-}
-
-#[test]
-fn within_a_box_a_program_may_look_into_its_own_and_make_boxes_where_it_needs_to() {
-    let scene = Scene::new(crate::scene::User::Current);
-    let boxed = ConfineSpec { calls: Calls::Boxed, files: None, ports: None, ..scene.spec() };
-    let nesting = ConfineSpec { calls: Calls::Nesting, ..boxed.clone() };
-    let ptrace = call(libc::SYS_ptrace, "0, 0, 0, 0");
-    assert!(scene.confined(&boxed, &ptrace).success());
-    for (name, script) in name_spaces() {
-        refused(&scene, &boxed, name, &script, libc::EPERM);
-        assert_eq!(scene.confined(&nesting, &script).code, scene.free(&script).code, "{name}");
-    }
-    let uring = call(libc::SYS_io_uring_setup, "8, $zeros");
-    refused(&scene, &nesting, "io_uring", &uring, libc::EPERM);
 }

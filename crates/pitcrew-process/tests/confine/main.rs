@@ -3,6 +3,8 @@
 //! prove nothing.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+#[path = "../common/program.rs"]
+mod program;
 mod scene;
 mod files;
 mod network;

@@ -1,5 +1,6 @@
 //! A checkout, what is outside of it, and programs that run in between.
 
+use crate::program::shim_program;
 use pitcrew_process::{
     Calls, Cancel, ConfineSpec, Files, Finished, Limits, Policy, Run, Unix, run_confined,
     run_trusted,
@@ -48,7 +49,7 @@ impl Scene {
         let launcher = root.path().join("launcher");
         // By another process: a program that this one has open for writing cannot be run, and whatever
         // other tests start meanwhile has it open too.
-        let copy = Run::new("cp", root.path()).arg(launcher_program()).arg(&launcher);
+        let copy = Run::new("cp", root.path()).arg(shim_program()).arg(&launcher);
         assert!(run_trusted(copy, &Cancel::default()).unwrap().success());
         let scene = Self { root, user, launcher };
         for folder in ["checkout", "outside"] {
@@ -98,6 +99,7 @@ impl Scene {
             calls: Calls::Unboxed,
             takes_ends: false,
             waits: false,
+            user: None,
         }
     }
 
@@ -153,14 +155,6 @@ fn free(run: Run) -> Finished {
 pub fn told(finished: &Finished) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{:?} {}{}", finished.code, text(&finished.stdout), text(&finished.stderr))
-}
-
-/// Cargo builds the examples of a crate with its tests.
-pub fn launcher_program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/process_shim");
-    assert!(program.exists(), "build it first: cargo build --package pitcrew-process --examples");
-    program
 }
 
 /// A program outside that waits until it is dropped.

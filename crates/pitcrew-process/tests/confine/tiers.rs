@@ -1,7 +1,10 @@
 //! One policy in both tiers that hold programs: the same can be done, and the same cannot.
 
-use crate::scene::{Scene, User, launcher_program, told};
-use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
+use crate::{
+    program::shim_program,
+    scene::{Scene, User, told},
+};
+use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, find_box, roots, run_confined};
 use std::{
     collections::BTreeMap,
     fs,
@@ -33,7 +36,7 @@ impl Lab {
             deny: roots.deny,
             home: Some(scene.path("home")),
             net: Net::None,
-            launcher: Some(launcher_program()),
+            launcher: Some(shim_program()),
             ..Policy::unconfined()
         };
         Self { scene, policy }
@@ -139,18 +142,28 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
 
 #[test]
 fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
-    let lab = Lab::new(Tier::T3);
+    let mut lab = Lab::new(Tier::T3);
+    lab.policy.nests = true;
     let finished = lab.run("bwrap --ro-bind / / --dev /dev --unshare-all echo within");
     assert_eq!(String::from_utf8_lossy(&finished.stdout), "within\n", "{}", told(&finished));
 }
 
 #[test]
-fn a_policy_of_tier_two_without_our_executable_runs_nothing() {
-    let mut lab = Lab::new(Tier::T2);
-    lab.policy.launcher = None;
-    let run = Run::shell("touch ran", lab.path("checkout"));
-    assert!(run_confined(&lab.policy, run, &Cancel::default()).is_err());
-    assert!(!lab.path("checkout/ran").exists());
+fn a_policy_without_our_executable_runs_nothing_in_either_tier() {
+    for tier in TIERS {
+        let mut lab = Lab::new(tier);
+        lab.policy.launcher = None;
+        let run = Run::shell("touch ran", lab.path("checkout"));
+        assert!(run_confined(&lab.policy, run, &Cancel::default()).is_err());
+        assert!(!lab.path("checkout/ran").exists());
+    }
+}
+
+#[test]
+fn a_box_is_found_where_one_can_be_made() {
+    let environment = std::env::vars().collect();
+    let found = find_box(&environment, &shim_program()).map_err(|it| it.reason);
+    assert!(found.as_ref().is_ok_and(|it| it.ends_with("bwrap")), "{found:?}");
 }
 
 /// Sockets are closed where the kernel cannot tell them apart, and the way to us is open all the same.

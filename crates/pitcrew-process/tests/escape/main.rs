@@ -5,6 +5,8 @@
 //! and makes a table of it.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+#[path = "../common/program.rs"]
+mod program;
 mod stage;
 mod attempts;
 

@@ -1,5 +1,6 @@
 //! A machine in a folder: a user's home with secrets, a vault, a checkout, and what listens.
 
+use crate::program::shim_program;
 use pitcrew_process::{
     Cancel, Egress, Limits, Net, Policy, Run, Streams, Tier, Upstream, ledger_path, roots,
     run_confined, run_trusted,
@@ -75,7 +76,7 @@ impl Stage {
         let root = TempDir::new().unwrap();
         fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let launcher = root.path().join("launcher");
-        fs::copy(launcher_program(), &launcher).unwrap();
+        fs::copy(shim_program(), &launcher).unwrap();
         let abstract_name = format!("pitcrew-escape-{}", root.path().display()).replace('/', "-");
         let named = SocketAddr::from_abstract_name(&abstract_name).unwrap();
         fs::create_dir(root.path().join("services")).unwrap();
@@ -275,12 +276,4 @@ fn bystander(user: User) -> Child {
         command.uid(NOBODY).gid(NOBODY);
     }
     command.spawn().unwrap()
-}
-
-/// Cargo builds the examples of a crate with its tests.
-fn launcher_program() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/process_shim");
-    assert!(program.exists(), "build it first: cargo build --package pitcrew-process --examples");
-    program
 }

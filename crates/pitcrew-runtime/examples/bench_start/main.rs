@@ -12,9 +12,7 @@ use pitcrew_model::{
     Actor, Approval, Command, CreatePlan, Origin, PlanId, TaskId,
     Tier::{self, T1, T3},
 };
-use pitcrew_process::{
-    Cancel, Run, bridge_main, confine_main, egress_main, find_box, run_trusted, shim_main,
-};
+use pitcrew_process::{Cancel, Run, find_box, play_part, run_trusted};
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
 use serde_json::{Value, json};
 use std::{
@@ -33,17 +31,11 @@ const ROUNDS: usize = 12;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<ExitCode> {
+    if let Some(ended) = play_part(&env::args_os().skip(1).collect::<Vec<_>>()) {
+        return Ok(ended);
+    }
     let arguments: Vec<String> = env::args().collect();
     match arguments.get(1).map(String::as_str) {
-        Some("shim") => return Ok(shim_main(Path::new(&arguments[2]))),
-        Some("confine") => {
-            let argv: Vec<_> = env::args_os().skip(4).collect();
-            return Ok(confine_main(&arguments[2], &argv));
-        }
-        Some("egress") => return Ok(egress_main(Path::new(&arguments[2]))),
-        Some("bridge") => {
-            return Ok(bridge_main(&arguments[2], arguments.get(3).map(String::as_str)));
-        }
         Some("agent") => agent()?,
         Some("spawn") => {
             for row in tokio::runtime::Runtime::new()?.block_on(spawn::measure(10_000))? {
@@ -160,7 +152,8 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     settings.sandbox.tier = Some(tier);
     if tier == T3 {
         // Without one it would be measured what is not asked for.
-        find_box(&env::vars().collect()).map_err(|it| format!("there is no box: {}", it.reason))?;
+        find_box(&env::vars().collect(), &env::current_exe()?)
+            .map_err(|it| format!("there is no box: {}", it.reason))?;
     }
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;

@@ -134,7 +134,7 @@ impl AgentSetup {
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
         let Reach { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
-            _ if holds_itself => Hold::Nothing,
+            _ if holds_itself => Hold::Itself,
             Stay::Owner if sees.is_empty() => Hold::Zone(zone),
             Stay::Owner => Hold::Nothing,
             Stay::Guest => Hold::Lease(&zone.region),

@@ -1,0 +1,177 @@
+//! Who a program is in its box, and what of the box belongs to it.
+
+use super::{mounts::Mount, roots::is_system};
+use crate::{
+    BoxUser, Policy,
+    enclose::{Accounts, BOX_ID, Mapping, is_machine_root},
+};
+use rustix::process::{getegid, geteuid};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// An ordinary user has to own the name spaces.
+const AS_USER: &[&str] = &["--unshare-user"];
+
+/// Root without its rights is a trap: tools give files away and fail, and sandboxes within the box may
+/// not be made for it.
+const AS_NOBODY: &[&str] = &["--unshare-user", "--uid", "65534", "--gid", "65534"];
+
+const NOBODY: u32 = 65_534;
+
+/// What our launcher needs to become the user of the box. The program has none of it.
+const SWITCHING: &[&str] = &[
+    "--cap-add",
+    "CAP_SETUID",
+    "--cap-add",
+    "CAP_SETGID",
+    "--cap-add",
+    "CAP_SETPCAP",
+    "--cap-add",
+    "CAP_CHOWN",
+];
+
+/// The same, and to mount `/proc`.
+const SWITCHING_AND_MOUNTING: &[&str] = &[
+    "--cap-add",
+    "CAP_SETUID",
+    "--cap-add",
+    "CAP_SETGID",
+    "--cap-add",
+    "CAP_SETPCAP",
+    "--cap-add",
+    "CAP_CHOWN",
+    "--cap-add",
+    "CAP_SYS_ADMIN",
+];
+
+/// Shared memory, which bubblewrap makes with the devices.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Who a program is in its box.
+pub(super) enum User {
+    /// Who we are, an ordinary user.
+    Same,
+    /// Root of a container with user ids of its own: an ordinary user outside it.
+    Nobody,
+    /// Nobody on the machine, whose root we are.
+    Own,
+}
+
+impl User {
+    pub(super) fn of_box() -> Self {
+        if is_machine_root() {
+            Self::Own
+        } else if geteuid().is_root() {
+            Self::Nobody
+        } else {
+            Self::Same
+        }
+    }
+
+    /// The words for bubblewrap.
+    pub(super) fn arguments(&self, policy: &Policy) -> &'static [&'static str] {
+        match self {
+            Self::Same => AS_USER,
+            Self::Nobody => AS_NOBODY,
+            Self::Own if policy.nests => SWITCHING_AND_MOUNTING,
+            Self::Own => SWITCHING,
+        }
+    }
+
+    /// Root's bubblewrap covers a part of the `/proc` that it mounts, and no box within the box could
+    /// mount its own then.
+    pub(super) fn mounts_proc(&self, policy: &Policy) -> bool {
+        matches!(self, Self::Own) && policy.nests
+    }
+
+    pub(super) fn accounts(&self, env: &[(OsString, OsString)]) -> Accounts {
+        let (user, group) = match self {
+            Self::Same => (geteuid().as_raw(), getegid().as_raw()),
+            Self::Nobody => (NOBODY, NOBODY),
+            Self::Own => (BOX_ID, BOX_ID),
+        };
+        Accounts::new(env, user, group)
+    }
+
+    /// The folders of the box alone that lead to a mount. Root's bubblewrap would make them for root
+    /// alone.
+    pub(super) fn leads_to(&self, mounts: &[(PathBuf, Mount)]) -> BTreeSet<PathBuf> {
+        let mut folders = BTreeSet::new();
+        let Self::Own = *self else { return folders };
+        for (path, _) in mounts {
+            if let (None, between) = above(path, mounts) {
+                let named = between.into_iter().filter(|it| it.parent().is_some());
+                folders.extend(named.map(Path::to_owned));
+            }
+        }
+        folders
+    }
+
+    /// Whom our launcher becomes in the box.
+    pub(super) fn switch(&self, policy: &Policy, mounts: &[(PathBuf, Mount)]) -> Option<BoxUser> {
+        let Self::Own = *self else { return None };
+        let owned = made_by_the_box(mounts).into_iter().chain([SHARED_MEMORY.into()]).collect();
+        Some(BoxUser { id: BOX_ID, owned, mounts_proc: self.mounts_proc(policy) })
+    }
+
+    /// Where root's files are to belong to the program. Those of the system stay root's.
+    pub(super) fn mapping(&self, mounts: &[(PathBuf, Mount)]) -> Option<Mapping> {
+        let Self::Own = *self else { return None };
+        let mut mapping = Mapping { write: Vec::new(), read: Vec::new() };
+        for (path, mount) in mounts.iter().filter(|it| !is_system(&it.0)) {
+            match mount {
+                Mount::ReadOnly => mapping.read.push(path.clone()),
+                Mount::Writable | Mount::Pinned => mapping.write.push(path.clone()),
+                Mount::Empty | Mount::Hidden | Mount::Link(_) => {}
+            }
+        }
+        Some(mapping)
+    }
+}
+
+/// The nearest mount above a path, and the folders between the two, the lowest first.
+fn above<'a>(path: &'a Path, mounts: &'a [(PathBuf, Mount)]) -> (Option<&'a Mount>, Vec<&'a Path>) {
+    let mut between = Vec::new();
+    for folder in path.ancestors().skip(1) {
+        if let Some((_, mount)) = mounts.iter().find(|it| it.0 == folder) {
+            return (Some(mount), between);
+        }
+        between.push(folder);
+    }
+    (None, between)
+}
+
+/// The empty folders of a box, and those in them that lead to a mount.
+fn made_by_the_box(mounts: &[(PathBuf, Mount)]) -> BTreeSet<PathBuf> {
+    let mut made = BTreeSet::new();
+    for (path, mount) in mounts {
+        if *mount == Mount::Empty {
+            made.insert(path.clone());
+        } else if let (Some(Mount::Empty), between) = above(path, mounts) {
+            made.extend(between.into_iter().map(Path::to_owned));
+        }
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_box_makes_in_an_empty_folder_is_the_programs() {
+        let mounts = [
+            ("/home/ada", Mount::Empty),
+            ("/home/ada/.cargo/bin", Mount::ReadOnly),
+            ("/home/ada/.cargo/bin/deep/er", Mount::Writable),
+            ("/srv/trees/one", Mount::Writable),
+            ("/tmp", Mount::Empty),
+        ]
+        .map(|(path, mount)| (PathBuf::from(path), mount));
+        let made: Vec<_> = made_by_the_box(&mounts).into_iter().collect();
+        assert_eq!(made, ["/home/ada", "/home/ada/.cargo", "/tmp"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,150 @@
+//! `pitcrew enclose`: prepares what bubblewrap cannot, then becomes bubblewrap.
+//!
+//! ```text
+//! session keyring ─► mounts with mapped owners (root) ─► seccomp filter, /etc/passwd ─► exec bwrap
+//! ```
+//!
+//! The filter is passed to bubblewrap, so that the first process of the box is under it as well. Where
+//! we are root, the program runs under a user id of its own that owns nothing on the machine; the
+//! folders it is given are mounted so that root's files in them belong to that id. Nothing on the disk
+//! changes. It is all or nothing: where one step fails, it says so in one line and the program never
+//! runs.
+
+mod accounts;
+mod owners;
+
+pub(crate) use accounts::Accounts;
+
+use crate::{Calls, command, launch};
+use rustix::{
+    fs::{MemfdFlags, SeekFrom, memfd_create, seek},
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    ffi::OsString,
+    fmt::Display,
+    fs::File,
+    io::{self, Write},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// The user and group of every box that root starts: of a range that distributions, containers and
+/// directory services leave alone. It is always the same, because an index of git knows files by their
+/// owner.
+pub(crate) const BOX_ID: u32 = 0x7000_0000;
+
+/// What `pitcrew enclose` does before it becomes bubblewrap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EncloseSpec {
+    pub(crate) bubblewrap: PathBuf,
+    pub(crate) calls: Calls,
+    pub(crate) accounts: Accounts,
+    /// Present where we are the machine's root.
+    pub(crate) mapping: Option<Mapping>,
+}
+
+/// Which folders belong to the user of the box.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mapping {
+    /// Must be mapped: the program writes there.
+    pub(crate) write: Vec<PathBuf>,
+    /// Are left as they are where their file system has no mapping.
+    pub(crate) read: Vec<PathBuf>,
+}
+
+/// Whether we are the root of the machine. Root of a container with user ids of its own is an ordinary
+/// user outside it.
+pub fn is_machine_root() -> bool {
+    let maps_all = || {
+        let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
+    };
+    rustix::process::geteuid().is_root() && maps_all()
+}
+
+/// The body of `pitcrew enclose SPEC -- ARGUMENTS`, where the arguments are bubblewrap's. Returns only
+/// when no box was made.
+pub(crate) fn enclose_main(spec: &str, arguments: &[OsString]) -> ExitCode {
+    let spec = serde_json::from_str(spec).map_err(|error| failed("the specification", error));
+    let line = match spec.and_then(|it| enclose(&it, arguments)) {
+        Ok(never) => match never {},
+        Err(line) => line,
+    };
+    eprintln!("{}{line}", launch::CONFINE_SAYS);
+    ExitCode::from(launch::CONFINE_FAILED)
+}
+
+fn failed(step: &str, error: impl Display) -> String {
+    format!("cannot apply {step}: {error}")
+}
+
+fn enclose(spec: &EncloseSpec, arguments: &[OsString]) -> Result<std::convert::Infallible, String> {
+    leave_keyring().map_err(|it| failed("a session keyring", it))?;
+    if let Some(mapping) = &spec.mapping {
+        owners::map(mapping)?;
+    }
+    // Open until bubblewrap has read them.
+    let mut files = Vec::new();
+    let mut argv = vec![spec.bubblewrap.clone().into_os_string()];
+    let filters = launch::filters(spec.calls).map_err(|it| failed("seccomp", it))?;
+    for filter in filters {
+        let file = in_memory(&filter).map_err(|it| failed("seccomp", it))?;
+        argv.extend(["--add-seccomp-fd".into(), file.as_raw_fd().to_string().into()]);
+        files.push(file);
+    }
+    let end = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
+    argv.extend(arguments[..end].iter().cloned());
+    for (path, text) in spec.accounts.files() {
+        let file = in_memory(text.as_bytes()).map_err(|it| failed(path, it))?;
+        argv.extend([
+            "--perms".into(),
+            "0444".into(),
+            "--ro-bind-data".into(),
+            file.as_raw_fd().to_string().into(),
+            path.into(),
+        ]);
+        files.push(file);
+    }
+    argv.extend(arguments[end..].iter().cloned());
+    let env: Vec<_> = std::env::vars_os().collect();
+    let command = command::command(&argv, Path::new("/"), &env);
+    let error = command.map_or_else(|error| error, |mut it| it.exec());
+    Err(format!("cannot execute `{}`: {error}", spec.bubblewrap.display()))
+}
+
+/// A file without a name that whatever we become can read.
+fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("pitcrew", MemfdFlags::empty())?);
+    file.write_all(bytes)?;
+    seek(&file, SeekFrom::Start(0))?;
+    Ok(file.into())
+}
+
+/// The keys of the user's session stay outside. A kernel or container without keys has none to leave.
+fn leave_keyring() -> io::Result<()> {
+    match join_keyring() {
+        Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn join_keyring() -> rustix::io::Result<()> {
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    // SAFETY: the call takes a name or nothing, and touches no memory of ours.
+    let result = unsafe {
+        libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
+    };
+    if result < 0 { Err(last_error()) } else { Ok(()) }
+}
+
+fn last_error() -> Errno {
+    let error = io::Error::last_os_error();
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
