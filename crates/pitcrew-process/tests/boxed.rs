@@ -6,8 +6,8 @@ mod program;
 use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, roots, run_confined};
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::MetadataExt,
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -192,6 +192,13 @@ fn the_keys_of_the_session_stay_outside_and_no_program_becomes_its_owner() {
     lab.refuses("cat /proc/keys");
     lab.refuses("cp /bin/true p && chmod 4755 p");
     lab.refuses("perl -e 'chmod(04755, q(src)) or exit 1'");
+}
+
+#[test]
+fn a_box_begins_in_a_folder_that_is_the_users_alone() {
+    let lab = Lab::new();
+    fs::set_permissions(lab.checkout(), Permissions::from_mode(0o700)).expect("it is ours");
+    lab.says("pwd", lab.checkout().to_str().expect("UTF-8"));
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub(super) fn wrap(
     };
     let enclose = serde_json::to_string(&enclose).expect("a specification is plain data");
     let mut argv = vec![launcher.into(), "enclose".into(), enclose.into(), "--".into()];
-    argv.extend(ALWAYS.iter().chain(user.arguments(policy)).map(OsString::from));
+    argv.extend(ALWAYS.iter().chain(&user.arguments(policy)).map(OsString::from));
     match policy.net {
         Net::Open => {}
         Net::None | Net::Proxy(_) => argv.push("--unshare-net".into()),

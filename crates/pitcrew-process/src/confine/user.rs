@@ -21,7 +21,8 @@ const AS_NOBODY: &[&str] = &["--unshare-user", "--uid", "65534", "--gid", "65534
 
 const NOBODY: u32 = 65_534;
 
-/// What our launcher needs to become the user of the box. The program has none of it.
+/// What it takes to become the user of the box, and to go into folders that are that user's alone. The
+/// program has none of it.
 const SWITCHING: &[&str] = &[
     "--cap-add",
     "CAP_SETUID",
@@ -31,21 +32,12 @@ const SWITCHING: &[&str] = &[
     "CAP_SETPCAP",
     "--cap-add",
     "CAP_CHOWN",
+    "--cap-add",
+    "CAP_DAC_READ_SEARCH",
 ];
 
-/// The same, and to mount `/proc`.
-const SWITCHING_AND_MOUNTING: &[&str] = &[
-    "--cap-add",
-    "CAP_SETUID",
-    "--cap-add",
-    "CAP_SETGID",
-    "--cap-add",
-    "CAP_SETPCAP",
-    "--cap-add",
-    "CAP_CHOWN",
-    "--cap-add",
-    "CAP_SYS_ADMIN",
-];
+/// To mount `/proc`.
+const MOUNTING: &[&str] = &["--cap-add", "CAP_SYS_ADMIN"];
 
 /// Shared memory, which bubblewrap makes with the devices.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -72,13 +64,14 @@ impl User {
     }
 
     /// The words for bubblewrap.
-    pub(super) fn arguments(&self, policy: &Policy) -> &'static [&'static str] {
-        match self {
+    pub(super) fn arguments(&self, policy: &Policy) -> Vec<&'static str> {
+        let more = if self.mounts_proc(policy) { MOUNTING } else { &[] };
+        let words = match self {
             Self::Same => AS_USER,
             Self::Nobody => AS_NOBODY,
-            Self::Own if policy.nests => SWITCHING_AND_MOUNTING,
             Self::Own => SWITCHING,
-        }
+        };
+        [words, more].concat()
     }
 
     /// Root's bubblewrap covers a part of the `/proc` that it mounts, and no box within the box could

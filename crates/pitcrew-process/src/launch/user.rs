@@ -15,8 +15,7 @@ pub(super) fn switch_to(user: &BoxUser) -> io::Result<()> {
         mount("proc", "/proc", "proc", flags, None)?;
     }
     let (uid, gid) = (Uid::from_raw(user.id), Gid::from_raw(user.id));
-    // The inner ones first: root has no right to pass through the folders of others here.
-    for folder in user.owned.iter().rev() {
+    for folder in &user.owned {
         let given = chownat(CWD, folder, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW);
         given.map_err(|it| io::Error::other(format!("chown {}: {it}", folder.display())))?;
     }
