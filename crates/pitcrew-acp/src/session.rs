@@ -5,9 +5,10 @@ use crate::{
     connection::Connection,
     frame::{self, number},
     open::Agreed,
+    order,
     schema::{CancelNotification, CloseSessionRequest, PromptRequest},
 };
-use pitcrew_model::{EffectId, Exit, StopReason, Usage};
+use pitcrew_model::{BuiltinOrder, EffectId, Exit, StopReason, Usage};
 use std::{sync::Arc, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 
@@ -69,7 +70,22 @@ impl Session {
 
     /// Gives the agent a turn and waits for its end.
     pub async fn prompt(&self, effect: EffectId, text: &str) -> Result<TurnEnd, TurnError> {
+        self.turn(effect, PromptRequest::new(self.inner.agreed.session.clone(), vec![text.into()]))
+            .await
+    }
+
+    /// The same, with what the built-in agent is to execute.
+    pub async fn prompt_with(
+        &self,
+        effect: EffectId,
+        text: &str,
+        order: &BuiltinOrder,
+    ) -> Result<TurnEnd, TurnError> {
         let prompt = PromptRequest::new(self.inner.agreed.session.clone(), vec![text.into()]);
+        self.turn(effect, prompt.meta(order::to_meta(order))).await
+    }
+
+    async fn turn(&self, effect: EffectId, prompt: PromptRequest) -> Result<TurnEnd, TurnError> {
         let frame = frame::request(number::prompt(effect), "session/prompt", &prompt);
         let end = self.inner.connection.turn(effect, self.id(), &frame).await?;
         Ok(self.inner.connection.counted(effect, self.id(), end).await)

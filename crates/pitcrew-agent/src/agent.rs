@@ -2,7 +2,6 @@
 
 use crate::{
     model::{Client, Failure, ModelSetup},
-    prompt::Prompt,
     script::Script,
     session::{Progress, Session},
     tools::{Server, ServerSpec},
@@ -14,6 +13,7 @@ use crate::{
         on_receive_notification, on_receive_request,
     },
 };
+use pitcrew_acp::order_in;
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -28,9 +28,9 @@ use tokio_util::sync::CancellationToken;
 /// How the agent was started.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The text of a script that is run when no prompt brings one.
+    /// The text of a script that is run when the client orders nothing.
     pub script: Option<String>,
-    /// With a model a prompt is words and nothing else: what it quotes is never an order.
+    /// With a model there are no orders: a prompt is words for it.
     pub model: Option<ModelSetup>,
 }
 
@@ -223,11 +223,15 @@ impl House {
         let words = text(&request.prompt);
         let ended = match &self.model {
             Some(model) => turn::talk(&session, &mut progress, &words, model, &cancel).await,
-            None => {
-                let (prompt, script) = (Prompt::parse(&words), self.script.as_deref());
-                let stop = turn::run(&session, &mut progress, prompt, script, &cancel).await;
-                Ok(Ended { stop, usage: None })
-            }
+            None => match order_in(request.meta.as_ref()) {
+                Ok(order) => {
+                    progress.words = words;
+                    let script = self.script.as_deref();
+                    let stop = turn::run(&session, &mut progress, order, script, &cancel).await;
+                    Ok(Ended { stop, usage: None })
+                }
+                Err(error) => Err(wire::invalid(error.to_string())),
+            },
         };
         session.end_turn(progress);
         // The client wants to see its cancellation confirmed, whatever the step made of it.

@@ -1,9 +1,6 @@
-//! Whatever a script or a prompt is: it is read or refused with a place, and never with a panic.
+//! Whatever a script is: it is read or refused with a place, and never with a panic.
 
-use crate::{
-    prompt::{Order, Prompt},
-    script::{Action, Script},
-};
+use crate::script::{Action, Script};
 use pitcrew_model::RepoPath;
 use pitcrew_testkit::corpus;
 
@@ -36,21 +33,6 @@ fn any_script_is_read_or_refused_with_its_line() {
                 assert!((1..=lines_count).contains(&error.line), "{error}");
                 assert!(!error.reason.is_empty() && !error.remedy.is_empty());
             }
-        }
-    });
-}
-
-#[test]
-fn any_prompt_has_one_order_at_most() {
-    corpus!("prompt").check(500, |bytes| {
-        let text = String::from_utf8_lossy(bytes);
-        let Prompt { order, words } = Prompt::parse(&text);
-        assert!(words.len() <= text.len());
-        match order {
-            Order::Script(body) | Order::Command(body) => {
-                assert!(text.contains("pitcrew-") && body.len() < text.len());
-            }
-            Order::GoOn => assert_eq!(words, text.lines().collect::<Vec<_>>().join("\n")),
         }
     });
 }

@@ -1,4 +1,4 @@
-//! One turn: does what the prompt orders, or lets a model do it, and tells the client about it.
+//! One turn: does what was ordered, or lets a model do it, and tells the client about it.
 
 mod command;
 mod files;
@@ -12,11 +12,10 @@ mod talk;
 pub(crate) use talk::{Ended, talk};
 
 use crate::{
-    prompt::{Order, Prompt},
     session::{Progress, Session},
     wire::StopReason,
 };
-use pitcrew_model::Claim;
+use pitcrew_model::{BuiltinOrder, Claim};
 use step::{After, Stop};
 use tokio_util::sync::CancellationToken;
 
@@ -30,21 +29,20 @@ const NO_REPORT: &str =
 pub(crate) async fn run(
     session: &Session,
     progress: &mut Progress,
-    prompt: Prompt,
+    order: Option<BuiltinOrder>,
     script_file: Option<&str>,
     cancel: &CancellationToken,
 ) -> StopReason {
-    progress.words = prompt.words;
-    let begun = match prompt.order {
-        Order::Command(command) => {
+    let begun = match order {
+        Some(BuiltinOrder::Command { command }) => {
             progress.finish();
             return run_command(session, progress, command, cancel).await;
         }
-        Order::Script(source) => progress.begin(&source),
-        Order::GoOn if let Some(command) = progress.command.take() => {
+        Some(BuiltinOrder::Script { script }) => progress.begin(&script),
+        None if let Some(command) = progress.command.take() => {
             return run_command(session, progress, command, cancel).await;
         }
-        Order::GoOn => match script_file {
+        None => match script_file {
             Some(source) if !progress.took_file => {
                 progress.took_file = true;
                 progress.begin(source)

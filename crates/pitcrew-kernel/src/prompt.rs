@@ -11,8 +11,8 @@ use crate::{
 use alloc::{format, string::String};
 use core::fmt::Write;
 use pitcrew_model::{
-    Action, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId, Workspace,
-    limits, text,
+    Action, Backend, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId,
+    Workspace, limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
@@ -21,7 +21,6 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
     let mail = mail::blocks(state, worker);
     let how_to_finish = how_to_finish(&state.tasks[attempt.task]);
     let mut out = match cause {
-        // What others have written may not stand behind the order at its end.
         TurnCause::Start => return start(state, attempt, &mail),
         TurnCause::Reminder => format!(
             "Your turn ended, but the task is not reported as done.\n\n{how_to_finish}\n\
@@ -78,6 +77,7 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
         Some(_) => line(&mut out, &format!("# {} (attempt {number})", SubtaskName(task.id))),
     }
     section(&mut out, "", task.spec.work.prompt().trim());
+    section(&mut out, "", steps(task).trim_start());
     let expected = task.delegation.as_ref().map_or("", |it| it.expected_output.trim());
     section(&mut out, "What is expected of you", expected);
     list(&mut out, "Acceptance criteria", &task.spec.criteria);
@@ -93,25 +93,25 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     section(&mut out, "Messages", mail);
     previous_failure(state, &mut out, attempt, task);
     match plan.head.effort {
+        // Without a model nobody reads it, and the conditions of a script look at all of the text.
+        _ if task.spec.program() == Some(Backend::Builtin) => {}
         Effort::Low => {}
         Effort::Medium => context(state, &mut out, task, plan, Depth::Summaries),
         Effort::High => context(state, &mut out, task, plan, Depth::Files),
     }
-    // The built-in agent obeys the last order that it finds: nothing that others have written may
-    // stand behind it, and nothing of it may be cut off.
-    let order = order(&task.spec.work);
-    let room = limits::PROMPT_BYTES_MAX.saturating_sub(order.len());
-    out.truncate(text::cut(&out, room).len());
-    out.push_str(&order);
+    out.truncate(text::cut(&out, limits::PROMPT_BYTES_MAX).len());
     out
 }
 
-fn order(work: &TaskWork) -> String {
+/// What an agent that is not ours was given to execute: it reads that. Ours is given it beside the
+/// text and finds no orders in words.
+fn steps(task: &Task) -> String {
     let mut out = String::new();
-    match work {
+    match &task.spec.work {
+        _ if task.spec.program() == Some(Backend::Builtin) => {}
         TaskWork::Prompt { .. } => {}
-        TaskWork::Script { script, .. } => fenced(&mut out, "pitcrew-script", script),
-        TaskWork::Command { command, .. } => fenced(&mut out, "pitcrew-command", command),
+        TaskWork::Script { script, .. } => fenced(&mut out, "", script),
+        TaskWork::Command { command, .. } => fenced(&mut out, "sh", command),
     }
     out
 }

@@ -6,8 +6,9 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId, QueryId,
-    RepoPath, Stay, SubtaskName, TaskId, TaskStatus, WorkerId, Workspace, Zone, text,
+    AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId,
+    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, Workspace, Zone,
+    text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -18,9 +19,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         Event::BaseCheckAsked { plan } => check_base(state, *plan),
         Event::AttemptOpened { attempt, .. } => prepare_checkout(state, *attempt),
         Event::AgentStartAsked { worker } => start_agent(state, *worker),
-        Event::TurnOpened { worker, cause } => {
-            Effect::Prompt { worker: *worker, text: prompt::build(state, *worker, cause) }
-        }
+        Event::TurnOpened { worker, cause } => give_turn(state, *worker, cause),
         Event::StopAsked { worker } => Effect::StopAgent { worker: *worker },
         Event::InterruptAsked { worker } => Effect::InterruptTurn { worker: *worker },
         Event::CollectAsked { attempt } => collect_work(state, *attempt),
@@ -92,6 +91,23 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::StandaloneSpawned { .. }
         | Event::EffectEnded { .. } => return None,
     })
+}
+
+/// The order is the task's own and goes beside the text, which quotes others. Later turns go on with it.
+fn give_turn(state: &State, worker: WorkerId, cause: &TurnCause) -> Effect {
+    let spec = &rows(state, state.workers[worker].attempt).1.spec;
+    let executes = spec.program() == Some(Backend::Builtin);
+    let order = match cause {
+        TurnCause::Start if executes => spec.work.order(),
+        TurnCause::Start
+        | TurnCause::Reminder
+        | TurnCause::Answer { .. }
+        | TurnCause::Resumed
+        | TurnCause::QuotaOver
+        | TurnCause::Results
+        | TurnCause::Messages => None,
+    };
+    Effect::Prompt { worker, text: prompt::build(state, worker, cause), order }
 }
 
 fn prepare_plan(state: &State, plan: PlanId) -> Effect {

@@ -57,6 +57,9 @@ pub enum Effect {
     Prompt {
         worker: WorkerId,
         text: String,
+        /// What the built-in agent executes. Nothing in the text is an order for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<BuiltinOrder>,
     },
     /// `option` absent: the request is answered as cancelled.
     AnswerPermission {
@@ -189,6 +192,14 @@ pub struct CheckoutPlace {
     /// Whose checkout it begins from, or works in.
     pub parent: AttemptId,
     pub parent_path: String,
+}
+
+/// What the built-in agent executes, to the byte. It travels in a field of its own, never in text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum BuiltinOrder {
+    Script { script: String },
+    Command { command: String },
 }
 
 /// How the agent of a task is executed.

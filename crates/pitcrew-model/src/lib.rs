@@ -39,7 +39,7 @@ mod rejection;
 pub use action::{Action, Category};
 pub use budget::{BudgetScope, Caps, Dollars, Measure, Spending};
 pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Origin, Verdict};
-pub use effect::{Backend, CheckoutPlace, Effect, TurnCause};
+pub use effect::{Backend, BuiltinOrder, CheckoutPlace, Effect, TurnCause};
 pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};

@@ -1,6 +1,6 @@
 //! What a person writes: a plan and its tasks.
 
-use crate::{Backend, Caps, Failure, Reads, RepoPath, limits};
+use crate::{Backend, BuiltinOrder, Caps, Failure, Reads, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,17 @@ impl TaskWork {
                 failure,
                 Failure::Interrupted | Failure::AgentExited { .. } | Failure::Timeout { .. }
             ),
+        }
+    }
+
+    /// What is executed as it is, where the work is not words for a model.
+    pub fn order(&self) -> Option<BuiltinOrder> {
+        match self {
+            Self::Prompt { .. } => None,
+            Self::Script { script, .. } => Some(BuiltinOrder::Script { script: script.clone() }),
+            Self::Command { command, .. } => {
+                Some(BuiltinOrder::Command { command: command.clone() })
+            }
         }
     }
 

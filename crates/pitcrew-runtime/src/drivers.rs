@@ -181,7 +181,9 @@ async fn work(
                 }
             }
         }
-        Effect::Prompt { worker, text } => agents.prompt(id, worker, &text).await,
+        Effect::Prompt { worker, text, order } => {
+            agents.prompt(id, worker, &text, order.as_ref()).await
+        }
         Effect::AnswerPermission { worker, call, option } => {
             agents.answer_permission(worker, &call, option.as_deref()).await
         }

@@ -112,7 +112,7 @@ fn event(seq: u64) -> Event {
 fn effect(entry: &Entry) -> Option<(EffectId, Effect)> {
     let Event::TurnOpened { worker, .. } = entry.event else { return None };
     let text = "Add the interface that the plan describes. ".repeat(24);
-    Some((EffectId(entry.seq.0), Effect::Prompt { worker, text }))
+    Some((EffectId(entry.seq.0), Effect::Prompt { worker, text, order: None }))
 }
 
 fn write_journal(journal: &mut SqliteJournal, batches: &[Batch]) -> Outcome<()> {

@@ -4,13 +4,14 @@ use super::{Line, LineKind};
 use crate::{
     connection::{OPTION_ID_BYTES_MAX, OPTIONS_MAX},
     frame::{Incoming, take},
+    order_in,
     plain::{one_line, plain},
     schema::{
         ContentBlock, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
     },
     tool_use::ToolCalls,
 };
-use pitcrew_model::{limits, text};
+use pitcrew_model::{BuiltinOrder, limits, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -55,7 +56,12 @@ impl Scribe {
                 self.prompt = frame["id"].as_u64();
                 let blocks = frame["params"]["prompt"].as_array();
                 let texts = blocks.into_iter().flatten().filter_map(|it| it["text"].as_str());
-                let text = texts.collect::<Vec<_>>().join("\n");
+                let order = order_in(frame["params"]["_meta"].as_object()).ok().flatten();
+                let order = order.as_ref().map(|it| match it {
+                    BuiltinOrder::Script { script } => script.as_str(),
+                    BuiltinOrder::Command { command } => command.as_str(),
+                });
+                let text = texts.chain(order).collect::<Vec<_>>().join("\n");
                 self.add(offset, LineKind::Prompt, plain(&text));
             }
             Some("session/cancel") => self.add(offset, LineKind::Cancelled, String::new()),

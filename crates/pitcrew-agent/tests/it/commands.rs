@@ -1,17 +1,13 @@
 //! Tasks that are commands.
 
-use crate::stage::{Stage, assert_ended, until};
+use crate::stage::{Stage, assert_ended, command_order, script_order, until};
 use pitcrew_model::{EffectId, StopReason};
 use std::path::Path;
-
-fn order(command: &str) -> String {
-    format!("Your task:\n```pitcrew-command\n{command}\n```\n")
-}
 
 #[tokio::test]
 async fn exit_zero_completes_the_task() {
     let stage = Stage::new().await;
-    assert_ended(&stage.prompt(&order("echo hello > a.txt\necho all well")).await);
+    assert_ended(&stage.order("Go.", &command_order("echo hello > a.txt\necho all well")).await);
     assert_eq!(stage.file("a.txt").as_deref(), Some("hello\n"));
     let call = serde_json::json!({ "outcome": "success", "summary": "ran `echo hello > a.txt …`\n\nall well" });
     assert_eq!(stage.calls(), [format!("orchestrator_complete_task {call}")]);
@@ -22,7 +18,7 @@ async fn exit_zero_completes_the_task() {
 #[tokio::test]
 async fn any_other_exit_fails_it_with_code_and_output() {
     let stage = Stage::new().await;
-    assert_ended(&stage.prompt(&order("echo what went wrong >&2; exit 4")).await);
+    assert_ended(&stage.order("Go.", &command_order("echo what went wrong >&2; exit 4")).await);
     let call = stage.calls().concat();
     assert!(call.contains(r#""outcome":"failed""#), "{call}");
     assert!(call.contains("failed with exit code 4") && call.contains("what went wrong"), "{call}");
@@ -33,8 +29,8 @@ async fn any_other_exit_fails_it_with_code_and_output() {
 async fn a_cancelled_command_is_killed_with_its_descendants() {
     let mut stage = Stage::new().await;
     let session = stage.session.clone();
-    let command = order("setsid sleep 600 & echo $! > pid; sleep 600");
-    let turn = session.prompt(EffectId(2), &command);
+    let command = command_order("setsid sleep 600 & echo $! > pid; sleep 600");
+    let turn = session.prompt_with(EffectId(2), "Go.", &command);
     let interrupt = async {
         stage.activity("run").await;
         until(|| stage.file("pid").is_some_and(|it| it.ends_with('\n'))).await;
@@ -55,9 +51,8 @@ async fn output_is_told_while_the_command_runs() {
     let stage = Stage::new().await;
     let command = "printf 'gr\\303'; until [ -e half ]; do :; done
         printf '\\274n \\033[31mred'; until [ -e whole ]; do :; done; echo; echo end";
-    for prompt in
-        [order(command), format!("```pitcrew-script\nrun <<END\n{command}\nEND\ncomplete yes\n```")]
-    {
+    let script = format!("run <<END\n{command}\nEND\ncomplete yes");
+    for order in [command_order(command), script_order(&script)] {
         let before = stage.output_so_far().len();
         let told = || stage.output_so_far().split_off(before);
         let watch = async {
@@ -66,7 +61,7 @@ async fn output_is_told_while_the_command_runs() {
             until(|| told() == ["gr", "grün \u{1b}[31mred"]).await;
             std::fs::write(stage.cwd.join("whole"), "").expect("a file");
         };
-        let (end, ()) = tokio::join!(stage.prompt(&prompt), watch);
+        let (end, ()) = tokio::join!(stage.order("Go.", &order), watch);
         assert_ended(&end);
         std::fs::remove_file(stage.cwd.join("half")).expect("a file");
         std::fs::remove_file(stage.cwd.join("whole")).expect("a file");

@@ -1,7 +1,7 @@
 //! The agent's client is lost and comes back, after everything that is ever said: it makes no
 //! difference.
 
-use crate::stage::{LONG, launch};
+use crate::stage::{LONG, launch, script_order};
 use pitcrew_acp::{Event, Profile, Session, SessionEvents, TurnEnd, attach, open};
 use pitcrew_model::EffectId;
 use pitcrew_process::{SpoolReader, SpoolRecord};
@@ -9,8 +9,7 @@ use serde_json::Value;
 use std::{cell::RefCell, collections::BTreeSet, path::Path, time::Duration};
 use tempfile::TempDir;
 
-const FIRST: &str = "Do this:
-```pitcrew-script
+const SCRIPT: &str = "\
 unless \"the first\" write a.txt <<END
 a
 END
@@ -23,8 +22,8 @@ b
 END
 when \"the first\" permit Take the last
 when \"the first\" complete all of it
-```
 ";
+const FIRST: &str = "Do this.";
 const SECOND: &str = "the first";
 
 /// What whoever comes next knows of what was done before: what a journal would hold.
@@ -61,7 +60,12 @@ async fn prompt(session: &Session, memory: &RefCell<Memory>) {
         if memory.borrow_mut().ends.len() + 2 > number {
             continue;
         }
-        let end = session.prompt(EffectId(number as u64), text).await.expect("a turn");
+        let effect = EffectId(number as u64);
+        let end = match number {
+            2 => session.prompt_with(effect, text, &script_order(SCRIPT)).await,
+            _ => session.prompt(effect, text).await,
+        };
+        let end = end.expect("a turn");
         memory.borrow_mut().ends.push(end);
     }
 }

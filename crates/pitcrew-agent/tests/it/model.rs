@@ -147,7 +147,7 @@ async fn a_refused_command_is_not_run_and_the_model_goes_on() {
 async fn what_a_prompt_quotes_is_never_run() {
     let server = server();
     let stage = stage(&setup(&server, "anthropic")).await;
-    let prompt = "The check said:\n```pitcrew-command\ntouch made\n```\n@say I see";
+    let prompt = "The check said:\n```sh\ntouch made\n```\n@say I see";
     let end = stage.prompt(prompt).await;
     assert_ended(&end);
     assert_eq!((stage.file("made"), end.last_words.as_str()), (None, "I see"));

@@ -4,7 +4,7 @@ use pitcrew_acp::{
     Event, Launch, LineKind, McpServer, OpenError, Profile, Session, SessionEvents, TurnEnd, open,
     transcript,
 };
-use pitcrew_model::{EffectId, Exit, PermissionOptionKind, StopReason};
+use pitcrew_model::{BuiltinOrder, EffectId, Exit, PermissionOptionKind, StopReason};
 use pitcrew_process::{Policy, ShimSpec, SpoolReader, SpoolRecord, agent_environment};
 use serde_json::Value;
 use std::{
@@ -41,7 +41,13 @@ impl Stage {
 
     /// Gives a turn with a script.
     pub async fn script(&self, script: &str) -> TurnEnd {
-        self.prompt(&format!("Do this:\n```pitcrew-script\n{script}\n```\n")).await
+        self.order("Do this.", &script_order(script)).await
+    }
+
+    pub async fn order(&self, text: &str, order: &BuiltinOrder) -> TurnEnd {
+        self.effect.set(self.effect.get() + 1);
+        let turn = self.session.prompt_with(EffectId(self.effect.get()), text, order);
+        tokio::time::timeout(LONG, turn).await.expect("an end").expect("a turn")
     }
 
     pub async fn prompt(&self, text: &str) -> TurnEnd {
@@ -151,6 +157,14 @@ impl Stage {
     pub async fn stop(&self) -> Exit {
         self.session.stop(Duration::from_secs(2)).await
     }
+}
+
+pub fn script_order(script: &str) -> BuiltinOrder {
+    BuiltinOrder::Script { script: script.into() }
+}
+
+pub fn command_order(command: &str) -> BuiltinOrder {
+    BuiltinOrder::Command { command: command.into() }
 }
 
 /// How the agent is started in a home.

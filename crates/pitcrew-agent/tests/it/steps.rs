@@ -1,6 +1,6 @@
 //! Each step of a script, done by the real agent.
 
-use crate::stage::{Stage, assert_ended};
+use crate::stage::{Stage, assert_ended, script_order};
 use expect_test::expect;
 use pitcrew_acp::Event;
 use pitcrew_model::{PermissionOptionKind, StopReason};
@@ -113,9 +113,8 @@ async fn conditions_look_at_the_latest_prompt() {
     let stage = Stage::new().await;
     stage.script(script).await;
     assert!(stage.file("first").is_some() && stage.file("fixed").is_none());
-    let retry = format!("The check failed with exit code 1.\n```pitcrew-script\n{script}\n```");
     let second = Stage::new().await;
-    second.prompt(&retry).await;
+    second.order("The check failed with exit code 1.", &script_order(script)).await;
     assert!(second.file("first").is_none() && second.file("fixed").is_some());
     stage.stop().await;
     second.stop().await;
@@ -187,8 +186,8 @@ async fn permission_is_asked_for_and_waited_for() {
                 return;
             }
         };
-        let prompt = "```pitcrew-script\npermit deploy it\ncomplete deployed\n```";
-        let turn = session.prompt(pitcrew_model::EffectId(2), prompt);
+        let order = script_order("permit deploy it\ncomplete deployed");
+        let turn = session.prompt_with(pitcrew_model::EffectId(2), "Go.", &order);
         let (end, ()) = tokio::join!(turn, decide);
         assert_eq!(end.expect("a turn").stop, StopReason::EndTurn);
         let call = stage.calls().concat();
@@ -201,7 +200,8 @@ async fn permission_is_asked_for_and_waited_for() {
 #[tokio::test]
 async fn the_process_can_be_made_to_exit() {
     let stage = Stage::new().await;
-    let turn = stage.session.prompt(pitcrew_model::EffectId(2), "```pitcrew-script\nexit 7\n```");
+    let order = script_order("exit 7");
+    let turn = stage.session.prompt_with(pitcrew_model::EffectId(2), "Go.", &order);
     let pitcrew_acp::TurnError::Exited(exit) = turn.await.expect_err("no end") else {
         panic!("an exit");
     };

@@ -15,8 +15,8 @@ mod show;
 use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
-    Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
-    TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
+    Actor, AttemptId, BuiltinOrder, Effect, EffectId, EffectResult, Event, Input, InputBody,
+    Rejection, Signal, TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -29,7 +29,9 @@ pub fn check(script: &str, expected: &Expect) {
 pub struct Script {
     pub state: State,
     outbox: BTreeMap<EffectId, Effect>,
-    prompts: BTreeMap<WorkerId, String>,
+    pub prompts: BTreeMap<WorkerId, String>,
+    /// What came with every prompt, in order.
+    pub orders: Vec<(WorkerId, Option<BuiltinOrder>)>,
     last: Option<(Actor, InputBody)>,
     now: Timestamp,
     out: String,
@@ -85,6 +87,11 @@ impl Script {
         }
     }
 
+    /// Gives an input that does not fit in a line.
+    pub fn take(&mut self, actor: Actor, body: InputBody) {
+        self.step(actor, body).expect("it is taken");
+    }
+
     fn give(&mut self, actor: Actor, body: InputBody) {
         match self.step(actor, body) {
             Ok(mut step) => {
@@ -107,8 +114,9 @@ impl Script {
     fn step_alone(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
         let step = step(&mut self.state, &Input { at: self.now, actor, body })?;
         for (id, effect) in &step.effects {
-            if let Effect::Prompt { worker, text } = effect {
+            if let Effect::Prompt { worker, text, order } = effect {
                 self.prompts.insert(*worker, text.clone());
+                self.orders.push((*worker, order.clone()));
             }
             self.outbox.insert(*id, effect.clone());
         }

@@ -4,7 +4,9 @@ use crate::{
     golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
-use pitcrew_model::{AttemptId, Backend, CheckoutPlace, Effect, Reads, Stay, Workspace, Zone};
+use pitcrew_model::{
+    AttemptId, Backend, BuiltinOrder, CheckoutPlace, Effect, Reads, Stay, Workspace, Zone,
+};
 
 fn effects() -> Vec<Effect> {
     [
@@ -14,6 +16,7 @@ fn effects() -> Vec<Effect> {
         with_a_model(),
         queries::effects(),
         in_a_zone(),
+        ordered(),
     ]
     .concat()
 }
@@ -83,7 +86,7 @@ fn worker_effects() -> Vec<Effect> {
             reads: Reads::Guided,
             stay: Stay::Owner,
         },
-        Effect::Prompt { worker: WORKER, text: "Add the API".into() },
+        Effect::Prompt { worker: WORKER, text: "Add the API".into(), order: None },
         Effect::AnswerPermission {
             worker: WORKER,
             call: "call-1".into(),
@@ -178,6 +181,15 @@ fn attempt_effects() -> Vec<Effect> {
             base: commit("b"),
             title: "subtask-392: look-at-the-api".into(),
         },
+    ]
+}
+
+fn ordered() -> Vec<Effect> {
+    let prompt =
+        |order| Effect::Prompt { worker: WORKER, text: "Do it".into(), order: Some(order) };
+    vec![
+        prompt(BuiltinOrder::Command { command: "make\n".into() }),
+        prompt(BuiltinOrder::Script { script: "complete done".into() }),
     ]
 }
 

@@ -24,8 +24,8 @@ use login::{Logins, Turn};
 use pitcrew_acp::{Launch, Need, Session, SessionEvents};
 use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{
-    AttemptId, Backend, EffectId, EffectResult, ErrorCause, Failure, Signal, StopReason, Tier,
-    Usage, WorkerId, limits,
+    AttemptId, Backend, BuiltinOrder, EffectId, EffectResult, ErrorCause, Failure, Signal,
+    StopReason, Tier, Usage, WorkerId, limits,
 };
 use pitcrew_process::{end_shim, until_gone};
 use pitcrew_writer::{LOST, Subject};
@@ -217,14 +217,24 @@ impl Agents {
         }
     }
 
-    pub async fn prompt(&self, effect: EffectId, worker: WorkerId, text: &str) -> EffectResult {
+    pub async fn prompt(
+        &self,
+        effect: EffectId,
+        worker: WorkerId,
+        text: &str,
+        order: Option<&BuiltinOrder>,
+    ) -> EffectResult {
         let Some((live, session)) = self.session(worker) else {
             let stop =
                 StopReason::Error { cause: ErrorCause::Other, message: "the agent is gone".into() };
             let (usage, last_words) = (Usage::default(), String::new());
             return EffectResult::TurnEnded { worker, stop, usage, last_words };
         };
-        match session.prompt(effect, text).await {
+        let ended = match order {
+            Some(order) => session.prompt_with(effect, text, order).await,
+            None => session.prompt(effect, text).await,
+        };
+        match ended {
             Ok(end) => {
                 self.tell_needs(effect, worker, end.needs).await;
                 let (stop, usage, last_words) = (end.stop, end.usage, end.last_words);

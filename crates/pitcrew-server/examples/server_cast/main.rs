@@ -19,7 +19,8 @@ fn main() -> ExitCode {
         ["serve", lab, idle_ms] => orchestrator::run(Path::new(lab), idle_ms.parse().ok()),
         ["late", go] => {
             faults::wait_for(Path::new(go));
-            block_on(agent_main(Options::default()))
+            let script = Some("complete at last".into());
+            block_on(agent_main(Options { script, model: None }))
         }
         ["fault", kind] => faults::run(kind),
         other => panic!("no such part: {other:?}"),

@@ -54,7 +54,7 @@ async fn a_killed_orchestrator_goes_on_where_it_was() {
 async fn a_start_that_was_under_way_is_made_again() {
     let mut lab = Lab::started().await;
     let plan = lab
-        .plan("name = \"l\"\nmax_attempts = 1\n[[task]]\nid = \"t\"\nagent = \"late\"\nprompt = \"\"\"\n```pitcrew-script\ncomplete at last\n```\n\"\"\"\n")
+        .plan("name = \"l\"\nmax_attempts = 1\n[[task]]\nid = \"t\"\nagent = \"late\"\nprompt = \"Do it.\"\n")
         .await;
     let starts = |board: &BoardView| {
         board.workers.first().is_some_and(|it| it.status == pitcrew_model::WorkerStatus::Starting)

@@ -193,7 +193,7 @@ impl Ledger {
 
     /// The prompt holds what was delivered with it, and nothing else.
     pub(super) fn check_prompt(&self, effect: &Effect) {
-        let Effect::Prompt { worker, text } = effect else { return };
+        let Effect::Prompt { worker, text, .. } = effect else { return };
         let given = self.mail.letters.iter().zip(1_u64..).filter(|it| it.0.reader == Some(*worker));
         let given: Vec<u64> = given.map(|it| it.1).collect();
         for number in &given {

@@ -57,7 +57,10 @@ pub fn effect_of(entry: &Entry) -> Option<(EffectId, Effect)> {
     let Event::TurnOpened { worker, cause: TurnCause::Answer { answer, .. } } = &entry.event else {
         return None;
     };
-    Some((EffectId(entry.seq.0), Effect::Prompt { worker: *worker, text: answer.clone() }))
+    Some((
+        EffectId(entry.seq.0),
+        Effect::Prompt { worker: *worker, text: answer.clone(), order: None },
+    ))
 }
 
 pub fn everything(journal: &dyn Journal) -> Vec<Entry> {

@@ -301,19 +301,23 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
 fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
     let sandbox = machine();
     let only = "mkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"";
-    let text =
-        format!("#!/bin/sh\n[ \"$ONLY\" = 1 ] && {{ {only}; exit; }}\nexec {BINARY} agent\n");
+    let tries = |it: &str| {
+        format!(
+            "when \"part {it}\" run cat \"$TO/pkg/part\" > {it}/part; touch \"$TO/mine\" || echo no > {it}/refused\n"
+        )
+    };
+    let steps = format!("{}{}complete tried\n", tries("core"), tries("ui"));
     let package = "npm/node_modules/packed";
+    let steps = put(&sandbox, &format!("{package}/steps.txt"), &steps);
+    let agent = format!("{BINARY} agent --script {}", steps.display());
+    let text = format!("#!/bin/sh\n[ \"$ONLY\" = 1 ] && {{ {only}; exit; }}\nexec {agent}\n");
     let path = program(&sandbox, &format!("{package}/packed"), &text);
     put(&sandbox, &format!("{package}/package.json"), r#"{"name":"packed","version":"1.0.0"}"#);
     let keys = "unpack_to = \"TO\"\nunpack_env = { ONLY = \"1\" }\n";
     own(&sandbox, "packed", &format!("command = [{path:?}]\n{keys}"));
     let task = |name: &str| {
-        let tries = format!(
-            "cat \"$TO/pkg/part\" > {name}/part; touch \"$TO/mine\" || echo no > {name}/refused"
-        );
         format!(
-            "[[task]]\nid = \"{name}\"\nagent = \"packed\"\nregion = \"{name}\"\nprompt = '''\n```pitcrew-script\nrun {tries}\ncomplete tried\n```\n'''\n"
+            "[[task]]\nid = \"{name}\"\nagent = \"packed\"\nregion = \"{name}\"\nprompt = \"Do part {name}.\"\n"
         )
     };
     let plan = sandbox.plan(&format!("name = \"x\"\n{}{}", task("core"), task("ui")));
@@ -388,15 +392,18 @@ mod documents {
         sandbox.add_to_path(PathBuf::from(BINARY).parent().expect("a folder"));
         let text = read("backends.md");
         let example = text.split("## Adding one").nth(1).expect("the section");
+        let steps = "write core/new.txt <<END\nnew\nEND\ncomplete wrote it\n";
+        let steps = put(&sandbox, "steps.txt", steps);
+        let by_script = format!("\"agent\", \"--script\", {steps:?}]");
         for (language, body) in blocks(example) {
             match language.as_str() {
-                "toml" => own(&sandbox, "scribe", &body),
+                "toml" => own(&sandbox, "scribe", &body.replace("\"agent\"]", &by_script)),
                 "sh" => type_all(&sandbox, &body),
                 _ => {}
             }
         }
         let plan = sandbox.plan(
-            "name = \"x\"\n[[task]]\nid = \"a\"\nagent = \"scribe\"\nregion = \"core\"\nprompt = '''\n```pitcrew-script\nwrite core/new.txt <<END\nnew\nEND\ncomplete wrote it\n```\n'''\n",
+            "name = \"x\"\n[[task]]\nid = \"a\"\nagent = \"scribe\"\nregion = \"core\"\nprompt = \"Write it.\"\n",
         );
         sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     }

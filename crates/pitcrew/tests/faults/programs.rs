@@ -116,18 +116,16 @@ fn an_agent_that_hangs_is_ended_at_the_time_out() {
 #[test]
 fn an_agent_that_ignores_signals_and_forks_a_daemon_is_gone_after_a_cancel() {
     let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let agent = agent_with(&sandbox, &format!("run {}\ncomplete it", wait_at(&gate)));
     let lock = sandbox.root().join("lock");
     // A session of its own, no mark in its environment, no parent, deaf to signals.
     let daemon = format!(
-        "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; exec 9>\"{}\"; flock 9; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec '{BINARY}' agent",
+        "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; exec 9>\"{}\"; flock 9; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec {agent}",
         lock.display()
     );
     backend(&sandbox, "deaf", &["sh", "-c", &daemon]);
-    let gate = sandbox.root().join("gate");
-    // A script in a fence is the built-in agent's, whoever starts it.
-    let prompt = format!("```pitcrew-script\nrun {}\ncomplete it\n```", wait_at(&gate));
-    let task = format!("agent = \"deaf\"\nprompt = '''\n{prompt}\n'''");
-    let plan = sandbox.plan(&beside_a_sibling(&task));
+    let plan = sandbox.plan(&beside_a_sibling("agent = \"deaf\"\nprompt = \"Do it.\""));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_reached(&gate);
     await_held(&lock);

@@ -3,6 +3,8 @@
 use crate::support::*;
 use pitcrew_model::Failure;
 
+const STEPS: &str = "write core/a.txt <<END\na\nEND\ncomplete it\n";
+
 #[test]
 fn an_agent_that_prints_garbage_is_given_up() {
     let sandbox = sandbox();
@@ -14,26 +16,20 @@ fn an_agent_that_prints_garbage_is_given_up() {
 #[test]
 fn a_few_lines_of_chatter_before_the_protocol_are_forgiven() {
     let sandbox = sandbox();
-    let chatter = format!("echo Loading; echo '{{\"not\": \"ours\"}}'; exec '{BINARY}' agent");
+    let agent = agent_with(&sandbox, STEPS);
+    let chatter = format!("echo Loading; echo '{{\"not\": \"ours\"}}'; exec {agent}");
     backend(&sandbox, "chatty", &["sh", "-c", &chatter]);
-    let prompt = "```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```";
-    completes_beside_a_sibling(
-        &sandbox,
-        &format!("agent = \"chatty\"\nprompt = '''\n{prompt}\n'''"),
-    );
+    completes_beside_a_sibling(&sandbox, "agent = \"chatty\"\nprompt = \"Do it.\"");
 }
 
 /// One frame has a limit: what is longer is let go, and what comes after it is heard.
 #[test]
 fn a_line_that_is_too_long_for_the_protocol_is_forgiven() {
     let sandbox = sandbox();
-    let flood = format!("head -c 17000000 /dev/zero | tr '\\\\0' x; echo; exec '{BINARY}' agent");
+    let agent = agent_with(&sandbox, STEPS);
+    let flood = format!("head -c 17000000 /dev/zero | tr '\\\\0' x; echo; exec {agent}");
     backend(&sandbox, "flood", &["sh", "-c", &flood]);
-    let prompt = "```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```";
-    completes_beside_a_sibling(
-        &sandbox,
-        &format!("agent = \"flood\"\nprompt = '''\n{prompt}\n'''"),
-    );
+    completes_beside_a_sibling(&sandbox, "agent = \"flood\"\nprompt = \"Do it.\"");
 }
 
 #[test]
@@ -47,11 +43,10 @@ fn a_command_that_floods_its_output_still_completes() {
 #[test]
 fn an_agent_that_floods_its_standard_error_still_completes() {
     let sandbox = sandbox();
-    let flood = format!("yes blah | head -c 30000000 >&2; exec '{BINARY}' agent");
+    let agent = agent_with(&sandbox, STEPS);
+    let flood = format!("yes blah | head -c 30000000 >&2; exec {agent}");
     backend(&sandbox, "noisy", &["sh", "-c", &flood]);
-    let prompt = "```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```";
-    let task = format!("agent = \"noisy\"\nprompt = '''\n{prompt}\n'''");
-    completes_beside_a_sibling(&sandbox, &task);
+    completes_beside_a_sibling(&sandbox, "agent = \"noisy\"\nprompt = \"Do it.\"");
     let state = sandbox.home().join(".local/state/pitcrew/workspaces");
     let mut folders = vec![state];
     while let Some(folder) = folders.pop() {

@@ -289,10 +289,10 @@ fn the_end_of_a_turn_that_nobody_heard_counts() {
 fn an_agent_that_was_being_started_is_not_started_again() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
-    let late = format!("{}; exec '{BINARY}' agent", wait_at(&gate));
+    let agent = agent_with(&sandbox, "write core/a.txt <<END\na\nEND\ncomplete it");
+    let late = format!("{}; exec {agent}", wait_at(&gate));
     backend(&sandbox, "late", &["sh", "-c", &late]);
-    let task = "agent = \"late\"\nprompt = '''\n```pitcrew-script\nwrite core/a.txt <<END\na\nEND\ncomplete it\n```\n'''";
-    run(&sandbox, task);
+    run(&sandbox, "agent = \"late\"\nprompt = \"Do it.\"");
     await_reached(&gate);
     let initialized = || {
         let spool = fs::read_to_string(folder(&sandbox, 1).join("spool.ndjson")).ok()?;

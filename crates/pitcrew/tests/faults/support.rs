@@ -22,6 +22,13 @@ pub fn backend(sandbox: &Sandbox, name: &str, command: &[&str]) {
     add_to_settings(sandbox, &format!("[backends.{name}]\ncommand = {command:?}"));
 }
 
+/// The built-in agent as a program of somebody else: its steps come from a file.
+pub fn agent_with(sandbox: &Sandbox, script: &str) -> String {
+    let file = sandbox.home().join("steps.txt");
+    fs::write(&file, script).expect("a file");
+    format!("'{BINARY}' agent --script '{}'", file.display())
+}
+
 /// Adds lines to the settings of the sandbox's user.
 pub fn add_to_settings(sandbox: &Sandbox, lines: &str) {
     let folder = sandbox.home().join(".config/pitcrew");
