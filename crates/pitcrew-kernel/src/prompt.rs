@@ -1,14 +1,19 @@
 //! What a worker is told. Pure text, built from the state when a turn begins.
 
+mod quote;
 mod mail;
 mod results;
 mod zone;
 
+use self::quote::Tag;
 use crate::{
     State, react,
     state::{Attempt, Plan, Task},
 };
-use alloc::{format, string::String};
+use alloc::{
+    format,
+    string::{String, ToString},
+};
 use core::fmt::Write;
 use pitcrew_model::{
     Action, Backend, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId,
@@ -16,19 +21,41 @@ use pitcrew_model::{
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
+    // What the prompt quotes decides on the tag that it stands in.
+    let draft = compose(state, worker, cause, &Tag::draft());
+    let tag = Tag::absent_from(&draft, &salt(state, worker));
+    let mut out = compose(state, worker, cause, &tag);
+    if matches!(cause, TurnCause::Start) {
+        tag.cut(&mut out, limits::PROMPT_BYTES_MAX);
+    }
+    out
+}
+
+/// What tells two prompts with the same words apart, and what nobody outside of us knows.
+fn salt(state: &State, worker: WorkerId) -> String {
+    let mut out = state.seq.to_string();
+    out.extend(results::nonces(state, &state.workers[worker]));
+    out
+}
+
+fn compose(state: &State, worker: WorkerId, cause: &TurnCause, tag: &Tag) -> String {
     let it = &state.workers[worker];
     let attempt = &state.attempts[it.attempt];
-    let mail = mail::blocks(state, worker);
+    let mail = mail::blocks(state, worker, tag);
     let how_to_finish = how_to_finish(&state.tasks[attempt.task]);
     let mut out = match cause {
-        TurnCause::Start => return start(state, attempt, &mail),
+        TurnCause::Start => return start(state, attempt, &mail, tag),
         TurnCause::Reminder => format!(
             "Your turn ended, but the task is not reported as done.\n\n{how_to_finish}\n\
              If something is still missing, do it first. This is the only reminder.\n"
         ),
-        TurnCause::Answer { question, answer } => {
-            format!("You asked: {question}\n\nThe answer: {answer}\n\nGo on with your task.\n")
-        }
+        TurnCause::Answer { question, answer } => format!(
+            "Your question was answered. The question and the answer stand between the tags of {}.\n\n\
+             {}\n{}\nGo on with your task.\n",
+            tag.as_str(),
+            tag.block(&[("kind", &"question")], question),
+            tag.block(&[("kind", &"answer")], answer)
+        ),
         TurnCause::Resumed => {
             "You were paused in the middle of your task. Go on where you stopped.\n".into()
         }
@@ -42,7 +69,7 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
             "There are messages for you. Read them, then go on with your task.\n\n{how_to_finish}"
         ),
     };
-    out.push_str(&results::blocks(state, it));
+    out.push_str(&results::blocks(state, it, tag));
     section(&mut out, "", &mail);
     out
 }
@@ -65,7 +92,7 @@ fn how_to_finish(task: &Task) -> &'static str {
     if task.delegation.is_some() { HOW_TO_HAND_IN } else { HOW_TO_FINISH }
 }
 
-fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
+fn start(state: &State, attempt: &Attempt, mail: &str, tag: &Tag) -> String {
     let task = &state.tasks[attempt.task];
     let plan = &state.plans[task.plan];
     let mut out = String::new();
@@ -89,17 +116,16 @@ fn start(state: &State, attempt: &Attempt, mail: &str) -> String {
     if may_delegate(state, task) {
         section(&mut out, "", DELEGATION);
     }
-    section(&mut out, "What a person said before", &mail::said_before(state, attempt.worker));
+    section(&mut out, "What a person said before", &mail::said_before(state, attempt.worker, tag));
     section(&mut out, "Messages", mail);
-    previous_failure(state, &mut out, attempt, task);
+    previous_failure(state, &mut out, attempt, task, tag);
     match plan.head.effort {
         // Without a model nobody reads it, and the conditions of a script look at all of the text.
         _ if task.spec.program() == Some(Backend::Builtin) => {}
         Effort::Low => {}
-        Effort::Medium => context(state, &mut out, task, plan, Depth::Summaries),
-        Effort::High => context(state, &mut out, task, plan, Depth::Files),
+        Effort::Medium => context(state, &mut out, task, plan, Depth::Summaries, tag),
+        Effort::High => context(state, &mut out, task, plan, Depth::Files, tag),
     }
-    out.truncate(text::cut(&out, limits::PROMPT_BYTES_MAX).len());
     out
 }
 
@@ -172,7 +198,7 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     out
 }
 
-fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &Task) {
+fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &Task, tag: &Tag) {
     let before = task.attempts.iter().rev().find(|it| **it != attempt.id);
     let Some(before) = before.map(|it| &state.attempts[*it]) else { return };
     let Some(failure) = &before.failure else { return };
@@ -182,14 +208,16 @@ fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &T
     } else {
         "Your checkout is fresh: start again from the newest integrated state."
     };
-    let mut body = format!("Attempt {} did not succeed: {failure}.\n{start}\n", before.number);
+    let mut body = format!("Attempt {} did not succeed.\n{start}\n", before.number);
     if matches!(failure, Failure::Gate { .. }) {
         line(&mut body, GATE_REMEDY);
     }
     let detail = failure.detail();
-    if !detail.is_empty() {
-        fenced(&mut body, "", text::tail(&detail, 2 * limits::OUTPUT_TAIL_BYTES));
-    }
+    let detail = text::tail(&detail, 2 * limits::OUTPUT_TAIL_BYTES);
+    body.push_str(&tag.is_data());
+    body.push_str(
+        &tag.block(&[("kind", &"failure")], &format!("{failure}\n{}", detail.trim_end())),
+    );
     section(out, "The previous attempt", body.trim_end());
 }
 
@@ -203,7 +231,7 @@ enum Depth {
     Files,
 }
 
-fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Depth) {
+fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Depth, tag: &Tag) {
     let mut body = format!("Your task is part of the plan \"{}\".", plan.head.name);
     if !plan.head.description.is_empty() {
         let _ = write!(body, " {}", plan.head.description.trim());
@@ -216,28 +244,38 @@ fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Dep
             let zone = react::zone(other, plan).describe();
             line(&mut body, &format!("- {} ({}, in {zone})", other.spec.key, other.status));
         }
-        section(out, "The other tasks", body.trim_end());
+        if !body.is_empty() {
+            body = tag.block(&[("kind", &"tasks")], &body);
+        }
+        section(out, "The other tasks", &body);
     }
-    let mut body = String::new();
+    if task.depends_on.is_empty() {
+        return;
+    }
+    let mut body = tag.is_data();
     for dependency in &task.depends_on {
-        done_before(state, &mut body, &state.tasks[*dependency], depth);
+        body.push_str(&done_before(state, &state.tasks[*dependency], depth, tag));
     }
     section(out, "What your dependencies did", body.trim_end());
 }
 
 const OTHERS_MAX: usize = 100;
 
-fn done_before(state: &State, body: &mut String, task: &Task, depth: Depth) {
-    let Some(attempt) = task.last_attempt().map(|it| &state.attempts[it]) else { return };
+fn done_before(state: &State, task: &Task, depth: Depth, tag: &Tag) -> String {
+    let Some(attempt) = task.last_attempt().map(|it| &state.attempts[it]) else {
+        return String::new();
+    };
     let summary = attempt.claim.as_ref().map_or("", |it| it.1.trim());
-    line(body, &format!("- {}: {}", task.spec.key, text::cut(summary, limits::OUTPUT_TAIL_BYTES)));
+    let summary = text::cut(summary, limits::OUTPUT_TAIL_BYTES);
+    let mut body = format!("{}: {summary}\n", task.spec.key);
     if depth == Depth::Files
         && let Some(work) = &attempt.work
     {
         for file in &work.files {
-            line(body, &format!("  {} {}", file.change, file.path));
+            line(&mut body, &format!("{} {}", file.change, file.path));
         }
     }
+    tag.block(&[("task", &task.id)], &body)
 }
 
 fn list(out: &mut String, title: &str, items: &[String]) {

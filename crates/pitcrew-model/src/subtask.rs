@@ -28,7 +28,7 @@ pub struct Delegation {
     pub expected_output: String,
     /// The first of those that were handed out together.
     pub group: Option<u64>,
-    /// Marks its result in the parent's prompt, so that nobody who does not know it can forge one.
+    /// The mark of its result in the parent's prompt depends on it, so that nobody can know that mark.
     pub nonce: String,
     /// The worker's own name for the call that handed it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -287,9 +287,15 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
             > answer request-1 tabs
               rejected: request-1 is answered already; `pitcrew inbox` lists what waits
             > show prompt worker-1
-              | You asked: tabs or spaces?
+              | Your question was answered. The question and the answer stand between the tags of pitcrew:57447ca4394379c3.
               |
-              | The answer: spaces
+              | <pitcrew:57447ca4394379c3 kind="question">
+              | > tabs or spaces?
+              | </pitcrew:57447ca4394379c3>
+              |
+              | <pitcrew:57447ca4394379c3 kind="answer">
+              | > spaces
+              | </pitcrew:57447ca4394379c3>
               |
               | Go on with your task.
         "#]],
