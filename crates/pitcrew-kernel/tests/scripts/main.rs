@@ -41,3 +41,4 @@ mod cancelling;
 mod joining;
 mod landing;
 mod prompts;
+mod orders;

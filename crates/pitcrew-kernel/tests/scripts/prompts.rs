@@ -2,7 +2,7 @@
 
 use crate::script::{Script, check};
 use expect_test::expect;
-use pitcrew_model::{BuiltinOrder, WorkerId};
+use pitcrew_model::{BuiltinOrder, Effect, WorkerId};
 
 /// S0-008, S1-021, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the place, the rules, how to
 /// finish, and that parts can be handed out.
@@ -204,7 +204,12 @@ fn an_order_does_not_stand_in_the_text() {
           | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
     "#]].assert_eq(&shown);
     let make = BuiltinOrder::Command { command: "make".into() };
-    assert_eq!(script.orders, [(WorkerId(1), None), (WorkerId(2), Some(make))]);
+    let orders = script.effects.into_iter().filter_map(|it| {
+        let Effect::Prompt { worker, order, .. } = it else { return None };
+        Some((worker, order))
+    });
+    let orders: Vec<_> = orders.collect();
+    assert_eq!(orders, [(WorkerId(1), None), (WorkerId(2), Some(make))]);
 }
 
 #[test]

@@ -15,8 +15,8 @@ mod show;
 use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
-    Actor, AttemptId, BuiltinOrder, Effect, EffectId, EffectResult, Event, Input, InputBody,
-    Rejection, Signal, TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
+    Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
+    TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -30,8 +30,10 @@ pub struct Script {
     pub state: State,
     outbox: BTreeMap<EffectId, Effect>,
     pub prompts: BTreeMap<WorkerId, String>,
-    /// What came with every prompt, in order.
-    pub orders: Vec<(WorkerId, Option<BuiltinOrder>)>,
+    /// All of them, in order.
+    pub effects: Vec<Effect>,
+    /// What stands for `$WORDS` in a line, whatever it is.
+    pub words: String,
     last: Option<(Actor, InputBody)>,
     now: Timestamp,
     out: String,
@@ -43,6 +45,7 @@ impl Script {
     /// Runs all lines and gives the transcript.
     pub fn run(&mut self, script: &str) -> String {
         for line in script.lines().map(str::trim).filter(|it| !it.is_empty()) {
+            let line = &line.replace("$WORDS", &self.words);
             let before = self.out.len();
             let _ = writeln!(self.out, "> {line}");
             match line.strip_prefix('~') {
@@ -87,11 +90,6 @@ impl Script {
         }
     }
 
-    /// Gives an input that does not fit in a line.
-    pub fn take(&mut self, actor: Actor, body: InputBody) {
-        self.step(actor, body).expect("it is taken");
-    }
-
     fn give(&mut self, actor: Actor, body: InputBody) {
         match self.step(actor, body) {
             Ok(mut step) => {
@@ -114,10 +112,10 @@ impl Script {
     fn step_alone(&mut self, actor: Actor, body: InputBody) -> Result<Step, Rejection> {
         let step = step(&mut self.state, &Input { at: self.now, actor, body })?;
         for (id, effect) in &step.effects {
-            if let Effect::Prompt { worker, text, order } = effect {
+            if let Effect::Prompt { worker, text, .. } = effect {
                 self.prompts.insert(*worker, text.clone());
-                self.orders.push((*worker, order.clone()));
             }
+            self.effects.push(effect.clone());
             self.outbox.insert(*id, effect.clone());
         }
         for entry in &step.entries {

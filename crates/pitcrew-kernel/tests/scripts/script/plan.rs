@@ -83,6 +83,10 @@ pub fn task(text: &str) -> TaskSpec {
                 let (prompt, command) = (format!("Run {}.", task.key), command.into());
                 task.work = TaskWork::Command { prompt, command };
             }
+            ("script", script) => {
+                let (prompt, script) = (format!("Run {}.", task.key), script.into());
+                task.work = TaskWork::Script { prompt, script };
+            }
             ("tokens" | "cost", _) => cap(&mut task.caps, word),
             ("agent", agent) => task.agent = agent.parse().expect("an agent"),
             (other, _) => panic!("a task has no `{other}`"),

@@ -138,7 +138,7 @@ fn for_attempt(
         },
         "collected" => {
             let file = |it: &str| FileChange { path: it.into(), change: 'M' };
-            let files: Vec<FileChange> = words.split_whitespace().map(file).collect();
+            let files: Vec<FileChange> = words.split_terminator(' ').map(file).collect();
             let (commit, files_count) = (CommitId(format!("work-{number}")), files.len() as u64);
             let work = Work { commit, files_count, insertions: 1, deletions: 0, files };
             EffectResult::WorkCollected { attempt, work }
@@ -219,6 +219,11 @@ fn failure(words: &str) -> Failure {
     match kind {
         "checks" => {
             let (command, output) = (what(), "1 test failed".into());
+            let failed = CheckFailure { command, code: Some(1), output, red_on_base: false };
+            Failure::Checks { failed: vec![failed] }
+        }
+        "red" => {
+            let (command, output) = ("test".into(), what());
             let failed = CheckFailure { command, code: Some(1), output, red_on_base: false };
             Failure::Checks { failed: vec![failed] }
         }
