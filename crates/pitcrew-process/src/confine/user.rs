@@ -157,14 +157,14 @@ mod tests {
     #[test]
     fn what_the_box_makes_in_an_empty_folder_is_the_programs() {
         let mounts = [
-            ("/home/ada", Mount::Empty),
-            ("/home/ada/.cargo/bin", Mount::ReadOnly),
-            ("/home/ada/.cargo/bin/deep/er", Mount::Writable),
+            ("/people/ada", Mount::Empty),
+            ("/people/ada/.cargo/bin", Mount::ReadOnly),
+            ("/people/ada/.cargo/bin/deep/er", Mount::Writable),
             ("/srv/trees/one", Mount::Writable),
             ("/tmp", Mount::Empty),
         ]
         .map(|(path, mount)| (PathBuf::from(path), mount));
         let made: Vec<_> = made_by_the_box(&mounts).into_iter().collect();
-        assert_eq!(made, ["/home/ada", "/home/ada/.cargo", "/tmp"].map(PathBuf::from));
+        assert_eq!(made, ["/people/ada", "/people/ada/.cargo", "/tmp"].map(PathBuf::from));
     }
 }
