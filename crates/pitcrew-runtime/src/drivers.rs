@@ -16,7 +16,7 @@ use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::PullWork;
 use pitcrew_kernel::Reach;
-use pitcrew_model::{AttemptId, Effect, EffectId, EffectResult, Reads, Signal};
+use pitcrew_model::{AttemptId, Effect, EffectId, EffectResult, Reads, Signal, WorkerId};
 use pitcrew_process::Cancel;
 use pitcrew_writer::{Order, Scope, Subject};
 use running::Running;
@@ -188,17 +188,7 @@ async fn work(
             agents.answer_permission(worker, &call, option.as_deref()).await
         }
         Effect::InterruptTurn { worker } => agents.interrupt(id, worker).await,
-        Effect::StopAgent { worker } => {
-            let attempt = agents.attempt(worker);
-            if let Some(attempt) = attempt {
-                vault.expect_work(attempt);
-            }
-            let stopped = agents.stop(worker).await;
-            if let Some(attempt) = attempt {
-                vault.left(attempt).await;
-            }
-            stopped
-        }
+        Effect::StopAgent { worker } => stop_agent(&agents, &vault, worker).await,
         effect @ Effect::PrepareCheckout { attempt, .. } => {
             prepare_checkout(&agents, &vault, (id, attempt), effect, cancel).await
         }
@@ -233,6 +223,19 @@ async fn work(
         | Effect::Integrate { .. }
         | Effect::Land { .. }) => vault.carry_out(effect, cancel).await,
     }
+}
+
+/// Its work is collected right after, so what collects it is made ready meanwhile.
+async fn stop_agent(agents: &Agents, vault: &VaultDriver, worker: WorkerId) -> EffectResult {
+    let attempt = agents.attempt(worker);
+    if let Some(attempt) = attempt {
+        vault.expect_work(attempt);
+    }
+    let stopped = agents.stop(worker).await;
+    if let Some(attempt) = attempt {
+        vault.left(attempt).await;
+    }
+    stopped
 }
 
 /// As soon as it is known where it will be, its agent is expected.
@@ -275,7 +278,7 @@ fn describe(result: &EffectResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pitcrew_model::{CommitId, Failure, PlanId, WorkerId};
+    use pitcrew_model::{CommitId, Failure, PlanId};
     use pitcrew_process::{Run, run_trusted};
     use std::time::Instant;
 
