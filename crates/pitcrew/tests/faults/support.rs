@@ -24,7 +24,7 @@ pub fn backend(sandbox: &Sandbox, name: &str, command: &[&str]) {
 
 /// The built-in agent as a program of somebody else: its steps come from a file.
 pub fn agent_with(sandbox: &Sandbox, script: &str) -> String {
-    let file = sandbox.home().join("steps.txt");
+    let file = sandbox.root().join("steps.txt");
     fs::write(&file, script).expect("a file");
     format!("'{BINARY}' agent --script '{}'", file.display())
 }
