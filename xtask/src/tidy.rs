@@ -53,6 +53,7 @@ const RULES: &[Rule] = &[
     code::files_fit_in_a_head,
     code::nothing_is_put_off,
     code::tests_do_not_sleep,
+    code::trees_have_one_remover,
     words::no_forbidden_words,
     words::no_trailing_white_space,
     documents::relative_links_resolve,

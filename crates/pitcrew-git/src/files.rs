@@ -2,9 +2,9 @@
 
 use crate::error::FileError;
 use pitcrew_model::{Failure, limits};
+use pitcrew_process::remove_tree;
 use std::{
     fs, io,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -74,31 +74,7 @@ pub(crate) fn copy_with_times(from: &Path, to: &Path) -> Result<(), FileError> {
 
 /// Removes a folder and everything in it, read-only folders too.
 pub(crate) fn remove_folder(path: &Path) -> Result<(), FileError> {
-    match fs::remove_dir_all(path) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        // Package caches are often write-protected.
-        Err(_) => make_removable(path),
-    }
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
-        _ => Ok(()),
-    }
-}
-
-fn make_removable(folder: &Path) {
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        // What stays protected makes the removal fail, and that is reported.
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).ok();
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        open.extend(
-            entries
-                .flatten()
-                .filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()))
-                .map(|it| it.path()),
-        );
-    }
+    remove_tree(path).map_err(failed("remove", path))
 }
 
 /// A folder that is removed when it goes out of scope.

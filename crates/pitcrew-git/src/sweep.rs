@@ -31,8 +31,8 @@ const LEFT_OVER: [&str; 7] = [
 pub(crate) fn sweep(vault: &Path) {
     let mut left: Vec<PathBuf> = LEFT_OVER.iter().map(|it| vault.join(it)).collect();
     let is_lock = |it: &Path| it.extension().is_some_and(|it| it == "lock");
-    collect(&vault.join("refs"), &is_lock, &mut left);
-    collect(&vault.join("objects"), &is_half_written, &mut left);
+    collect(vault.join("refs"), &is_lock, &mut left);
+    collect(vault.join("objects"), &is_half_written, &mut left);
     left.retain(|it| files::is_there(it));
     // Git closes some of them as soon as it has them.
     if left.is_empty() || holders::is_git_at_work(vault) {
@@ -76,13 +76,17 @@ fn is_half_written(path: &Path) -> bool {
     ["tmp_", ".tmp-", "incoming-"].iter().any(|it| name.starts_with(it))
 }
 
-fn collect(folder: &Path, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if wanted(&path) {
-            found.push(path);
-        } else if files::is_folder(&path) {
-            collect(&path, wanted, found);
+fn collect(folder: PathBuf, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
+    // Not by calling itself: agents name refs, and each name may have thousands of parts.
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if wanted(&path) {
+                found.push(path);
+            } else if files::is_folder(&path) {
+                folders.push(path);
+            }
         }
     }
 }

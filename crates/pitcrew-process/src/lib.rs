@@ -3,13 +3,13 @@
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
 //! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
 //! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
-//! policy; `find` looks for programs; `beneath` opens files that others name. Nothing here decides
-//! what to run or knows
-//! what agents say.
+//! policy; `find` looks for programs; `beneath` opens files that others name, and `remove_tree`
+//! removes what others wrote. Nothing here decides what to run or knows what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
 mod inherited;
 mod beneath;
+mod remove_tree;
 mod policy;
 mod marker;
 mod environment;
@@ -61,6 +61,7 @@ pub use parts::play_part;
 pub use piped::{Piped, spawn_piped};
 pub use pitcrew_model::Tier;
 pub use policy::{Egress, EgressAt, Limits, Net, Policy};
+pub use remove_tree::remove_tree;
 pub use run::{
     Finished, Prepared, Run, RunError, RunErrorKind, Stdin, Streams, Way, open_way, prepare,
     prepare_waiting, run_confined, run_observed, run_trusted, shell,

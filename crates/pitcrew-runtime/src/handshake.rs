@@ -14,7 +14,7 @@ use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_kernel::Reach;
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
-use pitcrew_process::Policy;
+use pitcrew_process::{Policy, remove_tree};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -63,7 +63,7 @@ pub async fn handshake(
     let cwd = folder.join("empty");
     fs::create_dir_all(&cwd).map_err(failed)?;
     let met = meet(program, &folder, &cwd, name, backend).await;
-    fs::remove_dir_all(&folder).map_err(failed)?;
+    remove_tree(&folder).map_err(failed)?;
     Ok(met)
 }
 

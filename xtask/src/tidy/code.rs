@@ -101,15 +101,34 @@ pub fn tests_do_not_sleep(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
+/// The remover of the standard library calls itself for each folder, and an agent may make any depth.
+const REMOVER: &str = concat!("remove_dir", "_all");
+
+pub fn trees_have_one_remover(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in rust(files).filter(|it| it.path.starts_with("crates/")) {
+        let product = file.text.lines().take(first_test_line(file)).enumerate();
+        for (index, _) in product.filter(|it| it.1.contains(REMOVER)) {
+            let message = "use `pitcrew_process::remove_tree`: it removes a tree of any depth";
+            findings.push(Finding::at_line(&file.path, index, message));
+        }
+    }
+    findings
+}
+
 /// The lines of a file that are tests: all of a test file, else what follows `#[cfg(test)] mod`.
 fn test_lines(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
+    file.text.lines().enumerate().skip(first_test_line(file))
+}
+
+/// The index of the first line that is a test; the count of all where none is.
+fn first_test_line(file: &SourceFile) -> usize {
     let lines: Vec<&str> = file.text.lines().collect();
     let whole = file.path.split('/').any(|it| it == "tests") || file.name() == "tests.rs";
     let opens_tests =
         |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].trim().starts_with("mod ");
     let module = lines.windows(2).position(opens_tests);
-    let first = if whole { 0 } else { module.unwrap_or(lines.len()) };
-    lines.into_iter().enumerate().skip(first)
+    if whole { 0 } else { module.unwrap_or(lines.len()) }
 }
 
 #[cfg(test)]
@@ -162,6 +181,21 @@ mod tests {
     fn a_longer_name_is_another_word() {
         let text = format!("{}S\nmy_{}\n", PUT_OFF[1], PUT_OFF[4]);
         assert!(nothing_is_put_off(&files(&[("a.rs", &text)])).is_empty());
+    }
+
+    #[test]
+    fn another_remover_fails_in_the_product_only() {
+        let line = format!("fs::{REMOVER}(path)\n");
+        let module = format!("#[cfg(test)]\nmod tests {{\n{line}}}\n");
+        let cases = [
+            ("crates/a/src/gc.rs", &line, 1),
+            ("crates/a/src/gc.rs", &module, 0),
+            ("crates/a/tests/gc.rs", &line, 0),
+            ("xtask/src/gc.rs", &line, 0),
+        ];
+        for (path, text, count) in cases {
+            assert_eq!(trees_have_one_remover(&files(&[(path, text)])).len(), count, "{path}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::{
     wire::{Change, ToolKind},
 };
 use pitcrew_model::{limits, text};
+use pitcrew_process::remove_tree;
 use serde_json::json;
 use std::{
     fs, io,
@@ -57,7 +58,7 @@ pub(super) fn delete(session: &Session, path: &str) -> Result<(), String> {
         json!({ "path": file }),
     );
     let is_folder = fs::symlink_metadata(&file).is_ok_and(|it| it.is_dir());
-    let deleted = if is_folder { fs::remove_dir_all(&file) } else { fs::remove_file(&file) };
+    let deleted = if is_folder { remove_tree(&file) } else { fs::remove_file(&file) };
     match deleted {
         Ok(()) => {
             session.teller.done(&doing, "");

@@ -1,6 +1,10 @@
 use crate::lab::{Lab, attempt, read, write};
 use pitcrew_git::{Removal, Vault};
 use pitcrew_model::PlanBase;
+use rustix::{
+    fs::{Mode, OFlags, mkdirat, open, openat},
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -45,6 +49,25 @@ fn a_collected_checkout_is_removed() {
     let at = |name: &str| lab.vault_git(vault, &["rev-parse", name]);
     let (saved, work) = (at("refs/pitcrew/saved/attempt-1"), at(&attempt(1).work_ref()));
     assert_eq!(saved, work, "what was collected is not saved a second time");
+}
+
+/// Neither the stack nor the open files of the orchestrator follow an agent down.
+#[test]
+fn a_checkout_of_any_depth_is_removed() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    let mut deepest = open(path.join(".git"), flags, Mode::empty()).unwrap();
+    for _ in 0..5_000 {
+        mkdirat(&deepest, "d", Mode::RWXU).unwrap();
+        deepest = openat(&deepest, "d", flags, Mode::empty()).unwrap();
+    }
+    let open_files = getrlimit(Resource::Nofile);
+    let current = open_files.current.map(|it| it.min(1_024));
+    setrlimit(Resource::Nofile, Rlimit { current, ..open_files }).unwrap();
+    assert_eq!(scene.remove(), Removal::Removed);
+    assert!(!path.exists());
 }
 
 /// A part of it is gone: what is left must not be taken for what the agent made of it.

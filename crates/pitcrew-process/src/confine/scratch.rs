@@ -1,6 +1,6 @@
 //! A home for a program that has none of its own, gone when the program is.
 
-use crate::{Policy, Tier, marker};
+use crate::{Policy, Tier, marker, remove_tree};
 use std::{
     fs::{self, DirBuilder},
     hash::{DefaultHasher, Hash, Hasher},
@@ -31,7 +31,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed is a temporary file.
-        fs::remove_dir_all(&self.0).ok();
+        remove_tree(&self.0).ok();
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn remove_left_behind(owner: &str) {
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
     let its = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&beginning));
     for entry in its {
-        fs::remove_dir_all(entry.path()).ok();
+        remove_tree(&entry.path()).ok();
     }
 }
 

@@ -4,7 +4,7 @@ use super::Done;
 use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
 use pitcrew_config::{private_dir, user_environment};
 use pitcrew_model::{Tier, text};
-use pitcrew_process::{Cancel, Run, run_attached, run_trusted};
+use pitcrew_process::{Cancel, Run, remove_tree, run_attached, run_trusted};
 use pitcrew_runtime::Confinement;
 use std::{
     ffi::OsString,
@@ -64,7 +64,7 @@ impl Demo {
         let tier = Tier::T1;
         let mut demo = Self { folder, repository, kept, json: args.output.json, tier };
         demo.make_repository().map_err(|error| {
-            fs::remove_dir_all(&demo.folder).ok();
+            remove_tree(&demo.folder).ok();
             Report::new(Exit::Failure, "the repository of the demo could not be made")
                 .because(error.to_string())
         })?;
@@ -212,7 +212,7 @@ impl Demo {
         let quiet =
             self.environment().into_iter().fold(quiet, |run, (name, value)| run.env(name, value));
         run_trusted(quiet.arg("stop"), &Cancel::default()).ok();
-        if let Err(error) = fs::remove_dir_all(&self.folder) {
+        if let Err(error) = remove_tree(&self.folder) {
             output.note(&format!("`{}` could not be removed: {error}", self.folder.display()));
         }
     }

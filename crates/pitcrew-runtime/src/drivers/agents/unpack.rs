@@ -6,7 +6,7 @@
 use super::launch::located;
 use crate::log::Log;
 use pitcrew_config::{BackendSettings, private_dir};
-use pitcrew_process::{Cancel, Policy, Run, program_roots, run_confined};
+use pitcrew_process::{Cancel, Policy, Run, program_roots, remove_tree, run_confined};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -146,7 +146,7 @@ impl Packed {
                 .or_else(|it| if place.is_dir() { Ok(()) } else { Err(it) })?;
             File::open(folder)?.sync_all()
         });
-        fs::remove_dir_all(&half).ok();
+        remove_tree(&half).ok();
         done
     }
 
@@ -193,13 +193,19 @@ fn aside(folder: &Path, name: &str) -> PathBuf {
 
 /// Writes everything to the disk: after a loss of power a file that is not there would look whole.
 fn sync(path: &Path) -> io::Result<()> {
-    let kind = fs::symlink_metadata(path)?.file_type();
-    if kind.is_dir() {
-        for entry in fs::read_dir(path)? {
-            sync(&entry?.path())?;
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let kind = fs::symlink_metadata(&path)?.file_type();
+        if kind.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                waiting.push(entry?.path());
+            }
+        }
+        if kind.is_dir() || kind.is_file() {
+            File::open(path)?.sync_all()?;
         }
     }
-    if kind.is_dir() || kind.is_file() { File::open(path)?.sync_all() } else { Ok(()) }
+    Ok(())
 }
 
 /// Removes what nobody uses any more, and what was cut off.
@@ -209,12 +215,12 @@ fn sweep(folder: &Path) {
         let age = entry.metadata().and_then(|it| it.modified()).ok();
         let age = age.and_then(|it| it.elapsed().ok()).unwrap_or_default();
         if name.starts_with(HALF) && age > HALF_MAX {
-            fs::remove_dir_all(entry.path()).ok();
+            remove_tree(&entry.path()).ok();
         } else if !name.starts_with(HALF) && age > UNUSED_MAX {
             // What is half removed is not to be taken for whole.
             let gone = aside(folder, &name);
             if fs::rename(entry.path(), &gone).is_ok() {
-                fs::remove_dir_all(&gone).ok();
+                remove_tree(&gone).ok();
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What an agent needs before it can be started.
 
 use super::{
-    Logins, files,
+    Logins,
     home::{self, Plan, TOOL_SETTINGS},
     inner,
     record::{Copied, Record},
@@ -10,6 +10,7 @@ use super::{
 use crate::clock;
 use pitcrew_config::{BackendSettings, LoginFile};
 use pitcrew_model::AttemptId;
+use pitcrew_process::remove_tree;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
 /// An agent's turn to begin has come. Nobody else begins before its home is made.
@@ -75,7 +76,7 @@ impl Logins {
                 let record = home::make(plan, clock::wall_ms())?;
                 record.save(&path).map(|()| record)
             });
-            if record.is_err() && files::remove_folder(&home).is_ok() {
+            if record.is_err() && remove_tree(&home).is_ok() {
                 fs::remove_file(&path).ok();
             }
             drop(lock);

@@ -4,7 +4,7 @@ use pitcrew_config::{replace_file, replace_private_file};
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::Path,
 };
 
@@ -46,30 +46,6 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Removes a folder with all that is in it, also where an agent has locked a folder against changes.
-pub fn remove_folder(path: &Path) -> io::Result<()> {
-    let remove = || match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    };
-    remove().or_else(|_| {
-        unlock(path);
-        remove()
-    })
-}
-
-/// What cannot be unlocked is found by whoever tries to remove it.
-fn unlock(folder: &Path) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).ok();
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        // A link to a folder is none: it may lead out of here.
-        let inner = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir()));
-        folders.extend(inner.map(|it| it.path()));
-    }
-}
-
 /// Writes a file that only this user can read.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), private_folder)?;
@@ -96,25 +72,6 @@ mod tests {
         write_private(&dir.path().join("c/d"), b"x").unwrap();
         assert_eq!(dir.path().join("c").metadata().unwrap().mode() & 0o777, 0o700);
         assert!(replace(&dir.path().join("none"), b"x").is_err(), "the user has taken it away");
-    }
-
-    #[test]
-    fn a_folder_that_was_locked_can_be_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        let (folder, other) = (dir.path().join("folder"), dir.path().join("other"));
-        fs::create_dir_all(folder.join("a/b")).unwrap();
-        fs::create_dir(&other).unwrap();
-        fs::write(folder.join("a/b/file"), "x").unwrap();
-        symlink(&other, folder.join("link")).unwrap();
-        let locked = || fs::Permissions::from_mode(0o500);
-        for path in [&folder.join("a/b"), &folder.join("a"), &folder, &other] {
-            fs::set_permissions(path, locked()).unwrap();
-        }
-        remove_folder(&folder).unwrap();
-        assert!(!folder.exists());
-        assert_eq!(other.metadata().unwrap().permissions().mode() & 0o777, 0o500);
-        remove_folder(&folder).unwrap();
-        assert!(remove_folder(&dir.path().join("a\0b")).is_err());
     }
 
     #[test]

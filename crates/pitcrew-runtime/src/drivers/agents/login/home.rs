@@ -8,6 +8,7 @@ use super::{
     sync,
 };
 use crate::secrets::without_secrets;
+use pitcrew_process::remove_tree;
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -73,7 +74,7 @@ pub struct Plan {
 /// Makes the home. One that was begun and not finished is made again.
 pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     let Plan { mut record, tools, settings, folders, first } = plan;
-    files::remove_folder(&record.home)?;
+    remove_tree(&record.home)?;
     files::private_folder(&record.home)?;
     for folder in &folders {
         files::private_folder(folder)?;

@@ -9,6 +9,7 @@ use super::{
 use crate::{clock, log::Log};
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_model::AttemptId;
+use pitcrew_process::remove_tree;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
@@ -254,7 +255,7 @@ fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
         if entry.has_ended && !done.undone.contains(&entry.attempt) {
             // The record last: it leads whoever comes later to what is left of the home.
             let home = &entry.record.home;
-            match files::remove_folder(home).and_then(|()| fs::remove_file(path)) {
+            match remove_tree(home).and_then(|()| fs::remove_file(path)) {
                 Ok(()) => removed.push(entry.attempt),
                 Err(error) => {
                     let what = format!("{} cannot be removed: {error}", home.display());
