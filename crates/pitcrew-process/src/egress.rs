@@ -15,6 +15,7 @@
 //! with its starter, also when that is killed.
 
 mod spec;
+mod body;
 mod request;
 mod reach;
 mod decide;

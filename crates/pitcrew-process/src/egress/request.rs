@@ -1,5 +1,6 @@
 //! What a program asks a proxy for: the head of one request, read strictly and within limits.
 
+use super::body::Body;
 use pitcrew_model::Place;
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ pub(super) enum Wish {
     /// Bytes in both directions, whatever they are.
     Tunnel,
     /// One request over plain HTTP, as it is sent on.
-    Pass { head: String },
+    Pass { head: String, body: Body },
 }
 
 /// Why a head cannot be read.
@@ -73,8 +74,9 @@ impl Request {
             return Ok(Self { place, wish: Wish::Tunnel, credentials });
         }
         let (place, path) = absolute(target)?;
-        let head = passed_on(method, &place, path, &headers)?;
-        Ok(Self { place, wish: Wish::Pass { head }, credentials })
+        let body = body(&headers)?;
+        let head = passed_on(method, &place, path, &headers);
+        Ok(Self { place, wish: Wish::Pass { head, body }, credentials })
     }
 }
 
@@ -118,18 +120,20 @@ fn absolute(target: &str) -> Result<(Place, &str), BadRequest> {
     }
 }
 
-/// The head of the one request that goes to the server, which closes the connection after it.
-fn passed_on(
-    method: &str,
-    place: &Place,
-    path: &str,
-    headers: &[(String, &str)],
-) -> Result<String, BadRequest> {
-    let count = |wanted: &str| headers.iter().filter(|(name, _)| name == wanted).count();
-    let (lengths, encodings) = (count("content-length"), count("transfer-encoding"));
-    if lengths + encodings > 1 || count("host") > 1 {
+/// How the body is framed, where that and the host can be read in one way only.
+fn body(headers: &[(String, &str)]) -> Result<Body, BadRequest> {
+    let said = |wanted: &'static str| headers.iter().filter(move |(name, _)| name == wanted);
+    let value = |wanted| said(wanted).next().map(|(_, value)| *value);
+    let frames_count = said("content-length").count() + said("transfer-encoding").count();
+    if frames_count > 1 || said("host").count() > 1 {
         return bad("the length of the body, or the host, is said twice");
     }
+    let body = Body::framed(value("content-length"), value("transfer-encoding"));
+    body.map_or_else(|| bad("the length of the body cannot be read"), Ok)
+}
+
+/// The head of the one request that goes to the server, which closes the connection after it.
+fn passed_on(method: &str, place: &Place, path: &str, headers: &[(String, &str)]) -> String {
     let slash = if path.starts_with('/') { "" } else { "/" };
     let path = path.split('#').next().unwrap_or_default();
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\n");
@@ -150,7 +154,7 @@ fn passed_on(
         write!(head, "{name}: {value}\r\n").expect("a text takes everything");
     }
     head.push_str("connection: close\r\n\r\n");
-    Ok(head)
+    head
 }
 
 #[cfg(test)]
@@ -180,12 +184,13 @@ mod tests {
         assert_eq!(place.to_string(), "a.example:8080");
         let passed = "GET /x?y HTTP/1.1\r\nHost: a.example:8080\r\naccept: */*\r\n\
             content-length: 2\r\nconnection: close\r\n\r\n";
-        assert_eq!(wish, Wish::Pass { head: passed.into() });
+        assert_eq!(wish, Wish::Pass { head: passed.into(), body: Body::Bytes(2) });
     }
 
     #[test]
     fn an_address_without_a_path_means_the_root() {
-        let Wish::Pass { head } = parse("GET http://a.example?q HTTP/1.0\n\n").unwrap().wish else {
+        let Wish::Pass { head, .. } = parse("GET http://a.example?q HTTP/1.0\n\n").unwrap().wish
+        else {
             panic!("no request to pass on");
         };
         assert!(head.starts_with("GET /?q HTTP/1.1\r\nHost: a.example\r\n"), "{head}");
@@ -207,6 +212,8 @@ mod tests {
             "GET http://a.example/ HTTP/1.1\nHost: a\nHost: b\n\n",
             "POST http://a.example/ HTTP/1.1\nContent-Length: 1\nTransfer-Encoding: chunked\n\n",
             "POST http://a.example/ HTTP/1.1\nContent-Length: 1\nContent-Length: 2\n\n",
+            "POST http://a.example/ HTTP/1.1\nContent-Length: +1\n\n",
+            "POST http://a.example/ HTTP/1.1\nTransfer-Encoding: gzip\n\n",
         ] {
             assert!(parse(head).is_err(), "{head:?}");
         }
@@ -230,7 +237,7 @@ mod tests {
             value in "[\\t -~\\r\\n]{0,40}",
         ) {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{name}: {value}\r\n\r\n");
-            if let Ok(Request { wish: Wish::Pass { head }, place, .. }) = Request::parse(head.as_bytes()) {
+            if let Ok(Request { wish: Wish::Pass { head, .. }, place, .. }) = Request::parse(head.as_bytes()) {
                 prop_assert_eq!(place.to_string(), "a.example:80");
                 prop_assert_eq!(head_end(head.as_bytes()), Some(head.len()));
                 let hosts = head.split("\r\n").filter(|it| it.to_ascii_lowercase().starts_with("host:"));

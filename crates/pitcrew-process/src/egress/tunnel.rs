@@ -1,12 +1,13 @@
 //! Bytes in both directions until both ends are done, nothing moves for too long, or it has lasted too long.
 
+use super::body::Body;
 use std::{
     io,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     time::Instant,
 };
 
@@ -31,6 +32,21 @@ pub(super) async fn tunnel(
     tunnel_within(inside, outside, moved, IDLE_MAX, TOTAL_MAX).await;
 }
 
+/// Moves the body of one request, and the answer. `rest` of what `inside` says is here already.
+pub(super) async fn pass(
+    inside: impl AsyncRead + AsyncWrite,
+    rest: &[u8],
+    body: Body,
+    outside: impl AsyncRead + AsyncWrite,
+    moved: &Moved,
+) {
+    let (inside_read, inside_write) = tokio::io::split(inside);
+    let (outside_read, outside_write) = tokio::io::split(outside);
+    let up = pump_body(rest.chain(inside_read), body, outside_write, &moved.up);
+    let down = pump(outside_read, inside_write, &moved.down);
+    both_within(up, down, moved, IDLE_MAX, TOTAL_MAX).await;
+}
+
 async fn tunnel_within(
     inside: impl AsyncRead + AsyncWrite,
     outside: impl AsyncRead + AsyncWrite,
@@ -42,6 +58,16 @@ async fn tunnel_within(
     let (outside_read, outside_write) = tokio::io::split(outside);
     let up = pump(inside_read, outside_write, &moved.up);
     let down = pump(outside_read, inside_write, &moved.down);
+    both_within(up, down, moved, idle_max, total_max).await;
+}
+
+async fn both_within(
+    up: impl Future<Output = io::Result<()>>,
+    down: impl Future<Output = io::Result<()>>,
+    moved: &Moved,
+    idle_max: Duration,
+    total_max: Duration,
+) {
     let both = async { tokio::join!(up, down) };
     tokio::select! {
         // What breaks a connection is for its two ends to know.
@@ -68,6 +94,23 @@ async fn pump(
         to.flush().await?;
         count.fetch_add(length as u64, Ordering::Relaxed);
     }
+}
+
+/// What follows the body is part of no request that was judged, and goes nowhere.
+async fn pump_body(
+    from: impl AsyncRead + Unpin,
+    body: Body,
+    mut to: impl AsyncWrite + Unpin,
+    count: &AtomicU64,
+) -> io::Result<()> {
+    let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
+    let sent = body.forward(&mut from, &mut to, count).await;
+    if sent.is_ok() {
+        tokio::io::copy_buf(&mut from, &mut tokio::io::sink()).await.ok();
+    }
+    // Also after an error: the other end must not wait for what will never come.
+    to.shutdown().await.ok();
+    sent
 }
 
 /// Comes when nothing has moved for `idle_max`.

@@ -244,6 +244,7 @@ fn decoded(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::egress::body::Body;
 
     fn upstream(pairs: &[(&str, &str)]) -> Upstream {
         let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -273,7 +274,7 @@ mod tests {
         ] {
             assert!(!asked(place), "{place}");
         }
-        let plain = Wish::Pass { head: String::new() };
+        let plain = Wish::Pass { head: String::new(), body: Body::Bytes(0) };
         assert!(it.proxy(&"api.example:80".parse().unwrap(), &plain).is_none());
         assert!(upstream(&[]).is_none());
     }

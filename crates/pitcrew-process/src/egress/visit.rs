@@ -6,7 +6,7 @@ use super::{
     network::Network,
     request::{HEAD_BYTES_MAX, Request, Wish, head_end},
     spec::Allowed,
-    tunnel::{Moved, tunnel},
+    tunnel::{Moved, pass, tunnel},
     upstream::{Proxy, Upstream},
 };
 use pitcrew_model::{Host, Place};
@@ -204,21 +204,24 @@ async fn begin(
     moved: &Moved,
 ) -> io::Result<()> {
     let Outside { stream: mut outside, said, by } = outside;
-    let first = match (&request.wish, by) {
-        (Wish::Tunnel, _) => {
+    let sent = |bytes: &[u8]| moved.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    moved.down.fetch_add(said.len() as u64, Ordering::Relaxed);
+    match &request.wish {
+        Wish::Tunnel => {
             let opened = b"HTTP/1.1 200 Connection established\r\n\r\n";
             stream.write_all(&[opened, said.as_slice()].concat()).await?;
-            rest.to_vec()
+            outside.write_all(rest).await?;
+            sent(rest);
+            tunnel(stream, outside, moved).await;
         }
-        (Wish::Pass { head }, None) => [head.as_bytes(), rest].concat(),
-        (Wish::Pass { head }, Some(proxy)) => {
-            [proxy.request(&request.place, head).as_bytes(), rest].concat()
+        Wish::Pass { head, body } => {
+            let by_proxy = by.map(|it| it.request(&request.place, head));
+            let head = by_proxy.as_ref().unwrap_or(head).as_bytes();
+            outside.write_all(head).await?;
+            sent(head);
+            pass(stream, rest, *body, outside, moved).await;
         }
-    };
-    outside.write_all(&first).await?;
-    moved.up.fetch_add(first.len() as u64, Ordering::Relaxed);
-    moved.down.fetch_add(said.len() as u64, Ordering::Relaxed);
-    tunnel(stream, outside, moved).await;
+    }
     Ok(())
 }
 

@@ -46,12 +46,23 @@ fn door(dir: &Path, server: SocketAddr, token: Option<&str>) -> Door<Outside> {
 
 /// A program says `words` and closes; the server, where it is reached, says `reply` to all it hears.
 fn visit(token: Option<&str>, words: &str, reply: &str) -> Told {
+    visit_by(|_| Upstream::default(), token, words, reply)
+}
+
+/// The same where the machine has a proxy, which is made of the address of the server.
+fn visit_by(
+    upstream: impl FnOnce(SocketAddr) -> Upstream,
+    token: Option<&str>,
+    words: &str,
+    reply: &str,
+) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
     let (heard, answer) = runtime.block_on(async {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let door = door(dir.path(), server.local_addr().unwrap(), token);
+        let address = server.local_addr().unwrap();
+        let door = Door { upstream: upstream(address), ..door(dir.path(), address, token) };
         let serving = async {
             let (mut stream, _) = server.accept().await.unwrap();
             let mut heard = String::new();
@@ -102,6 +113,33 @@ fn a_plain_request_is_passed_on_without_what_was_for_us() {
     let told = visit(None, head, "HTTP/1.1 204 No Content\r\n\r\n");
     assert_eq!(told.heard, "GET /x HTTP/1.1\r\nHost: pkg.example\r\nconnection: close\r\n\r\n");
     assert_eq!(told.answer, "HTTP/1.1 204 No Content\r\n\r\n");
+}
+
+/// A proxy would take what follows for the next request, to wherever that says.
+#[test]
+fn nothing_goes_on_behind_a_request_that_was_judged() {
+    let by_proxy = |server: SocketAddr| {
+        let variables = [("http_proxy".to_owned(), format!("http://{server}"))];
+        Upstream::of_environment(&variables.into())
+    };
+    let second = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
+    for (body, passed) in [
+        ("\r\n", "connection: close\r\n\r\n"),
+        ("Content-Length: 4\r\n\r\nbody", "content-length: 4\r\nconnection: close\r\n\r\nbody"),
+        (
+            "Transfer-Encoding: chunked\r\n\r\n4;a=b\r\nbody\r\n0\r\nA: b\r\n\r\n",
+            "transfer-encoding: chunked\r\nconnection: close\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+        ),
+    ] {
+        let words = format!("POST http://pkg.example/x HTTP/1.1\r\n{body}{second}");
+        let reply = "HTTP/1.1 204 No Content\r\n\r\n";
+        let told = visit_by(by_proxy, None, &words, reply);
+        let begin = "POST http://pkg.example:80/x HTTP/1.1\r\nHost: pkg.example\r\n";
+        assert_eq!(told.heard, format!("{begin}{passed}"));
+        assert_eq!(told.answer, reply);
+        let direct = visit(None, &words, reply);
+        assert!(direct.heard.ends_with(passed), "{}", direct.heard);
+    }
 }
 
 #[test]
