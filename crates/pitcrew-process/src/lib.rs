@@ -67,3 +67,4 @@ pub use run::{
     prepare_waiting, run_confined, run_observed, run_trusted, shell,
 };
 pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};
+pub use tree::open_process;

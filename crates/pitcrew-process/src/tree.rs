@@ -18,7 +18,10 @@ use std::{
     collections::BTreeSet,
     fs::{self, File},
     io::{self, Read},
-    os::{fd::AsFd, unix::fs::MetadataExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
     path::Path,
     time::{Duration, Instant},
 };
@@ -59,13 +62,18 @@ impl ProcessId {
     }
 
     pub(crate) fn signal(self, signal: Signal) -> io::Result<()> {
+        Ok(pidfd_send_signal(self.open()?, signal)?)
+    }
+
+    /// A handle of this process; an error where it is gone.
+    fn open(self) -> io::Result<OwnedFd> {
         let pid = Pid::from_raw(self.pid).ok_or(io::ErrorKind::NotFound)?;
         let handle = pidfd_open(pid, PidfdFlags::empty())?;
         // Looked at after the handle was taken: from here on it is this process or none.
         if Self::of(self.pid) != Some(self) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(pidfd_send_signal(handle, signal)?)
+        Ok(handle)
     }
 
     /// Waits for its end, and tells whether it came.
@@ -79,6 +87,13 @@ impl ProcessId {
         }
         !self.is_alive()
     }
+}
+
+/// A handle of the process with this number that started so many clock ticks after the machine. An
+/// error where it is gone, also where another one has its number now.
+pub fn open_process(pid: u32, start: u64) -> io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).map_err(|_| io::ErrorKind::NotFound)?;
+    ProcessId { pid, start }.open()
 }
 
 /// A line of the process table.

@@ -11,4 +11,4 @@ mod sqlite;
 pub use error::{AppendError, AppendErrorKind, OpenError, OpenErrorKind, ReadError, ReadErrorKind};
 pub use journal::{Batch, Journal};
 pub use memory::MemoryJournal;
-pub use sqlite::{JournalReader, SqliteJournal};
+pub use sqlite::{Holder, JournalReader, SqliteJournal, holder};

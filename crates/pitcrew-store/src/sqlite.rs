@@ -10,6 +10,7 @@ mod rows;
 mod reader;
 mod writer;
 
+pub use lock::{Holder, holder};
 pub use reader::JournalReader;
 pub use writer::SqliteJournal;
 

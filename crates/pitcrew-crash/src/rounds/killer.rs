@@ -99,8 +99,8 @@ impl Victim {
 /// The process that holds the journal, by the number that it wrote there.
 pub fn orchestrator(sandbox: &Sandbox) -> Option<(Process, String)> {
     let state = sandbox.states().into_iter().next()?;
-    let pid = fs::read_to_string(state.join("journal.lock")).ok()?.trim().parse().ok()?;
-    let process = Process::of(pid)?;
+    let record = fs::read_to_string(state.join("journal.lock")).ok()?;
+    let process = Process::of(record.split_ascii_whitespace().next()?.parse().ok()?)?;
     // The number may be somebody else's by now.
     let root = sandbox.root().display().to_string();
     Process::naming(&root).into_iter().find(|it| it.0 == process)

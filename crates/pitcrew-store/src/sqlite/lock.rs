@@ -2,12 +2,37 @@
 
 use crate::OpenErrorKind;
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     process,
 };
+
+/// In the workspace's state folder.
+const FILE_NAME: &str = "journal.lock";
+
+/// The process that holds the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub pid: u32,
+    /// When it started, in clock ticks since the machine did: a later process with its number is another
+    /// one.
+    pub start: u64,
+}
+
+/// The orchestrator that works on the journal of this folder now, if any.
+pub fn holder(dir: &Path) -> io::Result<Option<Holder>> {
+    let mut file = match File::open(dir.join(FILE_NAME)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => Ok(recorded(&mut file).and_then(|it| it.1)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
 
 /// Held for as long as it lives. The file stays: removing it would let two processes lock two files of one name.
 #[derive(Debug)]
@@ -16,22 +41,22 @@ pub struct Lock {
 }
 
 impl Lock {
-    pub fn take(path: &Path) -> Result<Self, OpenErrorKind> {
+    pub fn take(dir: &Path) -> Result<Self, OpenErrorKind> {
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(path)?;
+            .open(dir.join(FILE_NAME))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(OpenErrorKind::Locked { pid: holder(&mut file) });
+                return Err(OpenErrorKind::Locked { pid: recorded(&mut file).map(|it| it.0) });
             }
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        write_pid(&mut file)?;
+        record(&mut file)?;
         Ok(Self { file })
     }
 }
@@ -44,14 +69,22 @@ impl Drop for Lock {
     }
 }
 
-fn write_pid(file: &mut File) -> io::Result<()> {
+fn record(file: &mut File) -> io::Result<()> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    // The name of the program is in parentheses and may hold anything. The start is field 22.
+    let fields = stat.rsplit_once(')').map(|it| it.1).unwrap_or_default();
+    let start = fields.split_ascii_whitespace().nth(19).unwrap_or_default();
     file.set_len(0)?;
     file.rewind()?;
-    writeln!(file, "{}", process::id())
+    writeln!(file, "{} {start}", process::id())
 }
 
-fn holder(file: &mut File) -> Option<u32> {
+/// The number in the file, and whose it is where that is written there too.
+fn recorded(file: &mut File) -> Option<(u32, Option<Holder>)> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    let mut words = text.split_ascii_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    let start = words.next().and_then(|it| it.parse().ok());
+    Some((pid, start.map(|start| Holder { pid, start })))
 }

@@ -48,7 +48,7 @@ impl SqliteJournal {
 
     fn open_at(dir: &Path, path: &Path) -> Result<Self, OpenErrorKind> {
         open::make_dir(dir)?;
-        let lock = Lock::take(&dir.join("journal.lock"))?;
+        let lock = Lock::take(dir)?;
         let connection = open::writer(dir)?;
         let last = rows::last(&connection).map_err(|it| fault::on_open(it, dir))?;
         Ok(Self {

@@ -5,7 +5,7 @@ use crate::support::{
 };
 use expect_test::{Expect, expect};
 use pitcrew_model::{Seq, text};
-use pitcrew_store::{AppendErrorKind, Journal as _, OpenErrorKind, SqliteJournal};
+use pitcrew_store::{AppendErrorKind, Journal as _, OpenErrorKind, SqliteJournal, holder};
 use rusqlite::Connection;
 use std::{error::Error, fs, os::unix::fs::PermissionsExt as _, path::Path, process};
 
@@ -235,5 +235,19 @@ fn a_lock_file_alone_locks_nothing() {
     fs::write(dir.path().join("journal.lock"), format!("{}\n", dead.id())).expect("a file");
     drop(open(dir.path()));
     let text = fs::read_to_string(dir.path().join("journal.lock")).expect("it reads");
-    assert_eq!(text, format!("{}\n", process::id()));
+    assert_eq!(text.split_whitespace().next(), Some(&*process::id().to_string()));
+}
+
+/// Whoever wants to end an orchestrator that does not answer finds its process, and none after its end.
+#[test]
+fn the_holder_of_the_lock_is_known_while_it_holds_it() {
+    let dir = temp_dir();
+    assert_eq!(holder(dir.path()).expect("no file is no error"), None);
+    let journal = open(dir.path());
+    let found = holder(dir.path()).expect("it reads").expect("it is held");
+    assert_eq!(found.pid, process::id());
+    let stat = fs::read_to_string("/proc/self/stat").expect("a process has one");
+    assert!(stat.contains(&format!(" {} ", found.start)), "{stat}");
+    drop(journal);
+    assert_eq!(holder(dir.path()).expect("it reads"), None);
 }

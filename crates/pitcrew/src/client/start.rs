@@ -49,6 +49,7 @@ pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health
     let health: Health =
         match call(&dirs.socket(), token, Method::GET, paths::HEALTH, Vec::new()).await {
             Ok(answer) if answer.status == 503 => return Ok(None),
+            Ok(answer) if answer.status == 401 => return Err(other_token()),
             Ok(answer) => read(&answer)?,
             Err(CallError::NotSent(_) | CallError::Broken(_)) => return Ok(None),
         };
@@ -56,6 +57,12 @@ pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health
         Ok(()) => Ok(Some(health)),
         Err(mismatch) => Err(Report::from_error(Exit::Unreachable, &mismatch)),
     }
+}
+
+fn other_token() -> Report {
+    Report::new(Exit::Unreachable, "the orchestrator does not know the workspace's token")
+        .because("the file was removed or replaced while it ran")
+        .help("`pitcrew stop` ends it, and the next command starts one that knows the token")
 }
 
 enum Started {

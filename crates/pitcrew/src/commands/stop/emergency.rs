@@ -1,5 +1,6 @@
 //! The emergency stop: cancels whatever works on something, and waits until no process is left.
 
+use super::orchestrator;
 use crate::{
     cli::{Json, StopScope},
     client::Client,
@@ -8,6 +9,7 @@ use crate::{
     ids,
     output::Output,
     report::Report,
+    workspace::Workspace,
 };
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{
@@ -30,7 +32,12 @@ const END_TIME_MAX: Duration = Duration::from_mins(1);
 const ROUNDS_MAX: usize = 5;
 
 pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output) -> Done {
-    let client = Client::here().await?;
+    let workspace = Workspace::here()?;
+    let client = match scope {
+        // The last resort works whatever state the orchestrator is in.
+        StopScope::All => orchestrator::reachable(workspace).await?,
+        StopScope::Subtask | StopScope::Worker | StopScope::Plan => Client::of(workspace).await?,
+    };
     let board = all(&client).await?;
     let stopping = Stopping { client: &client, since: first_live(&board), begun: board.seq };
     let Ordered { what, until } = match (scope, id) {

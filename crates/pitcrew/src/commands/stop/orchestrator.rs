@@ -1,31 +1,45 @@
-//! Stops the orchestrator.
+//! Stops the orchestrator, also one that cannot be asked to.
 
 use crate::commands::Done;
 use crate::{
     cli::Json, client::Client, exit::Exit, output::Output, report::Report, workspace::Workspace,
 };
+use pitcrew_api::Health;
+use pitcrew_process::open_process;
+use pitcrew_store::holder;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, pidfd_open},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use std::{
-    fs,
+    fs, io,
     os::{fd::OwnedFd, unix::net::UnixStream},
     time::{Duration, Instant},
 };
+use tokio::time::timeout;
 
 /// Agents get their time to end; then the process is gone.
 const END_TIME_MAX: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// One that has not answered by then is told by a signal.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// An orchestrator that has ended.
+struct Stopped {
+    pid: u32,
+    /// Not known of one that did not answer.
+    workers_live_count: Option<u64>,
+}
 
 pub async fn run(args: Json, output: Output) -> Done {
-    let mut running = Client::running(Workspace::here()?).await?;
-    if running.is_none() && have_agents(&Workspace::here()?) {
+    let workspace = Workspace::here()?;
+    let mut stopped = stop(&workspace).await?;
+    if stopped.is_none() && have_agents(&workspace) {
         // They work on for a while without one, and only the next one ends them and saves their work.
-        let client = Client::here().await?;
-        running = Client::running(client.workspace).await?;
+        Client::of(workspace.clone()).await?;
+        stopped = stop(&workspace).await?;
     }
-    let Some((client, health)) = running else {
+    let Some(Stopped { pid, workers_live_count }) = stopped else {
         if args.json {
             output.json(&serde_json::json!({ "stopped": null }))?;
         } else {
@@ -33,29 +47,83 @@ pub async fn run(args: Json, output: Output) -> Done {
         }
         return Ok(Exit::Success);
     };
+    if args.json {
+        output.json(&serde_json::json!({ "stopped": pid }))?;
+    } else {
+        let workers = match workers_live_count {
+            None | Some(0) => String::new(),
+            Some(1) => "; 1 worker was interrupted".to_owned(),
+            Some(count) => format!("; {count} workers were interrupted"),
+        };
+        output.line(&format!("orchestrator {pid} has stopped{workers}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The orchestrator of this workspace. One that cannot be reached is ended first, and another one takes
+/// its place.
+pub async fn reachable(workspace: Workspace) -> Result<Client, Report> {
+    if !matches!(answering(&workspace).await, Ok(Some(_))) {
+        stop_by_signal(&workspace).await?;
+    }
+    Client::of(workspace).await
+}
+
+/// Stops the one that runs. It is asked; one that does not answer is sent the signal that means the
+/// same.
+async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
+    let answering = answering(workspace).await;
+    let Ok(Some((client, health))) = answering else {
+        return match (stop_by_signal(workspace).await?, answering) {
+            (None, Err(report)) => Err(report),
+            (stopped, _) => Ok(stopped),
+        };
+    };
     // Taken while it is known to be the orchestrator's: the number may be another's later.
     let process = i32::try_from(health.pid).ok().and_then(Pid::from_raw);
     let process = process.and_then(|it| pidfd_open(it, PidfdFlags::empty()).ok());
     client.shut_down().await?;
+    if let Some(process) = process {
+        until_ended(health.pid, &process).await?;
+    }
+    let workers_live_count = Some(health.workers_live_count);
+    Ok(Some(Stopped { pid: health.pid, workers_live_count }))
+}
+
+/// The orchestrator that answers soon.
+async fn answering(workspace: &Workspace) -> Result<Option<(Client, Health)>, Report> {
+    let late = || Report::new(Exit::Unreachable, "the orchestrator does not answer");
+    let running = timeout(ANSWER_TIME_MAX, Client::running(workspace.clone())).await;
+    running.unwrap_or_else(|_| Err(late()))
+}
+
+/// Ends whoever works on the journal as a request would, whether or not its socket and the token are
+/// there.
+async fn stop_by_signal(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
+    let failed = |error: io::Error| {
+        Report::new(Exit::Failure, "the orchestrator cannot be sent a signal")
+            .because(error.to_string())
+    };
+    let Some(holder) = holder(&workspace.dirs.state).map_err(failed)? else { return Ok(None) };
+    let process = match open_process(holder.pid, holder.start) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    pidfd_send_signal(&process, Signal::TERM).map_err(|it| failed(it.into()))?;
+    until_ended(holder.pid, &process).await?;
+    Ok(Some(Stopped { pid: holder.pid, workers_live_count: None }))
+}
+
+async fn until_ended(pid: u32, process: &OwnedFd) -> Result<(), Report> {
     let deadline = Instant::now() + END_TIME_MAX;
-    while process.as_ref().is_some_and(is_running) {
+    while is_running(process) {
         if Instant::now() >= deadline {
-            let message = format!("orchestrator {} was told to stop and goes on", health.pid);
+            let message = format!("orchestrator {pid} was told to stop and goes on");
             return Err(Report::new(Exit::Failure, message));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    if args.json {
-        output.json(&serde_json::json!({ "stopped": health.pid }))?;
-    } else {
-        let workers = match health.workers_live_count {
-            0 => String::new(),
-            1 => "; 1 worker was interrupted".to_owned(),
-            count => format!("; {count} workers were interrupted"),
-        };
-        output.line(&format!("orchestrator {} has stopped{workers}", health.pid))?;
-    }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Whether agents of an orchestrator that died still listen for the next one.
