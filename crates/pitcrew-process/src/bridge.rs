@@ -16,14 +16,24 @@ use std::{
     path::{Path, PathBuf},
     process::{ExitCode, Stdio},
     sync::Arc,
+    time::Duration,
 };
 use tokio::{
+    io::{AsyncWriteExt, copy},
     net::{TcpListener, TcpStream, UnixStream},
+    sync::Semaphore,
     task::JoinSet,
+    time::sleep,
 };
 
 /// The word that makes the process stay; without it, it starts another one and leaves.
 const STAY: &str = "stay";
+
+/// Connections at the same time; more wait in the queue of the port.
+const VISITS_MAX: usize = 32;
+
+/// After a connection that could not be taken: perhaps there is no room for any.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What leads where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,24 +101,40 @@ async fn serve(spec: &BridgeSpec) -> io::Result<()> {
     let port = listener.local_addr()?.port();
     let socket = Arc::new(Socket::at(&spec.socket)?);
     say_ready(&Ready::Listening { port })?;
+    let room = Arc::new(Semaphore::new(VISITS_MAX));
     let mut visits = JoinSet::new();
     loop {
-        tokio::select! {
-            accepted = listener.accept() => {
-                if let Ok((inside, _)) = accepted {
-                    visits.spawn(cross(inside, Arc::clone(&socket)));
-                }
+        let place = Arc::clone(&room).acquire_owned().await;
+        match listener.accept().await {
+            Ok((inside, _)) => {
+                let socket = Arc::clone(&socket);
+                visits.spawn(async move {
+                    // What breaks a connection is for its two ends to know.
+                    cross(inside, &socket).await.ok();
+                    drop(place);
+                });
             }
-            Some(_) = visits.join_next() => {}
+            Err(_) => sleep(PAUSE).await,
         }
+        while visits.try_join_next().is_some() {}
     }
 }
 
-/// One connection. What breaks it is for its two ends to know.
-async fn cross(mut inside: TcpStream, socket: Arc<Socket>) -> io::Result<()> {
-    let mut outside = UnixStream::connect(&socket.path).await?;
-    tokio::io::copy_bidirectional(&mut inside, &mut outside).await?;
-    Ok(())
+/// One connection. It ends when the side of the socket has nothing more to say: who may stay for how
+/// long is decided there.
+async fn cross(inside: TcpStream, socket: &Socket) -> io::Result<()> {
+    let (mut from_inside, mut to_inside) = inside.into_split();
+    let outside = UnixStream::connect(&socket.path).await?;
+    let (mut from_outside, mut to_outside) = outside.into_split();
+    let up = async {
+        copy(&mut from_inside, &mut to_outside).await.ok();
+        to_outside.shutdown().await.ok();
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        down = copy(&mut from_outside, &mut to_inside) => down.map(drop),
+        () = up => Ok(()),
+    }
 }
 
 /// The variables by which programs find the proxy at `url`.

@@ -7,6 +7,7 @@ use super::{
     ports::{self, Port},
     visit::Door,
 };
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{fs, io, os::fd::AsFd, path::Path, process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
     io::AsyncReadExt,
@@ -19,6 +20,10 @@ use tokio::{
 
 /// Connections at the same time. More than that is no build.
 const VISITS_MAX: usize = 512;
+
+/// Files that are open for each of them, and at most for everything else.
+const VISIT_FILES: usize = 2;
+const OTHER_FILES: usize = 256;
 
 /// Boxes at the same time that one process is the way out of.
 const BOXES_MAX: usize = 64;
@@ -129,7 +134,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
     let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
     let door = Door { credentials, allowed, ledger, upstream, network };
-    let room = Arc::new(Semaphore::new(VISITS_MAX));
+    let room = Arc::new(Semaphore::new(visits_max()));
     let house = Arc::new(House { door, room, ports_max: 2 * spec.forward.len() + 1 });
     let mut serving = JoinSet::new();
     let given = io::stdin().as_fd().try_clone_to_owned()?;
@@ -164,6 +169,20 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
         fs::remove_file(spec.dir.join(name)).ok();
     }
     house.door.ledger.flush()
+}
+
+/// As many connections as there can be files for. We start no program that would inherit the limit.
+fn visits_max() -> usize {
+    let wanted = VISITS_MAX * VISIT_FILES + OTHER_FILES;
+    let mut limit = getrlimit(Resource::Nofile);
+    let files = |it: Option<u64>| it.and_then(|it| usize::try_from(it).ok()).unwrap_or(wanted);
+    let allowed = files(limit.maximum).min(wanted);
+    if files(limit.current) < allowed {
+        limit.current = u64::try_from(allowed).ok();
+        setrlimit(Resource::Nofile, limit).ok();
+    }
+    let now = files(getrlimit(Resource::Nofile).current).min(wanted);
+    (now.saturating_sub(OTHER_FILES) / VISIT_FILES).max(16)
 }
 
 /// The user of the credentials; the secret is the password.

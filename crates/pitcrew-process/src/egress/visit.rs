@@ -24,7 +24,7 @@ use tokio::{
 };
 
 /// How long a program may take to say what it wants.
-const HEAD_MS_MAX: u64 = 30_000;
+const HEAD_MS_MAX: u64 = 10_000;
 /// What is shown of a request that cannot be understood.
 const UNREADABLE: &str = "(unreadable)";
 

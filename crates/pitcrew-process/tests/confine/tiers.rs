@@ -5,6 +5,7 @@ use crate::{
     scene::{Scene, User, told},
 };
 use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, find_box, roots, run_confined};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     collections::BTreeMap,
     fs,
@@ -206,6 +207,46 @@ fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
         );
         assert!(!lab.run(&script).success(), "{tier}");
     }
+}
+
+/// The port that leads to our socket opens few connections there, and keeps none that was closed there.
+#[test]
+fn a_relay_holds_few_connections() {
+    let mut lab = Lab::new(Tier::T2);
+    let door = lab.path("door");
+    fs::create_dir(&door).unwrap();
+    let socket = door.join("sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    lab.policy.read.push(door);
+    lab.policy.env.push(("PITCREW_SOCKET".to_owned(), socket.display().to_string()));
+    let place = lab.run("echo $PITCREW_SOCKET");
+    if !String::from_utf8_lossy(&place.stdout).contains("127.0.0.1:") {
+        return pitcrew_testkit::skipped("a relay", "the kernel tells sockets apart");
+    }
+    let serving = std::thread::spawn(move || {
+        let (mut held, mut total, mut most) = (Vec::new(), 0, 0);
+        while total < 100 {
+            let time = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+            if poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&time)).unwrap() == 0 {
+                held.clear();
+                continue;
+            }
+            held.push(listener.accept().unwrap().0);
+            total += 1;
+            most = most.max(held.len());
+        }
+        most
+    });
+    let script = r#"perl -MSocket -e 'my ($host, $port) = split(":", $ENV{PITCREW_SOCKET}); my @all;
+        for (1 .. 100) {
+            socket(my $one, AF_INET, SOCK_STREAM, 0) or exit 1;
+            connect($one, pack_sockaddr_in($port, inet_aton($host))) or exit 2;
+            push @all, $one;
+        }
+        for my $one (@all) { sysread($one, my $end, 1) }'"#;
+    let finished = lab.run(script);
+    assert!(finished.success(), "{}", told(&finished));
+    assert_eq!(serving.join().unwrap(), 32);
 }
 
 /// Logins and settings are found where they always are, and nothing beside them.
