@@ -25,6 +25,8 @@ pub enum ProblemCode {
     Forbidden,
     NotFound,
     TooLarge,
+    /// The caller has as many connections as it may have.
+    TooMany,
     ShuttingDown,
     Internal,
     /// A code of a newer orchestrator.
@@ -41,6 +43,7 @@ impl ProblemCode {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::TooLarge => 413,
+            Self::TooMany => 429,
             Self::ShuttingDown => 503,
             Self::Internal | Self::Unknown => 500,
         }
@@ -55,6 +58,7 @@ impl fmt::Display for ProblemCode {
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::TooLarge => "too_large",
+            Self::TooMany => "too_many",
             Self::ShuttingDown => "shutting_down",
             Self::Internal => "internal",
             Self::Unknown => "unknown",

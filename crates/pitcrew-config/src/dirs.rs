@@ -18,7 +18,8 @@ use std::{
 
 /// The path of a unix socket is limited to 108 bytes by the kernel; we stay below.
 const SOCKET_BYTES_MAX: usize = 100;
-/// What a workspace adds to the runtime folder at most: `/<id>/attempt-<number>.sock`.
+/// What a workspace adds to the runtime folder at most: `/<id>/attempt-<number>.sock`, and as much for
+/// `/<id>/attempt-<number>/sock`.
 const SOCKET_TAIL_BYTES: usize = 51;
 
 /// The folders of a user. None of them needs to exist.
@@ -200,14 +201,20 @@ impl WorkspaceDirs {
         self.state.ancestors().nth(2).unwrap_or(&self.state)
     }
 
-    /// The folder of the orchestrator's socket, with nothing else in it: agents see it.
-    pub fn door(&self) -> PathBuf {
-        self.runtime.join("door")
+    /// Where the orchestrator listens for the person's commands. In no box.
+    pub fn socket(&self) -> PathBuf {
+        self.runtime.join("door/serve.sock")
     }
 
-    /// Where the orchestrator listens.
-    pub fn socket(&self) -> PathBuf {
-        self.door().join("serve.sock")
+    /// The folder of a worker's own socket, with nothing else in it: it is mounted in the worker's box,
+    /// so it is never replaced while the worker lives.
+    pub fn worker_door(&self, attempt: AttemptId) -> PathBuf {
+        self.runtime.join(attempt.to_string())
+    }
+
+    /// Where the orchestrator listens for the tool calls of one worker.
+    pub fn worker_socket(&self, attempt: AttemptId) -> PathBuf {
+        self.worker_door(attempt).join("sock")
     }
 
     /// Where the sockets are whatever the environment says: somebody may have come first with another

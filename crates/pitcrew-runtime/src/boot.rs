@@ -73,6 +73,7 @@ impl Boot {
     pub async fn run(self, first: oneshot::Sender<First>, agents: &Arc<Agents>, log: &Log) {
         // First: what they have refreshed while nobody was there is known to them alone.
         agents.logins.adopt(&self.attempts);
+        agents.remove_left_over(&self.attempts);
         let found = self.held.iter().map(|held| async {
             let found = agents.reattach(held).await;
             log.line("Orchestrator", &format!("the agent of {}: {found:?}", held.attempt));

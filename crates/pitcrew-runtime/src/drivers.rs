@@ -24,7 +24,8 @@ use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{
-    AgentSetup, Agents, Found, Given, Held, HttpTools, OpenTools, ToolsAt, Wanted, tool_folders,
+    AgentSetup, Agents, Found, Given, Held, HttpTools, OpenTools, ToolsAt, Wanted, WorkerDoor,
+    WorkerDoors, tool_folders,
 };
 pub use egress::watch as watch_egress;
 pub use symbols::{SymbolQuestion, Symbols};

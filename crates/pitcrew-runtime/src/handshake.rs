@@ -7,14 +7,14 @@ mod heard;
 
 use crate::{
     Tokens,
-    drivers::{AgentSetup, Given, HttpTools, Wanted},
+    drivers::{AgentSetup, Given, HttpTools, Wanted, WorkerDoors},
     network::Lookup,
 };
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_kernel::Reach;
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
-use pitcrew_process::{Policy, remove_tree};
+use pitcrew_process::{Policy, Tier, remove_tree};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -80,6 +80,7 @@ async fn meet(
     let setup = AgentSetup {
         program,
         http: HttpTools::new(&dirs),
+        doors: WorkerDoors::new(&dirs, Tier::T1),
         dirs,
         // Nobody listens to the tools of a worker without work.
         tokens: Tokens::new("0".repeat(64)),

@@ -31,7 +31,7 @@ pub use pitcrew_writer::{Committed, Writer};
 
 pub use clock::now;
 pub use confinement::Found as Confinement;
-pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt};
+pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerDoor};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle};
 pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};

@@ -5,7 +5,10 @@ use crate::{
     boot::{Boot, First},
     clock,
     confinement::{self, Found},
-    drivers::{AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, watch_egress},
+    drivers::{
+        AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, WorkerDoor, WorkerDoors,
+        watch_egress,
+    },
     log::Log,
     network::Lookup,
     published::Published,
@@ -83,6 +86,7 @@ pub struct Orchestrator {
     pub(crate) reader: Mutex<JournalReader>,
     pub(crate) dirs: WorkspaceDirs,
     http: HttpTools,
+    doors: WorkerDoors,
     /// Ends what only looks.
     pub(crate) looks: Cancel,
     engine: Mutex<Option<Engine>>,
@@ -139,6 +143,7 @@ impl Orchestrator {
         policy.read.extend(vault.shared_folders());
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
+        let doors = WorkerDoors::new(&setup.dirs, policy.tier);
         let network = network(policy.tier, &setup.settings, &setup.dirs);
         let agents = AgentSetup {
             policy: policy.clone(),
@@ -151,6 +156,7 @@ impl Orchestrator {
             prices: setup.settings.prices.clone(),
             lease_ms: setup.settings.lease_ms,
             http: http.clone(),
+            doors: doors.clone(),
             root: vault.user().root().to_owned(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
@@ -176,7 +182,8 @@ impl Orchestrator {
         let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress };
         let engine = Mutex::new(Some(engine));
         let looks = Cancel::default();
-        Ok(Self { handle, vault, policy, reader, dirs: setup.dirs, http, looks, engine })
+        let dirs = setup.dirs;
+        Ok(Self { handle, vault, policy, reader, dirs, http, doors, looks, engine })
     }
 
     pub fn handle(&self) -> &Handle {
@@ -186,6 +193,11 @@ impl Orchestrator {
     /// Agents that are to have their tools over HTTP are given them so from now on.
     pub async fn serve_tools_with(&self, open: OpenTools) {
         self.http.served_by(open).await;
+    }
+
+    /// The sockets of workers, as they are opened. The first caller gets them.
+    pub fn worker_doors(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
+        self.doors.opened()
     }
 
     /// Takes no more inputs, ends the agents and every program, and returns when everything that

@@ -1,6 +1,11 @@
 //! Who is asking. Rights come from the token, never from what a request says of itself.
 
-use crate::{answer::Failed, serve::Doors, tools::Caller};
+use crate::{
+    answer::Failed,
+    room::{Door, Identity, Visit},
+    serve::Doors,
+    tools::Caller,
+};
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, request::Parts},
@@ -17,7 +22,7 @@ impl FromRequestParts<Arc<Doors>> for Person {
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
         let token = bearer(&parts.headers)?;
         if doors.tokens.is_person(token.reveal()) {
-            return Ok(Self);
+            return visit(parts)?.admit(Identity::Person).map(|()| Self);
         }
         let is_client = doors.tokens.is_client(token.reveal());
         Err(if is_client || doors.worker_of(&token).is_some() {
@@ -32,8 +37,15 @@ impl FromRequestParts<Arc<Doors>> for Caller {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
-        caller(&parts.headers, doors)
+        caller(&parts.headers, visit(parts)?, doors)
     }
+}
+
+/// The connection that a request came by.
+fn visit(parts: &Parts) -> Result<&Visit, Failed> {
+    let visit = parts.extensions.get::<Arc<Visit>>();
+    let missing = || Failed::new(ProblemCode::Internal, "a request without a connection");
+    visit.map(|it| &**it).ok_or_else(missing)
 }
 
 /// What whoever calls tools can do about a token that is missing or wrong.
@@ -41,17 +53,23 @@ const TOKEN_OF_TOOLS: &str = "`pitcrew mcp --http`, run in the repository, print
     the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker is \
     given its own with the address, and it ends with its task";
 
-/// Whoever may call tools: a worker while it is at work, or a person's own agent.
-pub fn caller(headers: &HeaderMap, doors: &Doors) -> Result<Caller, Failed> {
+/// Whoever may call tools: a worker while it is at work, at its own socket or on the loopback, or a
+/// person's own agent.
+pub fn caller(headers: &HeaderMap, visit: &Visit, doors: &Doors) -> Result<Caller, Failed> {
     let token = bearer(headers).map_err(|it| it.help(TOKEN_OF_TOOLS))?;
+    let door = visit.door();
     if let Some(attempt) = doors.worker_of(&token) {
+        if ![Door::Worker(attempt), Door::Loopback].contains(&door) {
+            return Err(forbidden("a worker calls its tools at its own socket, PITCREW_SOCKET"));
+        }
+        visit.admit(Identity::Worker(attempt))?;
         let views = doors.orchestrator.handle().views();
         let worker = views.board.attempt(attempt).map(|it| it.worker);
         let gone = || Failed::new(ProblemCode::NotFound, format!("{attempt} has no worker"));
         return Ok(Caller::Worker { attempt, worker: worker.ok_or_else(gone)? });
     }
-    if doors.tokens.is_client(token.reveal()) {
-        return Ok(Caller::Client);
+    if doors.tokens.is_client(token.reveal()) && [Door::Person, Door::Loopback].contains(&door) {
+        return visit.admit(Identity::Person).map(|()| Caller::Client);
     }
     Err(if doors.tokens.is_person(token.reveal()) {
         forbidden("tools are for workers and clients, and this is the workspace's own token")

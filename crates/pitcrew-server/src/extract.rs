@@ -8,7 +8,11 @@ use axum::{
 };
 use pitcrew_api::ProblemCode;
 use serde::de::DeserializeOwned;
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
+use tokio::time::timeout;
+
+/// How long a body may take to arrive once its request is being served.
+pub const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The body, read as JSON whatever it calls itself.
 pub struct Wanted<T>(pub T);
@@ -17,7 +21,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Wanted<T> {
     type Rejection = Failed;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failed> {
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
+        let bytes = timeout(BODY_TIME_MAX, Bytes::from_request(request, state)).await;
+        let bytes = bytes.map_err(|_| {
+            let message = format!("the body did not arrive within {} s", BODY_TIME_MAX.as_secs());
+            Failed::new(ProblemCode::BadRequest, message)
+        })?;
+        let bytes = bytes.map_err(|rejection| {
             let too_large = rejection.status() == StatusCode::PAYLOAD_TOO_LARGE;
             let code = if too_large { ProblemCode::TooLarge } else { ProblemCode::BadRequest };
             Failed::new(code, format!("the body cannot be taken: {}", rejection.body_text()))

@@ -4,12 +4,15 @@
 //! Nothing but the tools is served here, and nobody without a token of their own.
 
 use crate::{
+    accept::serve_at,
     auth::caller,
+    extract::BODY_TIME_MAX,
+    room::{Door, Visit},
     serve::Doors,
     tools::{Caller, Calling, Refused, secret},
 };
 use axum::{
-    Router,
+    Extension, Router,
     body::Body,
     extract::{Request, State},
     response::{IntoResponse, Response},
@@ -89,7 +92,7 @@ pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u
                 () = nobody_asks(deadline, &closing) => {}
             }
         };
-        axum::serve(listener, router).with_graceful_shutdown(told).await.ok();
+        serve_at(listener, doors.room(Door::Loopback), router, &doors, told).await;
     });
     Ok(port)
 }
@@ -115,9 +118,13 @@ async fn nobody_asks(mut until: watch::Receiver<Instant>, doors: &Doors) {
     }
 }
 
-async fn answer(State(doors): State<Arc<Doors>>, request: Request) -> Response {
+async fn answer(
+    State(doors): State<Arc<Doors>>,
+    Extension(visit): Extension<Arc<Visit>>,
+    request: Request,
+) -> Response {
     let _guest = doors.clients.enter();
-    let caller = match caller(request.headers(), &doors) {
+    let caller = match caller(request.headers(), &visit, &doors) {
         Ok(caller) => caller,
         Err(failed) => return failed.into_response(),
     };
@@ -127,6 +134,7 @@ async fn answer(State(doors): State<Arc<Doors>>, request: Request) -> Response {
         hosts: ["127.0.0.1", "localhost"].map(of_port).into(),
         origins: ["http://127.0.0.1", "http://localhost"].map(of_port).into(),
         body_bytes_max: BODY_BYTES_MAX,
+        body_time_max: BODY_TIME_MAX,
     };
     let response = serve_http(OnBehalf { doors, caller }, options, request).await;
     response.map(Body::new)

@@ -28,8 +28,9 @@ const BODY_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// What an agent may send: far more than is kept of any summary.
 const TOOL_BODY_BYTES_MAX: usize = 1_024 * 1_024;
 
-pub fn router(doors: Arc<Doors>) -> Router {
-    Router::new()
+/// What the person may ask, and the tools of the person's own agents.
+pub fn for_person(doors: Arc<Doors>) -> Router {
+    let routes = tools()
         .route(paths::HEALTH, get(health::health))
         .route(paths::BOARD, get(board::board))
         .route(paths::INBOX, get(board::inbox))
@@ -42,11 +43,24 @@ pub fn router(doors: Arc<Doors>) -> Router {
         .route(paths::TASK_PATH, get(tasks::path))
         .route(paths::TASK_SNAPSHOTS, get(tasks::snapshots))
         .route(paths::PLAN_REVIEW, get(plans::review))
-        .route(paths::TOOLS, get(tools::list))
-        .route(paths::TOOL, post(tools::call).layer(DefaultBodyLimit::max(TOOL_BODY_BYTES_MAX)))
         .route(paths::MCP_OPEN, post(mcp::open))
         .route(paths::GARBAGE, get(garbage::preview))
-        .route(paths::SHUTDOWN, post(health::shutdown))
+        .route(paths::SHUTDOWN, post(health::shutdown));
+    finished(routes, doors)
+}
+
+/// What a worker may ask: its tools, and nothing else.
+pub fn for_worker(doors: Arc<Doors>) -> Router {
+    finished(tools(), doors)
+}
+
+fn tools() -> Router<Arc<Doors>> {
+    let call = post(tools::call).layer(DefaultBodyLimit::max(TOOL_BODY_BYTES_MAX));
+    Router::new().route(paths::TOOLS, get(tools::list)).route(paths::TOOL, call)
+}
+
+fn finished(routes: Router<Arc<Doors>>, doors: Arc<Doors>) -> Router {
+    routes
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

@@ -1,10 +1,17 @@
 //! Opening the doors and closing them.
 
-use crate::{idle::Clients, loopback, routes, tools::Desk};
+use crate::{
+    accept::serve_at,
+    idle::Clients,
+    loopback,
+    room::{Door, Room},
+    routes,
+    tools::Desk,
+};
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
 pub use pitcrew_runtime::now;
-use pitcrew_runtime::{Orchestrator, Tokens};
+use pitcrew_runtime::{Orchestrator, Tokens, WorkerDoor};
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
@@ -16,7 +23,8 @@ use std::{
 use tokio::{
     net::UnixListener,
     signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
+    sync::{mpsc, watch},
+    task::JoinSet,
 };
 
 /// How long requests that are being served may take once the doors close.
@@ -32,6 +40,8 @@ pub struct Serve {
     /// End after so long without a client, a worker or anything due.
     pub idle: Option<Duration>,
     pub desk: Arc<dyn Desk>,
+    /// SIGTERM, received from before the orchestrator began: its end is a clean one at any time.
+    pub terminate: Signal,
 }
 
 /// What the routes share.
@@ -44,6 +54,8 @@ pub struct Doors {
     pub desk: Arc<dyn Desk>,
     /// The port on which tools are served over HTTP, once somebody asked for it.
     pub loopback: tokio::sync::Mutex<Option<loopback::Listener>>,
+    /// How many files this process may open.
+    pub files_max: usize,
     /// True from the moment nobody is let in any more: streams end then.
     pub closing: watch::Sender<bool>,
 }
@@ -57,6 +69,11 @@ impl Doors {
 
     pub fn close(&self) {
         self.closing.send_replace(true);
+    }
+
+    /// Room for the connections at a door.
+    pub fn room(&self, door: Door) -> Arc<Room> {
+        Arc::new(Room::new(door, self.files_max))
     }
 
     pub async fn closed(&self) {
@@ -78,10 +95,11 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
         clients: Clients::default(),
         desk: serve.desk,
         loopback: tokio::sync::Mutex::default(),
+        files_max: files_max(),
         closing: watch::Sender::new(false),
     });
     doors.orchestrator.serve_tools_with(loopback::for_agents(&doors)).await;
-    let served = let_in(&doors, &serve.socket, serve.idle, ready).await;
+    let served = let_in(&doors, &serve.socket, serve.terminate, serve.idle, ready).await;
     // While the journal is still locked: after that the socket may be somebody else's.
     fs::remove_file(&serve.socket).ok();
     doors.orchestrator.stop().await;
@@ -91,24 +109,60 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
 async fn let_in(
     doors: &Arc<Doors>,
     socket: &Path,
+    terminate: Signal,
     idle: Option<Duration>,
     ready: impl FnOnce(),
 ) -> io::Result<()> {
-    let signals = Signals::hear()?;
+    let signals = Signals { terminate, interrupt: signal(SignalKind::interrupt())? };
     let listener = listen(socket)?;
     ready();
+    let router = routes::for_person(doors.clone());
     let told = until_told(doors.clone(), signals, idle);
-    let serving = axum::serve(listener, routes::router(doors.clone())).with_graceful_shutdown(told);
-    let mut serving = pin!(serving.into_future());
+    let person = serve_at(listener, doors.room(Door::Person), router, doors, told);
+    let workers = async {
+        if let Some(opened) = doors.orchestrator.worker_doors() {
+            serve_workers(doors, opened).await;
+        }
+    };
+    let mut serving = pin!(async { tokio::join!(person, workers) });
     let late = async {
         doors.closed().await;
         tokio::time::sleep(CLOSE_MAX).await;
     };
     tokio::select! {
-        served = &mut serving => served,
+        _ = &mut serving => {}
         // Whoever is still there keeps a connection that nobody answers any more.
-        () = late => Ok(()),
+        () = late => {}
     }
+    Ok(())
+}
+
+/// Serves each worker at a socket of its own, until the doors close.
+async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<WorkerDoor>) {
+    let mut serving = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = doors.closed() => break,
+            Some(door) = opened.recv() => {
+                serving.spawn(serve_worker(doors.clone(), door));
+            }
+            Some(_) = serving.join_next() => {}
+        }
+    }
+    while serving.join_next().await.is_some() {}
+}
+
+async fn serve_worker(doors: Arc<Doors>, door: WorkerDoor) -> io::Result<()> {
+    let WorkerDoor { attempt, listener, closed } = door;
+    let listener = UnixListener::from_std(listener)?;
+    let (room, router) = (doors.room(Door::Worker(attempt)), routes::for_worker(doors.clone()));
+    let serving = serve_at(listener, room, router, &doors, doors.closed());
+    tokio::select! {
+        () = serving => {}
+        // Nothing of the worker runs any more.
+        _ = closed => {}
+    }
+    Ok(())
 }
 
 /// The socket is ours alone: whoever can open it can only be the same user, and needs the token too.
@@ -126,18 +180,14 @@ fn listen(socket: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
+fn files_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX)
+}
+
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-}
-
-impl Signals {
-    fn hear() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
 }
 
 async fn until_told(doors: Arc<Doors>, mut signals: Signals, idle: Option<Duration>) {

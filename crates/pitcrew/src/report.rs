@@ -89,7 +89,7 @@ impl From<Problem> for Report {
         use pitcrew_api::ProblemCode;
         let exit = match problem.code {
             ProblemCode::BadRequest | ProblemCode::NotFound | ProblemCode::TooLarge => Exit::Usage,
-            ProblemCode::Forbidden => Exit::Refused,
+            ProblemCode::Forbidden | ProblemCode::TooMany => Exit::Refused,
             ProblemCode::Unauthorized | ProblemCode::ShuttingDown => Exit::Unreachable,
             ProblemCode::Internal | ProblemCode::Unknown => Exit::Failure,
         };

@@ -15,7 +15,8 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxB
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
-use std::{convert::Infallible, error::Error, sync::Arc};
+use std::{convert::Infallible, error::Error, io, sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 const JSON: &str = "application/json";
 
@@ -27,6 +28,7 @@ pub struct HttpOptions {
     /// What the `Origin` header may say, where there is one.
     pub origins: Vec<String>,
     pub body_bytes_max: usize,
+    pub body_time_max: Duration,
 }
 
 /// Answers one request, whose caller is the one that `orchestrator` carries orders out for.
@@ -53,7 +55,9 @@ where
     let service =
         StreamableHttpService::new(server, Arc::new(NeverSessionManager::default()), config);
     let (parts, body) = request.into_parts();
-    let bytes = match Limited::new(body, bytes_max).collect().await {
+    let collected = timeout(options.body_time_max, Limited::new(body, bytes_max).collect()).await;
+    let late = |_| Err(io::Error::from(io::ErrorKind::TimedOut).into());
+    let bytes = match collected.unwrap_or_else(late) {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
             return told(StatusCode::PAYLOAD_TOO_LARGE, &Mistake::too_long(bytes_max));

@@ -10,11 +10,13 @@ mod pump;
 mod reach;
 mod reattach;
 mod unpack;
+mod worker_doors;
 
 pub use http_tools::{HttpTools, OpenTools, ToolsAt};
 pub use launch::{AgentSetup, Given, Wanted};
 pub use login::tool_folders;
 pub use reattach::{Found, Held};
+pub use worker_doors::{WorkerDoor, WorkerDoors};
 
 use super::Symbols;
 use crate::{Handle, confinement, log::Log};
@@ -168,6 +170,10 @@ impl Agents {
         wanted: &Wanted,
         path: &Path,
     ) -> Result<Launch, Failure> {
+        self.setup.doors.open(attempt).map_err(|error| {
+            let exit = format!("its socket could not be opened: {error}");
+            Failure::AgentExited { exit, output: String::new() }
+        })?;
         let given = match self.setup.of(&wanted.backend) {
             Some((name, backend)) => self.given(attempt, name, backend).await,
             None => Given::default(),
@@ -346,9 +352,15 @@ impl Agents {
         end_shim(&self.setup.dirs.attempt(attempt), STOP_GRACE, LEFT_OVER_MAX).await;
     }
 
+    /// Removes the sockets of workers that are gone.
+    pub fn remove_left_over(&self, live: &BTreeSet<AttemptId>) {
+        self.setup.doors.remove_left_over(live);
+    }
+
     /// What an agent was started with holds its token and its keys; nobody needs it any more.
     pub fn forget_secrets(&self, attempt: AttemptId) {
         pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
+        self.setup.doors.close(attempt);
         self.logins.end(attempt);
     }
 
@@ -374,6 +386,7 @@ impl Agents {
         let live = self.live().remove(&worker);
         if let Some(live) = live {
             live.phase.send_replace(Phase::Gone);
+            self.setup.doors.close(live.attempt);
         }
     }
 

@@ -53,10 +53,12 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     let workspace = repository.root().display().to_string();
     let (matrix, own) = (pitcrew_model::Matrix::builtin(), tokens.clone());
     let setup = Setup { program, repository, dirs, settings, matrix, tokens: own };
+    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     let orchestrator = Orchestrator::start(setup)?;
     let idle = idle_ms.map(Duration::from_millis);
     let desk = Arc::new(LabDesk);
-    serve(Serve { orchestrator, tokens, socket, workspace, idle, desk }, || {}).await?;
+    let order = Serve { orchestrator, tokens, socket, workspace, idle, desk, terminate };
+    serve(order, || {}).await?;
     Ok(())
 }
 

@@ -65,10 +65,11 @@ async fn a_worker_may_call_its_tools_while_it_lives() {
     assert_eq!(lab.problem(Some(&stranger), Method::POST, TOOL, DONE).await.0, 401);
     assert_eq!(lab.problem(Some(&person), Method::POST, TOOL, DONE).await.0, 403);
 
-    let worker = lab.worker(1);
+    let (worker, door) = (lab.worker(1), lab.worker_socket(1));
     let call = async |tool: &str, arguments: &str| -> ToolReply {
         let path = format!("/v1/tools/{tool}");
-        let (status, body) = lab.call_as(Some(&worker), Method::POST, &path, arguments).await;
+        let (status, body) =
+            lab.call_at(&door, Some(&worker), Method::POST, &path, arguments).await;
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
         serde_json::from_slice(&body).unwrap()
     };
@@ -79,7 +80,7 @@ async fn a_worker_may_call_its_tools_while_it_lives() {
     let answer = call("orchestrator_complete_task", "{}").await;
     assert!(answer.is_error && answer.text.contains("summary"), "{answer:?}");
     let long = format!("{{\"summary\": \"{}\"}}", "x".repeat(1_024 * 1_024));
-    assert_eq!(lab.problem(Some(&worker), Method::POST, TOOL, long).await.0, 413);
+    assert_eq!(lab.call_at(&door, Some(&worker), Method::POST, TOOL, long).await.0, 413);
     let board = lab.board().await;
     assert_eq!(board.workers[0].activity.as_ref().unwrap().note, "half");
 
@@ -87,4 +88,24 @@ async fn a_worker_may_call_its_tools_while_it_lives() {
     let (status, problem) = lab.problem(Some(&worker), Method::POST, TOOL, DONE).await;
     assert_eq!(status, 401, "{problem:?}");
     assert_eq!(task(&lab.board().await, 1).status, TaskStatus::Cancelled);
+}
+
+/// A worker's socket leads to its own tools and to nothing else; the person's leads to no worker's tools.
+#[tokio::test]
+async fn each_socket_serves_its_own_callers_only() {
+    let lab = with_worker().await;
+    let (person, worker, door) = (lab.person(), lab.worker(1), lab.worker_socket(1));
+    for (method, path) in doors() {
+        for who in [&person, &worker] {
+            let (status, _) = lab.call_at(&door, Some(who), method.clone(), path, "{}").await;
+            assert_eq!(status, 404, "{method} {path} at the worker's socket");
+        }
+    }
+    for who in [&person, &lab.client()] {
+        let (status, _) = lab.call_at(&door, Some(who), Method::POST, TOOL, DONE).await;
+        assert!([401, 403].contains(&status), "{status}");
+    }
+    assert_eq!(lab.problem(Some(&worker), Method::POST, TOOL, DONE).await.0, 403);
+    let (status, _) = lab.call_at(&door, Some(&worker), Method::GET, paths::TOOLS, "").await;
+    assert_eq!(status, 200);
 }

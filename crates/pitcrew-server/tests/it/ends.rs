@@ -76,6 +76,35 @@ async fn a_signal_ends_it_whoever_is_connected() {
     }
 }
 
+/// Whoever does not say who they are in time is shown out; whoever is known stays.
+#[tokio::test]
+async fn a_connection_without_a_token_is_closed_soon() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let lab = Lab::started().await;
+    let head = "GET /v1/health HTTP/1.1\r\nhost: x\r\n";
+    let unknown = format!("{head}authorization: Bearer {}\r\n\r\n", "0".repeat(64));
+    let known = format!("{head}authorization: {}\r\n\r\n", lab.person());
+    let connect = async || tokio::net::UnixStream::connect(lab.socket()).await.unwrap();
+    let mut stays = connect().await;
+    stays.write_all(known.as_bytes()).await.unwrap();
+    let leaves = ["", "G", head, &unknown].map(async |said| {
+        let mut stream = connect().await;
+        stream.write_all(said.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let closed = tokio::time::timeout(PROMPTLY, stream.read_to_end(&mut answer)).await;
+        assert!(closed.is_ok(), "it stays open after {said:?}");
+    });
+    futures::future::join_all(leaves).await;
+    stays.write_all(known.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    while answer.matches("HTTP/1.1 200").count() < 2 {
+        let mut bytes = [0; 4_096];
+        let count = stays.read(&mut bytes).await.unwrap();
+        assert!(count > 0, "it was closed: {answer}");
+        answer.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+}
+
 /// Idle is: no client, no worker, nothing due.
 #[tokio::test]
 async fn it_ends_by_itself_when_nobody_needs_it() {

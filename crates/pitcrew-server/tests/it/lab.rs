@@ -183,6 +183,17 @@ impl Lab {
         format!("Bearer {}", self.tokens().worker(AttemptId(attempt)))
     }
 
+    /// The socket of a worker's own.
+    pub fn worker_socket(&self, attempt: u64) -> PathBuf {
+        let runtime = self.socket().parent().and_then(Path::parent).expect("a folder").to_owned();
+        runtime.join(format!("attempt-{attempt}/sock"))
+    }
+
+    /// What the person's own agents prove themselves with.
+    pub fn client(&self) -> String {
+        format!("Bearer {}", self.tokens().client())
+    }
+
     pub async fn call_as(
         &self,
         who: Option<&str>,
@@ -190,7 +201,18 @@ impl Lab {
         path: &str,
         body: impl Into<Vec<u8>>,
     ) -> (u16, Vec<u8>) {
-        let called = http::call(&self.socket(), method.clone(), path, who, body.into()).await;
+        self.call_at(&self.socket(), who, method, path, body).await
+    }
+
+    pub async fn call_at(
+        &self,
+        socket: &Path,
+        who: Option<&str>,
+        method: Method,
+        path: &str,
+        body: impl Into<Vec<u8>>,
+    ) -> (u16, Vec<u8>) {
+        let called = http::call(socket, method.clone(), path, who, body.into()).await;
         called.unwrap_or_else(|error| panic!("{method} {path}: {error}: {}", self.log()))
     }
 

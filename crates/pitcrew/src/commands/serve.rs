@@ -14,7 +14,13 @@ use pitcrew_process::leave_session;
 use pitcrew_runtime::{Orchestrator, Setup, StartError, StartErrorKind, Tokens};
 use pitcrew_server::{Serve, serve};
 use pitcrew_store::OpenErrorKind;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{sync::Arc, time::Duration};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Files that we may open at once, where the system allows it. Programs inherit this, and some of them
+/// close every number up to it.
+const FILES_MAX: u64 = 8_192;
 
 pub fn run(args: &ServeArgs) -> Done {
     // Only the build that is killed on purpose has points to be killed at.
@@ -23,6 +29,7 @@ pub fn run(args: &ServeArgs) -> Done {
         // Fails only where we lead a group of our own already: nothing of the caller's reaches us then.
         leave_session().ok();
     }
+    allow_files();
     // Whatever was known of it before: it is worked on with the git that there is now.
     let workspace = match &args.workspace {
         Some(path) => Workspace::at(path)?,
@@ -65,10 +72,14 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
         matrix: permissions.matrix,
         tokens: tokens.clone(),
     };
+    let terminate = signal(SignalKind::terminate()).map_err(|error| {
+        Report::new(Exit::Failure, "failed to receive signals").because(error.to_string())
+    })?;
     let orchestrator = Orchestrator::start(setup).map_err(|error| not_started(&error))?;
     let idle = args.on_demand.then_some(Duration::from_millis(limits::ORCHESTRATOR_IDLE_MS));
     let workspace = root.display().to_string();
-    let order = Serve { orchestrator, tokens, socket: socket.clone(), workspace, idle, desk };
+    let order =
+        Serve { orchestrator, tokens, socket: socket.clone(), workspace, idle, desk, terminate };
     let foreground = !args.on_demand;
     let ready = || {
         if foreground {
@@ -80,6 +91,17 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
             .because(error.to_string())
     })?;
     Ok(Exit::Success)
+}
+
+/// Raises our limit of open files, which is low by default for programs of old.
+fn allow_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(FILES_MAX, |it| it.min(FILES_MAX));
+    if limit.current.is_some_and(|it| it < wanted) {
+        limit.current = Some(wanted);
+        // Where it cannot be raised, the doors allow fewer connections.
+        setrlimit(Resource::Nofile, limit).ok();
+    }
 }
 
 /// Who starts us on demand tells by the exit code whether it is worth trying again.

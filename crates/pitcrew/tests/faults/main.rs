@@ -5,6 +5,7 @@ mod programs;
 mod protocol;
 mod rogues;
 mod floods;
+mod doors;
 mod crowd;
 mod trees;
 mod people;

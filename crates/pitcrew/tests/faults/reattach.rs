@@ -80,7 +80,7 @@ fn has_called(sandbox: &Sandbox, process: &Process) -> bool {
     let sockets = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
     let door = sandbox.root().display().to_string();
     // The socket is listed by the name under which it was made; where it was made it is one of them.
-    let of_door = |it: &&str| it.contains(&door) && it.contains("/serve.");
+    let of_door = |it: &&str| it.contains(&door) && it.contains("/attempt-1/new");
     let own = usize::from(network(&pid) == network("self"));
     sockets.lines().filter(of_door).count() > own
 }

@@ -53,6 +53,7 @@ impl Agents {
         if let Some(made) = self.all_ahead().remove(&attempt) {
             made.abort();
             self.logins.end(attempt);
+            self.setup.doors.close(attempt);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an agent is started with.
 
-use super::HttpTools;
+use super::{HttpTools, WorkerDoors};
 use crate::{
     Tokens,
     confinement::{self, Hold, Own},
@@ -37,6 +37,8 @@ pub struct AgentSetup {
     pub policy: Policy,
     /// The tools over HTTP, where they are served.
     pub http: HttpTools,
+    /// Where each worker's tool calls arrive.
+    pub doors: WorkerDoors,
     /// What programs in a box may reach.
     pub network: Lookup,
     /// The user's repository, which says what builds make.
@@ -117,7 +119,7 @@ impl AgentSetup {
         mut read: Vec<PathBuf>,
     ) -> Policy {
         let user = user_environment();
-        read.push(self.dirs.door());
+        read.push(self.dirs.worker_door(attempt));
         match &wanted.backend {
             Backend::Builtin => {}
             Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),
@@ -208,7 +210,7 @@ impl AgentSetup {
     /// How the attempt's calls find us and prove themselves.
     fn tool_environment(&self, attempt: AttemptId) -> Vec<(String, String)> {
         vec![
-            ("PITCREW_SOCKET".into(), self.dirs.socket().display().to_string()),
+            ("PITCREW_SOCKET".into(), self.dirs.worker_socket(attempt).display().to_string()),
             ("PITCREW_TOKEN".into(), self.tokens.worker(attempt)),
             ("PITCREW_TOOL_PATIENCE_MS".into(), self.lease_ms.to_string()),
         ]

@@ -46,6 +46,8 @@ impl Agents {
     /// more when this returns.
     pub async fn reattach(self: &Arc<Self>, held: &Held) -> Found {
         let began = Instant::now();
+        // Where that fails its tools do, and it is told so.
+        self.setup.doors.open(held.attempt).ok();
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
         let profile = self.setup.profile(&held.backend);

@@ -1,0 +1,111 @@
+//! The sockets of workers: each listens in a folder of its own, which is mounted in that worker's box
+//! and in no other.
+//!
+//! A worker that floods its socket fills its own queue. After a restart each live worker's socket is
+//! opened again in the same folder, which its box still sees.
+
+use pitcrew_config::WorkspaceDirs;
+use pitcrew_model::{AttemptId, Tier};
+use pitcrew_process::is_machine_root;
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs::{self, Permissions},
+    io,
+    os::unix::{fs::PermissionsExt, net::UnixListener},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// A socket on which one worker's connections arrive.
+#[derive(Debug)]
+pub struct WorkerDoor {
+    pub attempt: AttemptId,
+    pub listener: UnixListener,
+    /// Ends when the worker is gone.
+    pub closed: oneshot::Receiver<()>,
+}
+
+/// Opens and closes the sockets. The server accepts connections on them.
+#[derive(Clone)]
+pub struct WorkerDoors {
+    dirs: WorkspaceDirs,
+    /// Boxes have a user of their own.
+    own_user: bool,
+    open: Arc<Mutex<HashMap<AttemptId, oneshot::Sender<()>>>>,
+    opened: mpsc::UnboundedSender<WorkerDoor>,
+    /// For the server.
+    unserved: Arc<Mutex<Option<mpsc::UnboundedReceiver<WorkerDoor>>>>,
+}
+
+impl WorkerDoors {
+    pub fn new(dirs: &WorkspaceDirs, tier: Tier) -> Self {
+        let (opened, unserved) = mpsc::unbounded_channel();
+        let unserved = Arc::new(Mutex::new(Some(unserved)));
+        let own_user = tier == Tier::T3 && is_machine_root();
+        Self { dirs: dirs.clone(), own_user, open: Arc::default(), opened, unserved }
+    }
+
+    /// The sockets as they are opened. The first caller gets them.
+    pub fn opened(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
+        self.unserved.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Opens the socket of an attempt where it is not open yet. Connections wait in its queue until the
+    /// server accepts them.
+    pub fn open(&self, attempt: AttemptId) -> io::Result<()> {
+        let mut open = self.lock();
+        if open.contains_key(&attempt) {
+            return Ok(());
+        }
+        let listener = self.listen(attempt)?;
+        let (close, closed) = oneshot::channel();
+        open.insert(attempt, close);
+        // Without a server nobody answers, like before it begins.
+        self.opened.send(WorkerDoor { attempt, listener, closed }).ok();
+        Ok(())
+    }
+
+    /// Closes the socket of an attempt whose agent has ended.
+    pub fn close(&self, attempt: AttemptId) {
+        if self.lock().remove(&attempt).is_some() {
+            fs::remove_dir_all(self.dirs.worker_door(attempt)).ok();
+        }
+    }
+
+    /// Removes the sockets that an earlier orchestrator left, but for those of these attempts.
+    pub fn remove_left_over(&self, kept: &BTreeSet<AttemptId>) {
+        for entry in fs::read_dir(&self.dirs.runtime).into_iter().flatten().flatten() {
+            let attempt = entry.file_name().to_str().and_then(|it| it.parse().ok());
+            if attempt.is_some_and(|it: AttemptId| !kept.contains(&it)) {
+                fs::remove_dir_all(entry.path()).ok();
+            }
+        }
+    }
+
+    /// The new socket takes the place of an old one in one step. The folder is kept: a box that outlived
+    /// an orchestrator sees this very folder.
+    fn listen(&self, attempt: AttemptId) -> io::Result<UnixListener> {
+        let (folder, socket) = (self.dirs.worker_door(attempt), self.dirs.worker_socket(attempt));
+        // Only we can enter the folder above. A box that sees this one may have another user.
+        let (folder_mode, socket_mode) =
+            if self.own_user { (0o755, 0o666) } else { (0o700, 0o600) };
+        fs::create_dir_all(&folder)?;
+        set_mode(&folder, folder_mode)?;
+        let new = folder.join("new");
+        fs::remove_file(&new).ok();
+        let listener = UnixListener::bind(&new)?;
+        listener.set_nonblocking(true)?;
+        set_mode(&new, socket_mode)?;
+        fs::rename(&new, &socket)?;
+        Ok(listener)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AttemptId, oneshot::Sender<()>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}

@@ -1,0 +1,126 @@
+//! Accepts connections at a door and serves HTTP on them, within the door's limits.
+
+use crate::{
+    room::{Room, Visit},
+    serve::Doors,
+};
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use std::{fs::File, io, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, UnixListener},
+    task::JoinSet,
+    time::sleep,
+};
+
+/// How long a connection may wait for its next request, and the head of that request may take.
+const IDLE_TIME_MAX: Duration = Duration::from_mins(1);
+
+/// After a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What connections arrive at.
+pub trait Listen: Send + Sync {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listen for UnixListener {
+    type Stream = tokio::net::UnixStream;
+
+    async fn next(&self) -> io::Result<Self::Stream> {
+        self.accept().await.map(|it| it.0)
+    }
+}
+
+impl Listen for TcpListener {
+    type Stream = tokio::net::TcpStream;
+
+    async fn next(&self) -> io::Result<Self::Stream> {
+        self.accept().await.map(|it| it.0)
+    }
+}
+
+/// Serves until `told`, and then what has been asked already. Dropped, it cuts everything off.
+pub async fn serve_at(
+    listener: impl Listen,
+    room: Arc<Room>,
+    router: Router,
+    doors: &Arc<Doors>,
+    told: impl Future<Output = ()>,
+) {
+    let mut told = pin!(told);
+    let mut visits = JoinSet::new();
+    let mut spare = Spare::new();
+    loop {
+        let stream = tokio::select! {
+            () = &mut told => break,
+            stream = spare.accept(&listener) => stream,
+            Some(_) = visits.join_next() => continue,
+        };
+        tokio::select! {
+            () = &mut told => break,
+            visit = room.enter() => {
+                visits.spawn(converse(stream, visit, router.clone(), doors.clone()));
+            }
+        }
+    }
+    drop(listener);
+    while visits.join_next().await.is_some() {}
+}
+
+/// A file that is open for nothing: where the process can open no more files, its place is given to
+/// one more connection.
+struct Spare(Option<File>);
+
+impl Spare {
+    fn new() -> Self {
+        Self(File::open("/dev/null").ok())
+    }
+
+    /// Waits for a connection, however often accepting one fails.
+    async fn accept<L: Listen>(&mut self, listener: &L) -> L::Stream {
+        loop {
+            match listener.next().await {
+                Ok(stream) => {
+                    if self.0.is_none() {
+                        *self = Self::new();
+                    }
+                    return stream;
+                }
+                Err(_) if self.0.take().is_some() => {}
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+    }
+}
+
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    visit: Arc<Visit>,
+    router: Router,
+    doors: Arc<Doors>,
+) {
+    let service = TowerToHyperService::new(router.layer(Extension(visit.clone())));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIME_MAX);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        // What has arrived is read before it counts as late.
+        biased;
+        // What breaks a connection is for its client to know.
+        _ = &mut connection => return,
+        () = visit.must_leave() => return,
+        () = doors.closed() => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = &mut connection => {}
+        () = visit.must_leave() => {}
+    }
+}
