@@ -12,6 +12,7 @@ mod id;
 mod time;
 pub mod text;
 pub mod limits;
+mod name;
 mod path;
 mod host;
 mod egress;
@@ -52,6 +53,7 @@ pub use id::{
 pub use kept::{Kept, KeptKind, KeptStates};
 pub use matrix::{Matrix, MatrixLimits, Rule, RuleSource};
 pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
+pub use name::folded_name;
 pub use path::{Access, PathError, Reads, RepoPath, Standing, Zone, exclusive, overlap};
 pub use permission::{
     Actor, ORCHESTRATOR_TOOL_KIND, ORCHESTRATOR_TOOLS, PermissionOption, PermissionOptionKind,

@@ -1,5 +1,6 @@
 //! Paths inside the repository, and who may change what.
 
+use crate::folded_name;
 use alloc::{
     borrow::ToOwned,
     string::{String, ToString},
@@ -101,6 +102,14 @@ impl RepoPath {
                 .strip_prefix(self.0.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
+
+    /// Whether some file system takes `path` for this path or one below it, such as one that
+    /// ignores case.
+    pub fn may_contain(&self, path: &str) -> bool {
+        let mut parts = path.split('/').map(folded_name);
+        let mut own = self.0.split('/').map(folded_name);
+        self.contains(path) || own.all(|it| parts.next() == Some(it))
+    }
 }
 
 impl fmt::Display for RepoPath {
@@ -150,11 +159,11 @@ pub enum Standing<'a> {
 
 impl Zone {
     pub fn standing(&self, path: &str) -> Standing<'_> {
-        if let Some(rule) = most_specific(&self.denied, path) {
+        if let Some(rule) = most_specific(&self.denied, |it| it.may_contain(path)) {
             return Standing::Denied(rule);
         }
-        let own = most_specific(&self.region, path);
-        match (own, most_specific(&self.shared, path)) {
+        let own = most_specific(&self.region, |it| it.contains(path));
+        match (own, most_specific(&self.shared, |it| it.contains(path))) {
             (Some(own), Some(shared)) if shared.as_str().len() > own.as_str().len() => {
                 Standing::Shared(shared)
             }
@@ -192,8 +201,8 @@ impl Zone {
     }
 }
 
-fn most_specific<'a>(rules: &'a [RepoPath], path: &str) -> Option<&'a RepoPath> {
-    rules.iter().filter(|it| it.contains(path)).max_by_key(|it| it.as_str().len())
+fn most_specific(rules: &[RepoPath], holds: impl Fn(&RepoPath) -> bool) -> Option<&RepoPath> {
+    rules.iter().filter(|it| holds(it)).max_by_key(|it| it.as_str().len())
 }
 
 /// What keeps a worker from reading what lies outside its zone.
@@ -303,6 +312,19 @@ mod tests {
             assert_eq!(zone.standing(below), denied, "{below}");
         }
         assert_eq!(zone.standing("src/secrets"), Standing::Own(Some(&zone.region[0])));
+    }
+
+    /// A checkout on such a file system would change the denied file.
+    #[test]
+    fn a_denied_path_holds_where_names_are_compared_without_case() {
+        let zone = Zone { denied: alloc::vec![path("src/Caf\u{e9}")], ..Zone::default() };
+        let denied = Standing::Denied(&zone.denied[0]);
+        for other in ["SRC/caf\u{e9}/x", "src/CAFE\u{301}", "src/caf\u{e9}./x", "src./Caf\u{e9}"] {
+            assert_eq!(zone.standing(other), denied, "{other}");
+        }
+        for other in ["src", "src/cafe", "src/caf\u{e9}s", "lib/caf\u{e9}"] {
+            assert_eq!(zone.standing(other), Standing::Own(None), "{other}");
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(super) fn check(
 ) {
     for task in tasks {
         for path in &task.region {
-            let Some(rule) = head.denied.iter().find(|it| it.contains(path.as_str())) else {
+            let Some(rule) = head.denied.iter().find(|it| it.may_contain(path.as_str())) else {
                 continue;
             };
             let message = format!(
