@@ -72,7 +72,8 @@ impl ToolCalls {
 
 /// Describes a call for whoever decides on it. `root` is the checkout.
 ///
-/// The kind is the agent's word only: a command is told whatever the call says that it is.
+/// The kind is the agent's word only: a command is told whatever the call says that it is, and what is
+/// said to be a look is taken for what it carries.
 pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
     let named = named(call);
     let kind = kind(call, &named);
@@ -111,7 +112,7 @@ pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
 }
 
 fn named(call: &ToolCall) -> Named {
-    let mut named = Named::default();
+    let mut named = if is_look(call) { Named::of_look() } else { Named::default() };
     for location in &call.locations {
         named.path(&location.path);
     }
@@ -139,6 +140,11 @@ fn kind(call: &ToolCall, named: &Named) -> &'static str {
     if ours::is_ours(call, named) {
         return ORCHESTRATOR_TOOL_KIND;
     }
+    if is_look(call)
+        && let Some(carried) = carried(call, named)
+    {
+        return carried;
+    }
     match call.kind {
         ToolKind::Read => "read",
         ToolKind::Edit => "edit",
@@ -151,6 +157,28 @@ fn kind(call: &ToolCall, named: &Named) -> &'static str {
         ToolKind::SwitchMode => "switch_mode",
         // Also the kinds that the library may add.
         ToolKind::Other | _ => other::kind(&call.title),
+    }
+}
+
+/// What needs no permission within the checkout.
+fn is_look(call: &ToolCall) -> bool {
+    matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Think)
+}
+
+/// What a call that says that it only looks does besides.
+fn carried(call: &ToolCall, named: &Named) -> Option<&'static str> {
+    let has = |it: fn(&ToolCallContent) -> bool| call.content.iter().any(it);
+    if !named.commands.is_empty() || has(|it| matches!(it, ToolCallContent::Terminal(_))) {
+        Some("execute")
+    } else if named.has_change || has(|it| matches!(it, ToolCallContent::Diff(_))) {
+        Some("edit")
+    } else if named.has_address {
+        Some("fetch")
+    } else {
+        // What it does not show at all may be anything.
+        let is_shown =
+            call.raw_input.is_some() || !named.paths.is_empty() || !call.content.is_empty();
+        (!is_shown).then_some("other")
     }
 }
 
@@ -245,6 +273,50 @@ mod tests {
         }
         let strange = json!({"toolCallId": "1", "title": "t", "kind": "levitate"});
         assert_eq!(described(Path::new("/nowhere"), strange).kind, "other");
+    }
+
+    /// What needs no permission is that and nothing else.
+    #[test]
+    fn a_look_is_taken_for_what_it_carries() {
+        let kind = |said: &str, rest: Value| {
+            let mut call = json!({"toolCallId": "1", "title": "look", "kind": said});
+            call.as_object_mut().expect("an object").extend(rest.as_object().expect("one").clone());
+            let tool = described(Path::new("/nowhere"), call);
+            (tool.kind, tool.command)
+        };
+        let diff = json!([{"type": "diff", "path": "a", "newText": "x"}]);
+        let terminal = json!([{"type": "terminal", "terminalId": "t"}]);
+        for said in ["read", "search", "think"] {
+            for key in [
+                "command",
+                "bash",
+                "shell_command",
+                "run",
+                "code",
+                "exec",
+                "pre_script",
+                "evalCode",
+            ] {
+                let carried = kind(said, json!({"rawInput": {"path": "a", key: "rm -r x"}}));
+                assert_eq!(carried, ("execute".into(), Some("rm -r x".into())), "{said} {key}");
+            }
+            for (rest, kind_carried) in [
+                (json!({"content": terminal}), "execute"),
+                (json!({"content": diff}), "edit"),
+                (json!({"rawInput": {"path": "a", "new_string": "x"}}), "edit"),
+                (json!({"rawInput": {"path": "a", "url": "https://example.com/?q=x"}}), "fetch"),
+                (json!({}), "other"),
+                (json!({"rawInput": {"path": "a", "description": "what", "limit": 3}}), said),
+                (json!({"rawInput": {"query": "x", "uri": "file:///nowhere/a"}}), said),
+                (json!({"rawInput": {"pattern": "https://example.com"}}), said),
+                (json!({"locations": [{"path": "a"}]}), said),
+            ] {
+                assert_eq!(kind(said, rest.clone()).0, kind_carried, "{said} {rest}");
+            }
+        }
+        // Code is what is written there, and an edit is judged as one.
+        let written = kind("edit", json!({"rawInput": {"path": "a", "code": "rm -r x"}}));
+        assert_eq!(written, ("create".into(), None));
     }
 
     fn reading(input: &Value) -> ToolUse {

@@ -24,9 +24,19 @@ pub struct Named {
     pub is_partial: bool,
     /// There is more to the commands than was taken: a part of one, or whole ones.
     pub is_command_cut: bool,
+    /// New text for a file is named.
+    pub has_change: bool,
+    /// An address on the network is named.
+    pub has_address: bool,
+    /// It says that it only looks: then whatever may be a command counts as one.
+    is_look: bool,
 }
 
 impl Named {
+    pub fn of_look() -> Self {
+        Self { is_look: true, ..Self::default() }
+    }
+
     pub fn path(&mut self, path: impl Into<PathBuf>) {
         let path = path.into();
         if path.as_os_str().is_empty() || self.paths.contains(&path) {
@@ -74,13 +84,16 @@ impl Named {
                 }
             }
             Value::Object(object) => {
-                self.command(command(object));
+                self.command(command(object, self.is_look));
                 for (key, value) in object {
                     if let ("changes", Value::Object(changes)) = (key.as_str(), value) {
                         // A patch as a map from path to change.
                         changes.keys().for_each(|it| self.path(it));
                     }
-                    self.search(value, is_path_key(&letters(key)));
+                    let key = letters(key);
+                    self.has_change |= is_change_key(&key) && !value.is_null();
+                    self.has_address |= is_address_key(&key) && is_address(value);
+                    self.search(value, is_path_key(&key));
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -112,11 +125,11 @@ impl Line {
 }
 
 /// The command that an object holds, with its arguments.
-fn command(object: &Map<String, Value>) -> Line {
+fn command(object: &Map<String, Value>, is_look: bool) -> Line {
     let (mut commands, mut arguments) = (Line::default(), Line::default());
     for (key, value) in object {
         let key = letters(key);
-        if is_command_key(&key) {
+        if is_command_key(&key) || is_look && may_be_command_key(&key) {
             commands.add(&words(value), "\n");
         } else if matches!(key.as_str(), "args" | "arguments") && !value.is_object() {
             arguments.add(&words(value), " ");
@@ -184,6 +197,50 @@ fn is_command_key(key: &str) -> bool {
             | "argv"
             | "program"
             | "executable"
+    )
+}
+
+/// What a tool that only looks has no use for.
+fn may_be_command_key(key: &str) -> bool {
+    let parts = ["command", "cmd", "shell", "bash", "exec", "argv", "program", "eval"];
+    key.starts_with("script")
+        || key.ends_with("script")
+        || parts.iter().any(|it| key.contains(it))
+        || matches!(
+            key,
+            "sh" | "zsh" | "run" | "code" | "snippet" | "statement" | "python" | "js" | "sql"
+        )
+}
+
+fn is_address_key(key: &str) -> bool {
+    key.contains("url") || key.contains("uri") || matches!(key, "address" | "endpoint" | "href")
+}
+
+/// Whether it leads to the network.
+fn is_address(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty() && !text.starts_with("file:"),
+        Value::Array(items) => items.iter().any(is_address),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+fn is_change_key(key: &str) -> bool {
+    matches!(
+        key,
+        "oldstring"
+            | "oldstr"
+            | "oldtext"
+            | "newstring"
+            | "newstr"
+            | "newtext"
+            | "newcontent"
+            | "filetext"
+            | "contents"
+            | "replacement"
+            | "edits"
+            | "patch"
+            | "diff"
     )
 }
 
