@@ -20,7 +20,10 @@ use crate::{
 };
 use pitcrew_model::{CommitId, Failure, Refusal, RefusalKind, Zone, limits};
 use pitcrew_process::Cancel;
+use rules::Rules;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use executes::ConfigFiles;
 
 /// Commits of one attempt.
 const COMMITS_MAX: usize = 10_000;
@@ -30,12 +33,17 @@ const LINK_BYTES_MAX: u64 = 4_096;
 /// Collects refusals, each once.
 #[derive(Default)]
 pub(crate) struct Verdict {
-    refusals: BTreeSet<(String, RefusalKind)>,
+    /// With the rule, where that is not clear from the kind.
+    refusals: BTreeMap<(String, RefusalKind), Option<String>>,
 }
 
 impl Verdict {
     pub(crate) fn refuse(&mut self, path: impl Into<String>, kind: RefusalKind) {
-        self.refusals.insert((path.into(), kind));
+        self.refusals.insert((path.into(), kind), None);
+    }
+
+    pub(crate) fn refuse_by(&mut self, path: &str, kind: RefusalKind, rule: String) {
+        self.refusals.insert((path.into(), kind), Some(rule));
     }
 
     pub(crate) fn into_result(self) -> Result<(), Failure> {
@@ -47,7 +55,7 @@ impl Verdict {
             .refusals
             .into_iter()
             .take(limits::REFUSALS_LISTED_MAX)
-            .map(|(path, kind)| Refusal { path, kind })
+            .map(|((path, kind), rule)| Refusal { path, kind, rule })
             .collect();
         Err(Failure::Gate { refusals, refusals_count })
     }
@@ -97,8 +105,9 @@ impl Vault {
             verdict.refuse(format!("{files_count} files"), RefusalKind::TooMany);
             return Ok(None);
         }
+        let rules = Rules { zone, config: &self.config_files };
         for change in &changes {
-            rules::judge_name(change, zone, verdict);
+            rules.judge_name(change, verdict);
         }
         self.judge_blobs(&changes, found.sizes, verdict, cancel)?;
         Ok(Some(end))

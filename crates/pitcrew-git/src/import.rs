@@ -72,5 +72,5 @@ fn refusal(line: &str) -> Option<Refusal> {
         }
         _ => RefusalKind::BadName,
     };
-    Some(Refusal { path: format!("object {}: {words}", object.get(..10).unwrap_or(object)), kind })
+    Some(Refusal::new(format!("object {}: {words}", object.get(..10).unwrap_or(object)), kind))
 }

@@ -8,13 +8,14 @@ use crate::{
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     fill_ahead::AllAhead,
+    gate::ConfigFiles,
     git::Call,
     known::{Known, KnownCommits},
     records::Records,
     settings::Settings,
     sweep::{self, sweep},
 };
-use pitcrew_model::{AttemptId, CommitId};
+use pitcrew_model::{AttemptId, CommitId, folded_name};
 use pitcrew_process::Cancel;
 use std::{
     collections::BTreeMap,
@@ -59,6 +60,8 @@ pub struct Vault {
     /// The checkouts that are filled before they are ordered.
     pub(crate) ahead: Mutex<AllAhead>,
     pub(crate) known: KnownCommits,
+    /// What the gate lets in only by name, beside what it knows itself.
+    pub(crate) config_files: ConfigFiles,
 }
 
 impl Vault {
@@ -91,6 +94,7 @@ impl Vault {
             pools: Mutex::default(),
             ahead: Mutex::default(),
             known: KnownCommits::default(),
+            config_files: ConfigFiles::new(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
@@ -102,6 +106,17 @@ impl Vault {
         vault.sweep_ahead();
         vault.remove_user_locks();
         Ok(vault)
+    }
+
+    /// The same, told which files of a repository configure each backend. They come through the gate
+    /// only where a region names them.
+    #[must_use]
+    pub fn guarding(mut self, backends: impl IntoIterator<Item = (String, Vec<String>)>) -> Self {
+        let folded = |it: &String| it.split('/').map(folded_name).collect::<Vec<_>>().join("/");
+        let backends = backends.into_iter();
+        self.config_files =
+            backends.map(|(name, files)| (name, files.iter().map(folded).collect())).collect();
+        self
     }
 
     /// Where things are kept.

@@ -148,6 +148,20 @@ pub struct CheckFailure {
 pub struct Refusal {
     pub path: String,
     pub kind: RefusalKind,
+    /// Which rule says so, and how to allow the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(path: impl Into<String>, kind: RefusalKind) -> Self {
+        Self { path: path.into(), kind, rule: None }
+    }
+
+    /// The rule in brackets, where one is known.
+    fn why(&self) -> String {
+        self.rule.as_ref().map(|it| alloc::format!(" ({it})")).unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -263,8 +277,10 @@ impl Failure {
                 parts.join("\n\n")
             }
             Self::Gate { refusals, .. } => {
-                let parts: Vec<String> =
-                    refusals.iter().map(|it| alloc::format!("{}: {}", it.path, it.kind)).collect();
+                let parts: Vec<String> = refusals
+                    .iter()
+                    .map(|it| alloc::format!("{}: {}{}", it.path, it.kind, it.why()))
+                    .collect();
                 parts.join("\n")
             }
             Self::Checkout { .. }
@@ -357,7 +373,7 @@ fn ended(code: Option<i32>) -> String {
 fn gate(f: &mut fmt::Formatter<'_>, refusals: &[Refusal], count: u64) -> fmt::Result {
     f.write_str("refused at the gate: ")?;
     match refusals.first() {
-        Some(first) => write!(f, "{} is {}", first.path, first.kind)?,
+        Some(first) => write!(f, "{} is {}{}", first.path, first.kind, first.why())?,
         None => f.write_str("nothing is listed")?,
     }
     if count > 1 { write!(f, " and {} more", count - 1) } else { Ok(()) }

@@ -131,7 +131,7 @@ impl Orchestrator {
         clock::go_on_after(last);
         let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
         let repository = setup.repository.owned_by(&owner);
-        let vault = Arc::new(Vault::open_or_create(repository, &layout, &Cancel::default())?);
+        let vault = Arc::new(open_vault(repository, &layout, &setup.settings)?);
         log.line("Orchestrator", &format!("serves {}", vault.user().root().display()));
 
         let (inputs, inbox) = mpsc::channel(INPUTS_QUEUED_MAX);
@@ -293,6 +293,16 @@ fn network(tier: Tier, settings: &Settings, dirs: &WorkspaceDirs) -> Lookup {
         Tier::T1 => Lookup::default(),
         Tier::T2 | Tier::T3 => Lookup::begin(settings, &dirs.state.join("caches")),
     }
+}
+
+fn open_vault(
+    repository: Repository,
+    layout: &Layout,
+    settings: &Settings,
+) -> Result<Vault, VaultError> {
+    let vault = Vault::open_or_create(repository, layout, &Cancel::default())?;
+    let backends = settings.backends.iter();
+    Ok(vault.guarding(backends.map(|(name, it)| (name.clone(), it.config_files.clone()))))
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {

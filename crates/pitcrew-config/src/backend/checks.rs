@@ -1,6 +1,6 @@
 //! What single values of a backend may be.
 
-use pitcrew_model::HostPattern;
+use pitcrew_model::{HostPattern, RepoPath};
 
 /// Why a value cannot be used, continuing a sentence that began with it; and what to write.
 pub(super) struct Refused {
@@ -40,6 +40,15 @@ pub(super) fn below_home(path: &str) -> Result<(), Refused> {
         return refused("is no path below the home folder", help);
     }
     Ok(())
+}
+
+/// The end of a path of a repository, as git writes it.
+pub(super) fn in_repository(path: &str) -> Result<(), Refused> {
+    if RepoPath::parse(path).is_ok_and(|it| it.as_str() == path) {
+        return Ok(());
+    }
+    let help = "write the name of a file or folder, such as `agent.json` or `.agent/settings.json`";
+    refused("is no path of a repository", help)
 }
 
 /// A path that is looked for among packages must not lead out of them.

@@ -2,7 +2,10 @@
 
 use super::{
     BACKEND_KEYS, BackendSettings,
-    checks::{anything, below_home, call, host, in_packages, moved, variable, variable_name},
+    checks::{
+        anything, below_home, call, host, in_packages, in_repository, moved, variable,
+        variable_name,
+    },
     keys::{BACKEND_ALIASES, COSTS, FILES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
     value::{CostTold, ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
@@ -35,6 +38,7 @@ pub(crate) struct BackendDraft {
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
     state_first: Option<Found<Variables>>,
+    config_files: Option<Found<Vec<String>>>,
     inner_env: Option<Found<String>>,
     inner_programs: Option<Found<Vec<String>>>,
     inner_answers: Option<Found<Variables>>,
@@ -79,6 +83,7 @@ impl BackendDraft {
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
             state_first: keys.variables("state_first", |path, _| below_home(path)),
+            config_files: keys.strings("config_files", in_repository),
             inner_env: keys.variable_name("inner_env"),
             inner_programs: keys.strings("inner_programs", in_packages),
             inner_answers: keys.variables("inner_answers", call),
@@ -122,6 +127,7 @@ impl BackendDraft {
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);
         add("state_first", self.state_first, &mut to.state_first, &mut notes);
+        put("config_files", self.config_files, &mut to.config_files, &mut notes);
         set("inner_env", self.inner_env, &mut to.inner_env, &mut notes);
         put("inner_programs", self.inner_programs, &mut to.inner_programs, &mut notes);
         add("inner_answers", self.inner_answers, &mut to.inner_answers, &mut notes);

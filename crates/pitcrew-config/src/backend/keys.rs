@@ -20,6 +20,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "state_env",
     "state_files",
     "state_first",
+    "config_files",
     "inner_env",
     "inner_programs",
     "inner_answers",

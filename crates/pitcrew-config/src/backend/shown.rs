@@ -28,6 +28,7 @@ impl BackendSettings {
             ("state_env", paths(&self.state_env)),
             ("state_files", list(&self.state_files)),
             ("state_first", paths(&self.state_first)),
+            ("config_files", list(&self.config_files)),
             ("inner_env", text(&self.inner_env)),
             ("inner_programs", list(&self.inner_programs)),
             ("inner_answers", paths(&self.inner_answers)),

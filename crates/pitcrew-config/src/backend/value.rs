@@ -36,6 +36,8 @@ pub struct BackendSettings {
     pub state_files: Vec<String>,
     /// Files below HOME that a private state begins with where nothing else brings them, and their text.
     pub state_first: BTreeMap<String, String>,
+    /// Files and folders of a repository that configure it, wherever they lie.
+    pub config_files: Vec<String>,
     /// The variable by which an adapter is told where the program is that it starts for itself.
     pub inner_env: Option<String>,
     /// Where that program is among the packages that the adapter finds.

@@ -1,80 +1,172 @@
 //! Files that make others execute code by being there: git attributes, hooks, pipelines, agent and
 //! editor configuration.
+//!
+//! New programs bring new names, and most of them begin with a dot. So every such name counts unless it
+//! is known to be harmless, and the tables name the rest.
 
 use super::disguise;
-use pitcrew_model::Zone;
+use pitcrew_model::{Zone, folded_name};
 
-/// Files, wherever they are.
-const FILES: [&str; 17] = [
-    ".gitattributes",
-    ".gitmodules",
-    ".gitconfig",
-    ".lfsconfig",
-    ".mcp.json",
-    ".goosehints",
-    ".worktreeinclude",
-    ".envrc",
-    ".gitlab-ci.yml",
-    ".travis.yml",
-    ".drone.yml",
-    ".woodpecker.yml",
-    ".appveyor.yml",
-    ".cirrus.yml",
-    ".pre-commit-config.yaml",
-    ".lefthook.yml",
-    ".overcommit.yml",
+/// Names with a dot whose content no program executes.
+const HARMLESS: [&str; 25] = [
+    ".gitignore",
+    ".gitkeep",
+    ".keep",
+    ".ignore",
+    ".rgignore",
+    ".hgignore",
+    ".dockerignore",
+    ".npmignore",
+    ".eslintignore",
+    ".prettierignore",
+    ".stylelintignore",
+    ".bazelignore",
+    ".helmignore",
+    ".gcloudignore",
+    ".vercelignore",
+    ".git-blame-ignore-revs",
+    ".mailmap",
+    ".editorconfig",
+    ".clang-format",
+    ".rustfmt.toml",
+    ".yamllint",
+    ".markdownlint.json",
+    ".env.example",
+    ".nojekyll",
+    ".well-known",
 ];
-/// Files without a dot, wherever they are.
-const PLAIN_FILES: [&str; 5] = [
-    "jenkinsfile",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "appveyor.yml",
-    "lefthook.yml",
-];
-/// Folders, wherever they are, with everything in them.
-const FOLDERS: [&str; 17] = [
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".opencode",
-    ".goose",
-    ".cursor",
-    ".pitcrew",
-    ".husky",
-    ".githooks",
-    ".vscode",
-    ".idea",
-    ".devcontainer",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".gitlab",
-    ".semaphore",
-];
-/// Folders in the folder of a forge.
-const FORGES: [&str; 3] = [".github", ".gitea", ".forgejo"];
-const FORGE_FOLDERS: [&str; 2] = ["workflows", "actions"];
 
-pub(super) fn is(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    let last = parts.last().copied().unwrap_or_default();
-    FILES.iter().any(|it| disguise::is(last, it))
-        || PLAIN_FILES.iter().any(|it| last.eq_ignore_ascii_case(it))
-        || parts.iter().any(|part| FOLDERS.iter().any(|it| disguise::is(part, it)))
-        || parts.windows(2).any(|pair| is_pipeline(pair[0], pair[1]))
+const PIPELINE: &str = "a CI system executes it";
+const HOOKS: &str = "a hook manager executes it";
+const EDITOR: &str = "an editor executes it";
+const PACKAGES: &str = "a package manager executes it";
+const AGENTS: &str = "an agent reads its settings from it";
+
+/// Names without a dot, and folders within a folder with one, wherever they are. A `*` stands for any
+/// part of a name.
+const KNOWN: &[(&str, &str)] = &[
+    (".github/workflows", PIPELINE),
+    (".github/actions", PIPELINE),
+    (".github/hooks", AGENTS),
+    (".github/agents", AGENTS),
+    (".gitea/workflows", PIPELINE),
+    (".gitea/actions", PIPELINE),
+    (".forgejo/workflows", PIPELINE),
+    (".forgejo/actions", PIPELINE),
+    ("jenkinsfile*", PIPELINE),
+    ("*.jenkinsfile", PIPELINE),
+    ("azure-pipelines*.yml", PIPELINE),
+    ("azure-pipelines*.yaml", PIPELINE),
+    ("bitbucket-pipelines.yml", PIPELINE),
+    ("bitbucket-pipelines.yaml", PIPELINE),
+    ("appveyor.yml", PIPELINE),
+    ("appveyor.yaml", PIPELINE),
+    ("buildspec.yml", PIPELINE),
+    ("buildspec.yaml", PIPELINE),
+    ("cloudbuild.yml", PIPELINE),
+    ("cloudbuild.yaml", PIPELINE),
+    ("cloudbuild.json", PIPELINE),
+    ("codefresh.yml", PIPELINE),
+    ("wercker.yml", PIPELINE),
+    ("circle.yml", PIPELINE),
+    ("bamboo-specs", PIPELINE),
+    ("netlify.toml", PIPELINE),
+    ("vercel.json", PIPELINE),
+    ("render.yaml", PIPELINE),
+    ("lefthook.*", HOOKS),
+    ("lefthook-local.*", HOOKS),
+    ("captainhook.json", HOOKS),
+    ("grumphp.yml", HOOKS),
+    ("prek.toml", HOOKS),
+    ("simple-git-hooks.*", HOOKS),
+    ("githooks", HOOKS),
+    ("git-hooks", HOOKS),
+    ("*.code-workspace", EDITOR),
+    ("*.sublime-project", EDITOR),
+    ("mise.toml", PACKAGES),
+    ("mise.*.toml", PACKAGES),
+    ("mise/config.toml", PACKAGES),
+    ("bunfig.toml", PACKAGES),
+    ("devbox.json", PACKAGES),
+    ("devenv.nix", PACKAGES),
+    ("devenv.yaml", PACKAGES),
+    ("poetry.toml", PACKAGES),
+    ("uv.toml", PACKAGES),
+    ("mcp.json", AGENTS),
+];
+
+/// What makes a path special.
+pub(super) struct Special<'a> {
+    path: &'a str,
+    /// The path up to where it becomes special.
+    place: &'a str,
+    reason: String,
 }
 
-fn is_pipeline(outer: &str, inner: &str) -> bool {
-    FORGES.iter().any(|it| disguise::is(outer, it))
-        && FORGE_FOLDERS
-            .iter()
-            .any(|it| inner.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(it))
+impl Special<'_> {
+    /// Whether the zone names the special place, or what of it the path is in. Who names a folder above
+    /// it names much else, and did not mean it.
+    pub(super) fn is_granted(&self, zone: &Zone) -> bool {
+        let mut rules = zone.region.iter().chain(&zone.shared);
+        rules.any(|it| it.contains(self.path) && it.as_str().len() >= self.place.len())
+    }
+
+    /// The rule, and how to allow the path.
+    pub(super) fn rule(&self) -> String {
+        format!("{}; a task whose `region` names `{}` may change it", self.reason, self.place)
+    }
 }
 
-/// Whether the region names the path itself, or a folder around it that is no less special.
-pub(super) fn is_granted(path: &str, zone: &Zone) -> bool {
-    zone.region.iter().any(|it| !it.is_root() && it.contains(path) && is(it.as_str()))
+/// The files that configure each backend, by its name. They may lie anywhere in a repository.
+pub(crate) type ConfigFiles = Vec<(String, Vec<String>)>;
+
+/// The innermost place on the path that makes others execute code.
+pub(super) fn special<'a>(path: &'a str, config: &ConfigFiles) -> Option<Special<'a>> {
+    let mut ends: Vec<usize> = path.match_indices('/').map(|it| it.0).collect();
+    ends.push(path.len());
+    let parts: Vec<String> = path.split('/').map(folded_name).collect();
+    ends.into_iter().enumerate().rev().find_map(|(index, end)| {
+        let place = &path[..end];
+        let name = place.rsplit('/').next().unwrap_or(place);
+        let reason = reason(name, &parts[..=index], config)?;
+        Some(Special { path, place, reason })
+    })
+}
+
+/// Why a folder or file is special, given its folded parts; the last one is its name.
+fn reason(name: &str, parts: &[String], config: &ConfigFiles) -> Option<String> {
+    for (backend, files) in config {
+        if files.iter().any(|it| ends_with(parts, it)) {
+            return Some(format!("`{name}` configures {backend}"));
+        }
+    }
+    if let Some((_, reason)) = KNOWN.iter().find(|it| ends_with(parts, it.0)) {
+        return Some(format!("`{name}`: {reason}"));
+    }
+    let folded = parts.last()?;
+    // A name of dots alone folds to nothing.
+    let has_dot = folded.starts_with('.') || folded.is_empty();
+    if has_dot && !HARMLESS.contains(&folded.as_str()) {
+        return Some(format!("`{name}` begins with a dot and is not known to be harmless"));
+    }
+    disguise::is_short_form(name).then(|| format!("`{name}` stands for another name on Windows"))
+}
+
+/// Whether the path ends with these names.
+fn ends_with(parts: &[String], names: &str) -> bool {
+    let mut own = parts.iter().rev();
+    names.trim_matches('/').rsplit('/').all(|it| own.next().is_some_and(|own| fits(own, it)))
+}
+
+/// Whether a folded name fits one of a table, in which a `*` stands for any text.
+fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => {
+            let rest = name.strip_prefix(start);
+            rest.is_some_and(|it| it.ends_with(end))
+        }
+        None => name == pattern,
+    }
 }
 
 #[cfg(test)]
@@ -82,42 +174,136 @@ mod tests {
     use super::*;
     use pitcrew_model::RepoPath;
 
+    fn config() -> ConfigFiles {
+        vec![("opencode".into(), vec!["opencode.json".into(), "agents/own".into()])]
+    }
+
+    fn zone(text: &str) -> Zone {
+        Zone { region: vec![RepoPath::parse_prefix(text).expect("a path")], ..Zone::default() }
+    }
+
     #[test]
     fn files_that_execute_are_known() {
         for path in [
             ".gitattributes",
             "src/.gitattributes",
             "a/.GITMODULES",
+            "a/GITATT~1",
             ".github/workflows/ci.yml",
-            ".github/actions/x/action.yml",
+            ".github/agents/a.md",
+            ".github/hooks/a.json",
+            ".GitHub/Workflows/x.yml",
+            ".github/CODEOWNERS",
             ".claude/settings.json",
             "sub/.claude/agents/a.md",
+            ".qwen/settings.json",
+            ".vibe/config.toml",
+            ".copilot/a",
             ".mcp.json",
             ".husky/pre-commit",
             ".githooks/x",
+            "githooks/pre-push",
             "Jenkinsfile",
+            "ci/Jenkinsfile.release",
             ".vscode/tasks.json",
-            ".GitHub/Workflows/x.yml",
+            ".zed/tasks.json",
+            "shop.code-workspace",
             ".worktreeinclude",
+            ".cargo/config.toml",
+            ".yarnrc.yml",
+            ".npmrc",
+            ".pnpmfile.cjs",
+            ".mise.toml",
+            "mise.toml",
+            "mise.local.toml",
+            "app/mise/config.toml",
+            ".envrc",
+            ".env",
+            ".tool-versions",
+            "lefthook.toml",
+            "lefthook.yaml",
+            "lefthook-local.yml",
+            ".woodpecker.yaml",
+            ".gitlab-ci.yaml",
+            "azure-pipelines.yaml",
+            "azure-pipelines-nightly.yml",
+            "opencode.json",
+            "app/OpenCode.json",
+            "agents/own/x",
+            ".never-seen-before",
+            "a/.\u{200b}never/x",
+            "\u{200b}.cargo/config.toml",
         ] {
-            assert!(is(path), "{path}");
-        }
-        for path in [".gitignore", ".github/CODEOWNERS", "src/claude/x", "docs/actions/a", "a.rs"] {
-            assert!(!is(path), "{path}");
+            assert!(special(path, &config()).is_some(), "{path}");
         }
     }
 
     #[test]
-    fn only_a_region_that_names_it_grants_it() {
-        let zone = |text: &str| Zone {
-            region: vec![RepoPath::parse_prefix(text).expect("a path")],
-            ..Zone::default()
-        };
-        assert!(is_granted(".github/workflows/ci.yml", &zone(".github/workflows/ci.yml")));
-        assert!(is_granted(".github/workflows/ci.yml", &zone(".github/workflows")));
-        assert!(is_granted("src/.gitattributes", &zone("src/.gitattributes")));
-        assert!(!is_granted(".github/workflows/ci.yml", &zone(".github")));
-        assert!(!is_granted("src/.gitattributes", &zone("src")));
+    fn other_files_are_left_alone() {
+        for path in [
+            ".gitignore",
+            "src/.gitkeep",
+            ".editorconfig",
+            "site/.well-known/security.txt",
+            "src/claude/x",
+            "docs/actions/a",
+            "agents/a",
+            "own/x",
+            "a.rs",
+            "jenkins.md",
+            "Cargo.toml",
+            "package.json",
+            "Makefile",
+            "AGENTS.md",
+            "my-opencode.json",
+        ] {
+            let found = special(path, &config()).map(|it| it.reason);
+            assert_eq!(found, None, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_a_zone_that_names_it_grants_it() {
+        let is_granted =
+            |path, zone: &Zone| special(path, &config()).expect("a special path").is_granted(zone);
+        for (path, rule) in [
+            (".github/workflows/ci.yml", ".github/workflows/ci.yml"),
+            (".github/workflows/ci.yml", ".github/workflows"),
+            (".github/CODEOWNERS", ".github"),
+            ("src/.gitattributes", "src/.gitattributes"),
+            (".cargo/config.toml", ".cargo"),
+            (".cargo/config.toml", ".cargo/config.toml"),
+            ("lefthook.toml", "lefthook.toml"),
+            ("opencode.json", "opencode.json"),
+        ] {
+            assert!(is_granted(path, &zone(rule)), "{path} by {rule}");
+            let shared = Zone { shared: zone(rule).region, ..zone("src") };
+            assert!(is_granted(path, &shared), "{path} by shared {rule}");
+        }
+        for (path, rule) in [
+            (".github/workflows/ci.yml", ".github"),
+            (".github/workflows/ci.yml", "."),
+            ("src/.gitattributes", "src"),
+            (".claude/.mcp.json", ".claude"),
+            (".cargo/other.toml", ".cargo/config.toml"),
+            ("app/opencode.json", "app"),
+        ] {
+            assert!(!is_granted(path, &zone(rule)), "{path} by {rule}");
+        }
         assert!(!is_granted(".gitattributes", &Zone::default()));
+    }
+
+    #[test]
+    fn the_rule_says_how_to_allow_it() {
+        let rule = |path| special(path, &config()).expect("a special path").rule();
+        assert_eq!(
+            rule("app/.cargo/config.toml"),
+            "`.cargo` begins with a dot and is not known to be harmless; a task whose `region` names \
+             `app/.cargo` may change it"
+        );
+        assert_eq!(
+            rule("opencode.json"),
+            "`opencode.json` configures opencode; a task whose `region` names `opencode.json` may change it"
+        );
     }
 }

@@ -1,6 +1,12 @@
 //! What git tells of an agent's trees: read whole or not at all, and judged without a panic.
 
-use super::{Verdict, batch, disguise, executes, link, rules, trees};
+use super::{
+    Verdict, batch, disguise,
+    executes::{self, ConfigFiles},
+    link,
+    rules::Rules,
+    trees,
+};
 use crate::changes::{Change, parse_counted, parse_raw};
 use pitcrew_model::{Failure, RefusalKind, Zone, limits};
 use pitcrew_testkit::corpus;
@@ -22,6 +28,10 @@ fn refused(judge: impl FnOnce(&mut Verdict)) -> Vec<RefusalKind> {
     }
 }
 
+fn judge_name(change: &Change, verdict: &mut Verdict) {
+    Rules { zone: &Zone::default(), config: &ConfigFiles::new() }.judge_name(change, verdict);
+}
+
 /// The gate would pass what it was not told of.
 #[test]
 fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
@@ -29,7 +39,7 @@ fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
         let Some(changes) = parse_raw(bytes) else { return };
         assert_eq!(zeros_count(bytes), 2 * changes.len());
         for change in &changes {
-            refused(|it| rules::judge_name(change, &Zone::default(), it));
+            refused(|it| judge_name(change, it));
         }
     });
     corpus!("counted").check(300, |bytes| {
@@ -84,14 +94,14 @@ fn any_name_is_judged() {
             letter: 'A',
             path: path.to_vec(),
         };
-        let kinds = refused(|it| rules::judge_name(&change(bytes), &Zone::default(), it));
+        let kinds = refused(|it| judge_name(&change(bytes), it));
         let leaves = link::leaves(b"a/link", bytes);
         let Ok(name) = str::from_utf8(bytes) else {
             assert_eq!((kinds, leaves), (vec![RefusalKind::BadName], true));
             return;
         };
-        executes::is(name);
-        let has_git = name.split('/').any(|it| disguise::is(it, ".git"));
+        executes::special(name, &ConfigFiles::new());
+        let has_git = name.split('/').any(|it| disguise::is_git(it));
         assert!(!has_git || leaves, "a link into a git folder leaves");
         if kinds.is_empty() {
             let is_odd = |it: &str| it.is_empty() || it == ".." || it.eq_ignore_ascii_case(".git");

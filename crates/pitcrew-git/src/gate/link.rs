@@ -18,7 +18,7 @@ pub(super) fn leaves(path: &[u8], target: &[u8]) -> bool {
             "" | "." => {}
             ".." if has_name || depth == 0 => return true,
             ".." => depth -= 1,
-            name if disguise::is(name, ".git") => return true,
+            name if disguise::is_git(name) => return true,
             _ => has_name = true,
         }
     }

@@ -1,33 +1,50 @@
 //! What may be known of a change by its path and mode alone.
 
-use super::{Verdict, disguise, executes};
+use super::{
+    Verdict, disguise,
+    executes::{self, ConfigFiles},
+};
 use crate::changes::{Change, MODE_LINK, MODE_NONE, MODE_REPOSITORY};
 use pitcrew_model::{RefusalKind, Standing, Zone, text};
 
 const MODES: [&str; 5] = [MODE_NONE, "100644", "100755", MODE_LINK, MODE_REPOSITORY];
 
-pub(super) fn judge_name(change: &Change, zone: &Zone, verdict: &mut Verdict) {
-    let shown = change.path_text();
-    let Ok(path) = std::str::from_utf8(&change.path) else {
-        verdict.refuse(shown, RefusalKind::BadName);
-        return;
-    };
-    if path.split('/').any(is_bad_part) {
-        verdict.refuse(shown, RefusalKind::BadName);
-        return;
-    }
-    if path.split('/').any(|it| disguise::is(it, ".git")) {
-        verdict.refuse(shown, RefusalKind::GitDir);
-        return;
-    }
-    match zone.standing(path) {
-        Standing::Denied(_) => verdict.refuse(&*shown, RefusalKind::Denied),
-        Standing::Outside => verdict.refuse(&*shown, RefusalKind::OutsideZone),
-        Standing::Own(_) | Standing::Shared(_) => {
-            if executes::is(path) && !executes::is_granted(path, zone) {
-                verdict.refuse(&*shown, RefusalKind::Executes);
-            }
+/// What a path is judged by.
+pub(super) struct Rules<'a> {
+    pub(super) zone: &'a Zone,
+    pub(super) config: &'a ConfigFiles,
+}
+
+impl Rules<'_> {
+    pub(super) fn judge_name(&self, change: &Change, verdict: &mut Verdict) {
+        let Some(path) = judge_form(change, verdict) else { return };
+        match self.zone.standing(path) {
+            Standing::Denied(_) => verdict.refuse(path, RefusalKind::Denied),
+            Standing::Outside => verdict.refuse(path, RefusalKind::OutsideZone),
+            Standing::Own(_) | Standing::Shared(_) => self.judge_special(path, verdict),
         }
+    }
+
+    /// Refuses what makes others execute code, unless the zone names it.
+    pub(super) fn judge_special(&self, path: &str, verdict: &mut Verdict) {
+        let special = executes::special(path, self.config);
+        if let Some(it) = special.filter(|it| !it.is_granted(self.zone)) {
+            verdict.refuse_by(path, RefusalKind::Executes, it.rule());
+        }
+    }
+}
+
+/// Judges what no zone allows. The path, where it can be judged further.
+pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Option<&'a str> {
+    let shown = change.path_text();
+    let path = std::str::from_utf8(&change.path).ok();
+    let Some(path) = path.filter(|it| !it.split('/').any(is_bad_part)) else {
+        verdict.refuse(shown, RefusalKind::BadName);
+        return None;
+    };
+    if path.split('/').any(|it| disguise::is_git(it)) {
+        verdict.refuse(shown, RefusalKind::GitDir);
+        return None;
     }
     if change.mode_after == MODE_REPOSITORY {
         verdict.refuse(&*shown, RefusalKind::Gitlink);
@@ -35,6 +52,7 @@ pub(super) fn judge_name(change: &Change, zone: &Zone, verdict: &mut Verdict) {
     if !MODES.contains(&change.mode_after.as_str()) {
         verdict.refuse(shown, RefusalKind::BadMode);
     }
+    Some(path)
 }
 
 /// Whether the change leaves a file or link whose content can be looked at.

@@ -1,4 +1,4 @@
-use crate::lab::{Lab, attempt, refusals, write, zone};
+use crate::lab::{Lab, attempt, collect_order, refusals, write, zone};
 use pitcrew_git::{AttemptName, CollectWork, LiveCheckout};
 use pitcrew_model::{AttemptId, Failure, FileChange, RefusalKind, RepoPath, Zone, limits};
 use std::{fs, os::unix::fs::symlink};
@@ -153,6 +153,65 @@ fn files_that_make_others_execute_need_a_region_that_names_them() {
     let named = [".github/workflows", "core/.gitattributes"];
     let work = lab.collect(&vault, &attempt(1), &path, &base.start, &named).unwrap();
     assert_eq!(work.files_count, 2);
+}
+
+/// What a program of tomorrow reads has a dot, or is named by its backend.
+#[test]
+fn files_that_configure_programs_need_a_region_that_names_them() {
+    let lab = Lab::new();
+    let backend = ("opencode".to_owned(), vec!["OpenCode.json".to_owned()]);
+    let vault = lab.vault().guarding([backend]);
+    let base = lab.plan(&vault);
+    let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+    let special = [
+        ".cargo/config.toml",
+        ".github/agents/own.md",
+        ".mise.toml",
+        ".qwen/settings.json",
+        ".yarnrc.yml",
+        "azure-pipelines.yaml",
+        "core/.tomorrow/hook",
+        "core/opencode.json",
+        "lefthook.toml",
+    ];
+    let harmless = [".gitignore", "core/.editorconfig", "core/package.json", "core/CLAUDE.md"];
+    for file in special.iter().chain(&harmless) {
+        write(&path.join(file), "x\n");
+    }
+    let collect = |region: &[&str]| lab.collect(&vault, &attempt(1), &path, &base.start, region);
+    let failure = collect(&["."]).expect_err("they are refused");
+    let Failure::Gate { refusals, .. } = &failure else { panic!("{failure:?}") };
+    let paths: Vec<&str> = refusals.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, special);
+    assert!(refusals.iter().all(|it| it.kind == RefusalKind::Executes), "{refusals:?}");
+    let told = failure.detail();
+    let line = "core/opencode.json: a file that makes others execute code (`opencode.json` configures \
+                opencode; a task whose `region` names `core/opencode.json` may change it)";
+    assert!(told.contains(line), "{told}");
+    // Each rule names what has to be named.
+    let rules = refusals.iter().filter_map(|it| it.rule.as_deref());
+    let mut region: Vec<&str> = rules.filter_map(|it| it.split('`').nth(5)).collect();
+    region.push(".");
+    let work = collect(&region).expect("all are named");
+    assert_eq!(work.files_count as usize, special.len() + harmless.len());
+}
+
+#[test]
+fn a_denied_path_holds_in_any_case() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+    write(&path.join("core/KEY/x"), "x\n");
+    write(&path.join("Core/key/y"), "x\n");
+    let denied = vec![RepoPath::parse("core/key").expect("a path")];
+    let order = CollectWork {
+        zone: Zone { denied, ..Zone::default() },
+        ..collect_order(&attempt(1), &path, &base.start, &[])
+    };
+    let refused = refusals(vault.collect(&order, &lab.policy, &lab.cancel));
+    let denied = |it: &str| (it.to_owned(), RefusalKind::Denied);
+    assert_eq!(refused, [denied("Core/key/y"), denied("core/KEY/x")]);
 }
 
 #[test]

@@ -26,7 +26,13 @@ fn failures() -> Vec<Failure> {
         Failure::GaveUp { summary: "too hard".into() },
         Failure::Timeout { after_ms: 3_600_000 },
         Failure::Gate {
-            refusals: vec![Refusal { path: "README.md".into(), kind: RefusalKind::OutsideZone }],
+            refusals: vec![
+                Refusal::new("README.md", RefusalKind::OutsideZone),
+                Refusal {
+                    rule: Some("by a rule".into()),
+                    ..Refusal::new(".x", RefusalKind::Executes)
+                },
+            ],
             refusals_count: 2,
         },
         Failure::ExpectedFiles { missing: strings(&["src/api/mod.rs"]) },

@@ -11,7 +11,7 @@ pub fn git(message: &str) -> Failure {
 }
 
 pub fn gate() -> Failure {
-    let refusals = vec![Refusal { path: "etc".into(), kind: RefusalKind::OutsideZone }];
+    let refusals = vec![Refusal::new("etc", RefusalKind::OutsideZone)];
     Failure::Gate { refusals, refusals_count: 1 }
 }
 

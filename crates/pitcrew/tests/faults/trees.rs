@@ -18,7 +18,7 @@ fn refusals(failure: Failure) -> Vec<Refusal> {
 }
 
 fn refusal(path: &str, kind: RefusalKind) -> Refusal {
-    Refusal { path: path.into(), kind }
+    Refusal::new(path, kind)
 }
 
 /// S1-043: what an agent wrote outside its zone never integrates, and the path is named.

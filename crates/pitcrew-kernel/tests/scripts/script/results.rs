@@ -210,7 +210,7 @@ fn snapshot_ended(attempt: AttemptId, verb: &str, words: &str) -> EffectResult {
 }
 
 fn gate(path: String, kind: RefusalKind) -> Failure {
-    Failure::Gate { refusals: vec![Refusal { path, kind }], refusals_count: 1 }
+    Failure::Gate { refusals: vec![Refusal::new(path, kind)], refusals_count: 1 }
 }
 
 fn failure(words: &str) -> Failure {
