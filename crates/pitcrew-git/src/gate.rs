@@ -9,6 +9,7 @@ mod executes;
 mod link;
 mod rules;
 mod trees;
+mod merged;
 #[cfg(test)]
 mod foreign;
 

@@ -172,6 +172,14 @@ impl<'a> Call<'a> {
         self.option("-c").option(setting)
     }
 
+    /// Nothing that the user or the machine has set counts, and so no program of theirs.
+    #[must_use]
+    pub(crate) fn without_user_settings(self) -> Self {
+        self.env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_ATTR_NOSYSTEM", "1")
+    }
+
     #[must_use]
     pub(crate) fn git_dir(self, path: &Path) -> Self {
         self.writing(path).option("--git-dir").option(path)

@@ -140,7 +140,7 @@ impl Vault {
     ) -> Result<String, Failure> {
         // Without uncommitted work the histories know their common base, also of a second landing.
         let base = (order.start != order.tip).then_some(&order.start);
-        match self.merge(tip, &order.head, base, cancel)? {
+        match self.merge(tip, &order.head, base, None, cancel)? {
             Merge::Clean(tree) => Ok(tree),
             Merge::Conflict(paths) => Err(Failure::Conflict { paths, with: Vec::new() }),
         }

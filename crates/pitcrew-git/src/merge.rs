@@ -1,8 +1,22 @@
 //! Merges commits of the vault without a working tree.
 
 use crate::{Vault, error::GitError, git_dir::Identity, known::Known};
-use pitcrew_model::CommitId;
+use pitcrew_model::{CommitId, Failure, Zone};
 use pitcrew_process::Cancel;
+
+/// All that decides how a merge is made: nothing of the user's settings, in which a driver is a program
+/// and a renamed folder takes files of others along. Attributes of the repository choose among the
+/// drivers that git has built in, which run nothing.
+const SETTINGS: [&str; 8] = [
+    "merge.directoryRenames=false",
+    "merge.renames=true",
+    "merge.renameLimit=7000",
+    "merge.renormalize=false",
+    "merge.conflictStyle=merge",
+    "diff.renames=true",
+    "diff.renameLimit=7000",
+    "core.attributesFile=/dev/null",
+];
 
 /// How two commits go together.
 pub(crate) enum Merge {
@@ -12,16 +26,34 @@ pub(crate) enum Merge {
 }
 
 impl Vault {
-    /// Merges `theirs` into `ours`. `base` absent: what their histories have in common.
+    /// Merges `theirs` into `ours`. `base` absent: what their histories have in common. What the merge
+    /// makes is judged, with the zone of the work that is merged where one is given.
     pub(crate) fn merge(
+        &self,
+        ours: &CommitId,
+        theirs: &CommitId,
+        base: Option<&CommitId>,
+        zone: Option<&Zone>,
+        cancel: &Cancel,
+    ) -> Result<Merge, Failure> {
+        let merge = self.merge_tree(ours, theirs, base, cancel)?;
+        if let Merge::Clean(tree) = &merge {
+            self.judge_merge([ours, theirs], tree, zone, cancel)?;
+        }
+        Ok(merge)
+    }
+
+    fn merge_tree(
         &self,
         ours: &CommitId,
         theirs: &CommitId,
         base: Option<&CommitId>,
         cancel: &Cancel,
     ) -> Result<Merge, GitError> {
-        let mut call = self
-            .call("merge-tree")
+        let call = self.call("merge-tree").without_user_settings();
+        let mut call = SETTINGS
+            .iter()
+            .fold(call, |call, it| call.config(it))
             // A bare repository knows no attributes by itself, such as `merge=union`.
             .option(format!("--attr-source={ours}"))
             .args(["--write-tree", "-z", "--no-messages", "--name-only"]);

@@ -15,7 +15,7 @@ use crate::{
     records::{self, Durability},
     snapshot::{Nested, Snapshot, Source},
 };
-use pitcrew_model::{AttemptId, CommitId, Failure, Work};
+use pitcrew_model::{AttemptId, CommitId, Failure, Work, Zone};
 use pitcrew_process::{Cancel, Policy};
 use serde::{Deserialize, Serialize};
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
@@ -32,6 +32,8 @@ pub struct PullWork {
     pub base: CommitId,
     /// What it made of it. Two orders with the same work are one.
     pub work: CommitId,
+    /// What the sub-task may change.
+    pub zone: Zone,
 }
 
 /// What one order does to the tree.
@@ -133,7 +135,8 @@ impl Pulling<'_> {
 
     fn merge_into(&self, snapshot: &Snapshot<'_>) -> Result<Work, Tried> {
         let Self { vault, order, cancel, .. } = self;
-        let merge = vault.merge(&snapshot.commit, &order.work, Some(&order.base), cancel)?;
+        let (base, zone) = (Some(&order.base), Some(&order.zone));
+        let merge = vault.merge(&snapshot.commit, &order.work, base, zone, cancel)?;
         let after = match merge {
             Merge::Clean(tree) => tree,
             Merge::Conflict(paths) => {

@@ -6,7 +6,7 @@ use crate::{
     merge::Merge,
     scratch::{ReadyTrial, Trial, require_passed},
 };
-use pitcrew_model::{AttemptId, CheckResult, CommitId, Failure, RepoPath};
+use pitcrew_model::{AttemptId, CheckResult, CommitId, Failure, RepoPath, Zone};
 use pitcrew_process::{Cancel, Policy};
 
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Verify {
     pub checks: Vec<String>,
     /// Files or folders that the work must have touched.
     pub expected_files: Vec<RepoPath>,
+    /// What the merge may change.
+    pub zone: Zone,
 }
 
 /// Work that fits what is integrated and passes its checks.
@@ -64,7 +66,8 @@ impl Vault {
             Some(tree) => (Ok(Merge::Clean(tree)), self.tree(&order.onto, cancel)),
             None => std::thread::scope(|scope| {
                 let before = scope.spawn(|| self.tree(&order.onto, cancel));
-                let merge = self.merge(&order.onto, &order.work, None, cancel);
+                let zone = Some(&order.zone);
+                let merge = self.merge(&order.onto, &order.work, None, zone, cancel);
                 (merge, before.join().expect("git is started without a panic"))
             }),
         };

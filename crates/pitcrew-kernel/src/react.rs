@@ -170,6 +170,7 @@ fn pull_work(state: &State, attempt: AttemptId, task: TaskId) -> Effect {
         commit: last.work.as_ref().expect("what is pulled was collected").commit.clone(),
         base: last.base.clone(),
         title: format!("{}: {}", SubtaskName(task), it.spec.key),
+        zone: zone(it, &state.plans[it.plan]),
     }
 }
 
@@ -310,6 +311,7 @@ fn verify(state: &State, attempt: AttemptId, onto: &CommitId) -> Effect {
         setup: plan.head.setup.clone(),
         checks: unless_accepted(&task.spec.checks),
         expected_files: if accepted { Vec::new() } else { task.spec.expected_files.clone() },
+        zone: zone(task, plan),
     }
 }
 

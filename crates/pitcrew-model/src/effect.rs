@@ -118,6 +118,9 @@ pub enum Effect {
         setup: Vec<String>,
         checks: Vec<String>,
         expected_files: Vec<RepoPath>,
+        /// What the merge may change.
+        #[serde(default)]
+        zone: Zone,
     },
     /// Advances the integration branch by compare-and-set.
     Integrate {
@@ -160,6 +163,9 @@ pub enum Effect {
         /// What it began from: the difference is what is pulled.
         base: CommitId,
         title: String,
+        /// What the sub-task may change.
+        #[serde(default)]
+        zone: Zone,
     },
     /// Forgets the snapshots of an attempt but the last one.
     DropSnapshots {

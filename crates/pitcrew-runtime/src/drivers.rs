@@ -202,8 +202,8 @@ async fn work(
             let expecting = vault.expect_checks(handle, attempt);
             futures::join!(vault.carry_out(effect, cancel), expecting).0
         }
-        Effect::PullWork { attempt, path, task, commit: work, base, .. } => {
-            let order = PullWork { attempt, path: path.into(), base, work };
+        Effect::PullWork { attempt, path, task, commit: work, base, zone, .. } => {
+            let order = PullWork { attempt, path: path.into(), base, work, zone };
             vault.pull(task, order, cancel).await
         }
         Effect::ConsultOracle { query, path, symbol, context, region, .. } => {

@@ -72,6 +72,7 @@ mod tests {
             setup: Vec::new(),
             checks: Vec::new(),
             expected_files: Vec::new(),
+            zone: pitcrew_model::Zone::default(),
         }
     }
 

@@ -233,6 +233,7 @@ pub fn verify_order(onto: &CommitId, work: &CommitId) -> Verify {
         setup: Vec::new(),
         checks: Vec::new(),
         expected_files: Vec::new(),
+        zone: Zone::default(),
     }
 }
 

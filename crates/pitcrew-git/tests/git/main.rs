@@ -17,6 +17,7 @@ mod verify;
 mod land;
 mod land_busy;
 mod locks;
+mod merges;
 mod tidy;
 mod snapshots;
 mod restore;

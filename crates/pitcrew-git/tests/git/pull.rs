@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, attempt, make_executable, read, tree_of, write};
 use pitcrew_git::{PullWork, Vault};
-use pitcrew_model::{AttemptId, CommitId, Failure, PlanBase, Work};
+use pitcrew_model::{AttemptId, CommitId, Failure, PlanBase, Work, Zone};
 use std::{fs, path::PathBuf};
 
 struct Scene {
@@ -48,6 +48,7 @@ impl Scene {
             path: self.path.clone(),
             base: self.shared.clone(),
             work: work.clone(),
+            zone: Zone::default(),
         };
         self.vault.pull(&order, &self.lab.policy, &self.lab.cancel)
     }

@@ -147,6 +147,7 @@ fn attempt_effects() -> Vec<Effect> {
             setup: strings(&["npm ci"]),
             checks: strings(&["npm test"]),
             expected_files: vec![path("src/api/mod.rs")],
+            zone: zone(),
         },
         Effect::Integrate { attempt: ATTEMPT, plan: PLAN, onto: commit("a"), merged: commit("b") },
         Effect::Restore {
@@ -180,6 +181,7 @@ fn attempt_effects() -> Vec<Effect> {
             commit: commit("c"),
             base: commit("b"),
             title: "subtask-392: look-at-the-api".into(),
+            zone: zone(),
         },
     ]
 }

@@ -309,12 +309,12 @@ impl VaultDriver {
         ready: Option<ReadyTrial>,
         cancel: &Cancel,
     ) -> Result<EffectResult, Failure> {
-        let Effect::Verify { attempt, onto, work, title, setup, checks, expected_files, .. } =
+        let Effect::Verify { attempt, onto, work, title, setup, checks, expected_files, zone } =
             effect
         else {
             unreachable!("called for this effect only")
         };
-        let order = Verify { attempt, onto, work, title, setup, checks, expected_files };
+        let order = Verify { attempt, onto, work, title, setup, checks, expected_files, zone };
         let policy = self.policy_of_checks(attempt);
         let verified = self.vault.verify_ready(&order, ready, &policy, cancel)?;
         let (merged, checks) = (verified.merged, verified.checks);
