@@ -14,6 +14,7 @@ pub mod text;
 pub mod limits;
 mod name;
 mod path;
+mod manifest;
 mod host;
 mod egress;
 mod plan;
@@ -51,6 +52,7 @@ pub use id::{
     Seq, TaskId, WorkerId,
 };
 pub use kept::{Kept, KeptKind, KeptStates};
+pub use manifest::is_manifest;
 pub use matrix::{Matrix, MatrixLimits, Rule, RuleSource};
 pub use message::{Addressee, Message, MessageContext, MessageKind, Party, Priority};
 pub use name::folded_name;

@@ -6,6 +6,7 @@ use super::{
     words::plural,
 };
 use pitcrew_api::Diff;
+use pitcrew_model::is_manifest;
 use pitcrew_views::plain;
 
 /// The text of a difference for a terminal: safe, and coloured where that is wanted.
@@ -21,7 +22,7 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     text.lines().map(|it| line(it) + "\n").collect()
 }
 
-/// Which files changed, and by how much.
+/// Which files changed, and by how much. What executes or instructs is marked.
 pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
     for file in &diff.files {
@@ -30,8 +31,9 @@ pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
             None => "binary".to_owned(),
         };
         let removed = file.deletions.map(|it| style.red(&count(Some(it), '-')));
+        let mark = if is_manifest(&file.path) { "!" } else { "" };
         table.row([
-            file.change.to_string(),
+            format!("{}{mark}", file.change),
             plain::line(&file.path),
             style.green(&count(file.insertions, '+')),
             removed.unwrap_or_default(),
@@ -44,5 +46,8 @@ pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
     }
     let files = plural(diff.files_count, "file");
     lines.push(format!("  {files}, +{} -{}", diff.insertions, diff.deletions));
+    if diff.files.iter().any(|it| is_manifest(&it.path)) {
+        lines.push("  ! builds execute it, or agents read it as instructions".to_owned());
+    }
     lines
 }
