@@ -77,6 +77,9 @@ pub struct SnapshotRow {
 pub struct TaskPath {
     pub task: TaskId,
     pub attempt: AttemptId,
-    /// Where the newest checkout is.
+    /// A clean copy of its work. Only people write there.
     pub path: String,
+    /// An older copy, which a person has changed: it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }

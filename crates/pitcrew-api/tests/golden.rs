@@ -234,7 +234,7 @@ fn task_diff_v1() {
 fn task_path_v1() {
     let path = "/homes/me/.worktrees/repo/task-3-core".into();
     check(
-        &TaskPath { task: TaskId(3), attempt: AttemptId(5), path },
+        &TaskPath { task: TaskId(3), attempt: AttemptId(5), path, kept: None },
         &expect![[
             r#"{"task":"task-3","attempt":"attempt-5","path":"/homes/me/.worktrees/repo/task-3-core"}"#
         ]],

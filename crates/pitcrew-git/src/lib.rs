@@ -55,6 +55,7 @@ mod integrate;
 mod user_branch;
 mod land;
 mod restore;
+mod clean_copy;
 mod remove_checkout;
 mod diff;
 
@@ -66,6 +67,7 @@ extern crate self as pitcrew_git;
 #[expect(dead_code, reason = "other tests need more of it")]
 mod lab;
 
+pub use clean_copy::{CleanCopy, Copied};
 pub use collect::CollectWork;
 pub use diff::{DiffStat, FileStat, LiveCheckout};
 pub use error::{FileError, GitError, GitErrorKind, VaultError};

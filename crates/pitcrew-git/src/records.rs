@@ -110,6 +110,11 @@ impl Records {
         self.root.join("underway")
     }
 
+    /// The folder with the notes of the copies that people were given.
+    pub(crate) fn copies(&self) -> PathBuf {
+        self.root.join("copies")
+    }
+
     /// The vaults of the user's submodules.
     pub(crate) fn modules(&self) -> PathBuf {
         self.root.join("modules")

@@ -39,7 +39,7 @@ impl Vault {
     ) -> Result<Removal, Failure> {
         if !files::is_there(path) {
             // Maybe it was put aside by us, and we were cut off before the rest.
-            self.forget_checkout(attempt, path, cancel)?;
+            self.forget_checkout(attempt, path, policy, cancel)?;
             return Ok(Removal::Removed);
         }
         let kept = |reason: String| Ok(Removal::Kept { reason });
@@ -83,7 +83,7 @@ impl Vault {
         // a crash, and its rest for the work.
         files::rename(path, &aside(attempt, path))?;
         fail::fail_point!("removal-half", |_| std::process::abort());
-        self.forget_checkout(attempt, path, cancel)?;
+        self.forget_checkout(attempt, path, policy, cancel)?;
         Ok(Removal::Removed)
     }
 
@@ -92,9 +92,13 @@ impl Vault {
         &self,
         attempt: AttemptId,
         path: &Path,
+        policy: &Policy,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
         files::remove_folder(&aside(attempt, path))?;
+        if let Some(record) = self.records().checkout(attempt)? {
+            self.remove_copies(Some(record.task), policy, cancel)?;
+        }
         self.remove_lent(attempt)?;
         self.drop_pulls(attempt, cancel)?;
         Ok(files::remove_folder(&self.records().attempt(attempt))?)
@@ -201,7 +205,7 @@ fn aside(attempt: AttemptId, path: &Path) -> PathBuf {
 }
 
 /// A process whose working folder is in the checkout.
-fn process_in(path: &Path) -> Option<u32> {
+pub(crate) fn process_in(path: &Path) -> Option<u32> {
     let own = std::process::id();
     fs::read_dir("/proc").into_iter().flatten().flatten().find_map(|entry| {
         let number: u32 = entry.file_name().to_str()?.parse().ok()?;

@@ -59,6 +59,8 @@ pub struct Vault {
     pub(crate) pools: Mutex<BTreeMap<AttemptId, Arc<Mutex<()>>>>,
     /// The checkouts that are filled before they are ordered.
     pub(crate) ahead: Mutex<AllAhead>,
+    /// Held while the copies of people change.
+    pub(crate) copying: Mutex<()>,
     pub(crate) known: KnownCommits,
     /// What the gate lets in only by name, beside what it knows itself.
     pub(crate) config_files: ConfigFiles,
@@ -93,6 +95,7 @@ impl Vault {
             refs: Mutex::new(()),
             pools: Mutex::default(),
             ahead: Mutex::default(),
+            copying: Mutex::new(()),
             known: KnownCommits::default(),
             config_files: ConfigFiles::new(),
         };

@@ -2,7 +2,7 @@
 
 use crate::Orchestrator;
 use pitcrew_acp::{Transcript, TranscriptError};
-use pitcrew_git::{DiffStat, LiveCheckout, VaultError};
+use pitcrew_git::{CleanCopy, Copied, DiffStat, LiveCheckout, VaultError};
 use pitcrew_model::{AttemptId, CommitId, Entry, Kept, PlanId, Seq, TaskId};
 use pitcrew_store::ReadError;
 use std::{path::Path, sync::PoisonError};
@@ -38,18 +38,38 @@ impl Orchestrator {
 
     /// What an attempt changed: its collected or saved work, or its checkout as it is now.
     pub fn attempt_changes(&self, attempt: AttemptId) -> Result<Changed, LookError> {
+        let (base, now, is_saved) = self.newest_state(attempt)?;
+        let changed = self.changes(base, now)?;
+        Ok(if is_saved { changed } else { Changed { to: None, ..changed } })
+    }
+
+    /// A copy of the work of an attempt, of which no agent has written the `.git`.
+    pub fn clean_copy(
+        &self,
+        task: TaskId,
+        slug: String,
+        attempt: AttemptId,
+    ) -> Result<Copied, LookError> {
+        let commit = self.newest_state(attempt)?.1;
+        let order = CleanCopy { task, slug, commit };
+        Ok(self.vault.clean_copy(&order, &self.policy, &self.looks)?)
+    }
+
+    /// What an attempt began from, what it has made of it, and whether that is its end. A checkout
+    /// that may be worked in is saved first.
+    fn newest_state(&self, attempt: AttemptId) -> Result<(CommitId, CommitId, bool), LookError> {
         let (base, start, commit, path) = {
             let views = self.handle().views();
             let it = views.board.attempt(attempt).ok_or(LookError::Nothing)?;
             (it.base.clone(), it.start.clone(), it.commit.clone(), it.path.clone())
         };
         if let Some(commit) = commit {
-            return self.changes(base, commit);
+            return Ok((base, commit, true));
         }
         let path = path.filter(|it| Path::new(it).is_dir()).ok_or(LookError::Nothing)?;
         let checkout = LiveCheckout { attempt, path: path.into(), start };
         let now = self.vault.save_live(&checkout, &self.policy, &self.looks)?;
-        Ok(Changed { to: None, ..self.changes(base, now)? })
+        Ok((base, now, false))
     }
 
     /// What of a task's work can be restored, with its size.

@@ -10,6 +10,7 @@ mod watch;
 mod logs;
 mod diff;
 mod path;
+mod open;
 mod inbox;
 mod decide;
 mod answer;
@@ -73,6 +74,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Logs(args) => wait_for(logs::run(args, output)),
         Commands::Diff(args) => wait_for(diff::run(args, output)),
         Commands::Path(args) => wait_for(path::run(args, output)),
+        Commands::Open(args) => wait_for(open::run(args, output)),
         Commands::Inbox(args) => wait_for(inbox::run(args, output)),
         Commands::Approve(args) => wait_for(decide::approve(args, output)),
         Commands::Deny(args) => wait_for(decide::deny(args, output)),

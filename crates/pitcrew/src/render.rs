@@ -27,7 +27,7 @@ pub use live::live;
 pub use log::{LogText, log_event};
 pub use messages::{message_metrics, messages};
 pub use style::Style;
-pub use summary::{SummaryExtras, summary};
+pub use summary::summary;
 pub use table::{Align, Table};
 pub use usage::price_table;
 pub use words::{cut_to_width, duration, joined, plural};

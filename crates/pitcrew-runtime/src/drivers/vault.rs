@@ -232,7 +232,10 @@ impl VaultDriver {
                 vault.drop_snapshots(attempt, cancel)?;
                 EffectResult::SnapshotsDropped { attempt }
             }
-            Effect::TidyVault => EffectResult::VaultTidied { packed_count: vault.tidy(cancel)? },
+            Effect::TidyVault => {
+                vault.remove_copies(None, policy, cancel)?;
+                EffectResult::VaultTidied { packed_count: vault.tidy(cancel)? }
+            }
             effect @ Effect::Snapshot { .. } => self.snapshot(effect, cancel)?,
             Effect::SaveWork { attempt, plan, task, number, slug, path } => {
                 let name = AttemptName { attempt, plan, task, slug, number };

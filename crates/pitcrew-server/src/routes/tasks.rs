@@ -11,8 +11,8 @@ use crate::{
 };
 use axum::{Json, extract::State, response::Response};
 use pitcrew_api::{ProblemCode, SnapshotRow, TaskDiff, TaskPath, TaskSnapshots, paths::LogQuery};
-use pitcrew_model::{Kept, TaskId};
-use pitcrew_views::TaskView;
+use pitcrew_model::{Kept, TaskId, text};
+use pitcrew_views::{Attempt, TaskView};
 use std::sync::Arc;
 
 pub async fn path(
@@ -21,12 +21,17 @@ pub async fn path(
     Named(id): Named<TaskId>,
 ) -> Result<Json<TaskPath>, Failed> {
     let task = find(&doors, id)?;
-    let there = task.attempts.iter().rev().find(|it| it.removed_at.is_none() && it.path.is_some());
-    let Some((attempt, path)) = there.and_then(|it| Some((it.id, it.path.clone()?))) else {
-        return Err(Failed::new(ProblemCode::NotFound, format!("{} has no checkout", task.id))
-            .help("a task gets its checkout when it starts; after landing it is removed"));
+    let has_work =
+        |it: &&Attempt| it.commit.is_some() || it.removed_at.is_none() && it.path.is_some();
+    let Some(attempt) = task.attempts.iter().rev().find(has_work).map(|it| it.id) else {
+        return Err(Failed::new(ProblemCode::NotFound, format!("{} has no work yet", task.id))
+            .help("there is something to look at once it has started"));
     };
-    Ok(Json(TaskPath { task: task.id, attempt, path }))
+    let (task, slug) = (task.id, text::slug(&task.key));
+    let copied = super::look(move || doors.orchestrator.clean_copy(task, slug, attempt)).await?;
+    let path = copied.path.display().to_string();
+    let kept = copied.kept.map(|it| it.display().to_string());
+    Ok(Json(TaskPath { task, attempt, path, kept }))
 }
 
 pub async fn diff(

@@ -1,7 +1,6 @@
 //! What a task or a plan changed, where it is, and what could go.
 
 use crate::lab::{Lab, task};
-use hyper::Method;
 use pitcrew_api::{GarbagePreview, PlanReview, TaskDiff, TaskPath};
 use pitcrew_model::{AttemptId, Command, PlanStatus, TaskId, TaskStatus};
 use pitcrew_views::BoardView;
@@ -68,9 +67,10 @@ async fn a_diff_is_told_while_the_agent_works_and_after() {
     assert!(!Path::new(&place.path).exists());
     let preview: GarbagePreview = lab.get("/v1/gc").await;
     assert_eq!((preview.removable.len(), preview.kept.len()), (0, 0));
-    let person = lab.person();
-    let (status, _) = lab.problem(Some(&person), Method::GET, "/v1/tasks/task-1/path", "").await;
-    assert_eq!(status, 404);
+    // The work is still in the vault.
+    let again: TaskPath = lab.get("/v1/tasks/task-1/path").await;
+    assert_eq!(again.path, place.path);
+    assert!(Path::new(&again.path).join("core/new.txt").exists());
 }
 
 #[tokio::test]

@@ -15,8 +15,8 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
             (About::Plan(*plan), format!("cannot begin: {}", one_line(failure)))
         }
         EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
-        EffectResult::CheckoutPrepared { attempt, path, notes } => {
-            (About::Attempt(*attempt), checkout(path, notes))
+        EffectResult::CheckoutPrepared { attempt, notes, .. } => {
+            (About::Attempt(*attempt), checkout(notes))
         }
         EffectResult::AgentReady { worker, agent, .. } => {
             (About::Worker(*worker), format!("agent `{}` is ready", plain::line(agent)))
@@ -90,10 +90,11 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
     Some(Said::new(Actor::Orchestrator, about, text))
 }
 
-fn checkout(path: &str, notes: &[String]) -> String {
+/// Without its place: a person goes to a copy of it.
+fn checkout(notes: &[String]) -> String {
     let notes = notes.iter().map(|it| plain::line(it));
-    let said: Vec<String> = [plain::line(path)].into_iter().chain(notes).collect();
-    format!("checkout at {}", said.join("; "))
+    let said: Vec<String> = ["its checkout is made".to_owned()].into_iter().chain(notes).collect();
+    said.join("; ")
 }
 
 fn pulled(task: TaskId, work: &Work) -> String {

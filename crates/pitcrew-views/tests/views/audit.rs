@@ -57,7 +57,7 @@ fn every_operation_and_decision_is_a_line() {
         orchestrator task_moved           task-1 core: pending -> queued
         orchestrator task_moved           task-1 core: queued -> starting (a slot is free)
         orchestrator attempt_opened       task-1 core: attempt 1 by worker-1 from aaaaaaaaaa
-        orchestrator checkout_prepared    task-1 core: checkout at /w/task-1
+        orchestrator checkout_prepared    task-1 core: its checkout is made
         orchestrator worker_moved         task-1 core: from=created to=starting
         orchestrator agent_start_asked    task-1 core
         orchestrator agent_ready          task-1 core: agent `tester` is ready

@@ -77,7 +77,7 @@ fn the_life_of_a_task_reads_like_a_story() {
         [orchestrator] task-1 core: pending -> queued
         [orchestrator] task-1 core: queued -> starting (a slot is free)
         [orchestrator] task-1 core: attempt 1 by worker-1 from aaaaaaaaaa
-        [orchestrator] task-1 core: checkout at /w/task-1
+        [orchestrator] task-1 core: its checkout is made
         [orchestrator] task-1 core: agent `tester` is ready
         [orchestrator] task-1 core: starting -> running
         [worker-1] task-1 core: edits core/a.rs

@@ -73,9 +73,14 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew diff task-3\n  pitcrew diff plan-1\n  pitcrew diff task-3 | git apply"
     )]
     Diff(IdArgs),
-    /// Print where the checkout of a task is
-    #[command(after_help = "Examples:\n  cd \"$(pitcrew path task-3)\"")]
+    /// Print where a copy of a task's work is
+    #[command(
+        after_help = "Examples:\n  cd \"$(pitcrew path task-3)\"\n\nThe copy is made for you: its `.git` is not the agent's. What you change in it stays."
+    )]
     Path(TaskArgs),
+    /// Open a copy of a task's work in your editor, or in a shell
+    #[command(after_help = "Examples:\n  pitcrew open task-3\n  pitcrew open task-3 --shell")]
+    Open(OpenArgs),
 
     /// Show what waits for you
     #[command(after_help = "Examples:\n  pitcrew inbox\n  pitcrew inbox --all")]

@@ -5,7 +5,13 @@ use clap::CommandFactory;
 use std::fmt::Write;
 
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Work", &["demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path"]),
+    (
+        "Work",
+        &[
+            "demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path",
+            "open",
+        ],
+    ),
     ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),

@@ -43,7 +43,9 @@ fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
         output.print(&diff.text)?;
     }
     if diff.truncated {
-        output.note("note: the difference is too long and ends here; see the checkout itself");
+        output.note(
+            "note: the difference is too long and ends here; `pitcrew open TASK` shows all of it",
+        );
     }
     Ok(())
 }

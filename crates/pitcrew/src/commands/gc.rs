@@ -10,7 +10,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, GarbagePreview, KeptCheckout, RemovableCheckout, paths};
-use pitcrew_model::{AttemptId, Command, EffectResult, Event, Seq};
+use pitcrew_model::{AttemptId, Command, EffectResult, Event, Seq, TaskId};
 use pitcrew_views::plain;
 use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
@@ -37,10 +37,14 @@ pub async fn run(args: GcArgs, output: Output) -> Done {
         return Ok(Exit::Success);
     }
     for checkout in &removed {
-        output.line(&format!("removed  {}", checkout.path))?;
+        output.line(&format!("removed  {}", name(checkout.task, checkout.attempt)))?;
     }
     for checkout in &kept {
-        output.line(&format!("kept     {}: {}", checkout.path, plain::line(&checkout.reason)))?;
+        output.line(&format!(
+            "kept     {}: {}",
+            name(checkout.task, checkout.attempt),
+            plain::line(&checkout.reason)
+        ))?;
     }
     for it in &preview.droppable {
         let snapshots = plural(it.count.into(), "snapshot");
@@ -74,11 +78,12 @@ fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
         return Ok(Exit::Success);
     }
     for checkout in &preview.removable {
-        output.line(&format!("would remove  {}", checkout.path))?;
+        output.line(&format!("would remove  {}", name(checkout.task, checkout.attempt)))?;
     }
     for checkout in &preview.kept {
         let reason = plain::line(&checkout.reason);
-        output.line(&format!("would keep    {}: {reason}", checkout.path))?;
+        output
+            .line(&format!("would keep    {}: {reason}", name(checkout.task, checkout.attempt)))?;
     }
     for it in &preview.droppable {
         let snapshots = plural(it.count.into(), "snapshot");
@@ -88,6 +93,11 @@ fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
         output.line("there is no checkout")?;
     }
     Ok(Exit::Success)
+}
+
+/// A checkout, without its place: a person goes to a copy of it.
+fn name(task: TaskId, attempt: AttemptId) -> String {
+    format!("the checkout of {task} ({attempt})")
 }
 
 enum End {

@@ -1,17 +1,26 @@
-//! Prints where the checkout of a task is.
+//! Prints where a person finds the work of a task: a clean copy, never the checkout of its agent.
 
 use super::Done;
-use crate::{cli::TaskArgs, client::Client, exit::Exit, ids, output::Output};
+use crate::{cli::TaskArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
 use pitcrew_api::{TaskPath, paths};
 
 pub async fn run(args: TaskArgs, output: Output) -> Done {
-    let client = Client::here().await?;
-    let task = ids::task(&client, &args.task).await?;
-    let found: TaskPath = client.get(&paths::task_path(task)).await?;
+    let found = copy_of(&args.task, output).await?;
     if args.output.json {
         output.json(&found)?;
     } else {
         output.line(&found.path)?;
     }
     Ok(Exit::Success)
+}
+
+/// The copy, made or brought up to date.
+pub async fn copy_of(task: &str, output: Output) -> Result<TaskPath, Report> {
+    let client = Client::here().await?;
+    let task = ids::task(&client, task).await?;
+    let found: TaskPath = client.get(&paths::task_path(task)).await?;
+    if let Some(kept) = &found.kept {
+        output.note(&format!("note: this is a new copy; your changes are still in {kept}"));
+    }
+    Ok(found)
 }

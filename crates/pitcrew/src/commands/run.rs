@@ -9,7 +9,7 @@ use crate::{
     exit::Exit,
     follow::{Ended, Form, Order, follow},
     output::Output,
-    render::{self, SummaryExtras},
+    render,
     report::Report,
     workspace::{Workspace, require_commit},
 };
@@ -22,7 +22,6 @@ use pitcrew_model::{
     RequestId, Seq, Tier, Timestamp,
 };
 use pitcrew_views::{BoardView, Summary, plain, words::clock};
-use std::path::{Path, PathBuf};
 
 pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
@@ -268,11 +267,8 @@ pub async fn tell_end(client: &Client, output: Output, plan: PlanId, form: Form)
         return Err(Report::new(Exit::Failure, format!("{plan} is gone from the board")));
     };
     if form == Form::Text {
-        let extras = SummaryExtras {
-            checkouts: checkouts(&board, plan),
-            state: client.workspace.dirs.state.clone(),
-        };
-        output.print(&render::summary(&summary, &extras, output.out))?;
+        let state = &client.workspace.dirs.state;
+        output.print(&render::summary(&summary, state, output.out))?;
     }
     Ok(match summary.status {
         PlanStatus::Partial => Exit::Partial,
@@ -284,11 +280,4 @@ pub async fn tell_end(client: &Client, output: Output, plan: PlanId, form: Form)
         | PlanStatus::Decomposing
         | PlanStatus::Active => Exit::Success,
     })
-}
-
-/// The folder of the checkouts that are still there.
-fn checkouts(board: &BoardView, plan: PlanId) -> Option<PathBuf> {
-    let attempts = board.tasks_of(plan).flat_map(|it| &it.attempts);
-    let mut paths = attempts.filter(|it| it.removed_at.is_none()).filter_map(|it| it.path.as_ref());
-    paths.find_map(|it| Path::new(it).parent().map(Path::to_owned))
 }

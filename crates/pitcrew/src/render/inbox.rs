@@ -76,7 +76,7 @@ fn details(ask: &Ask) -> Vec<String> {
             }
             lines
         }
-        Ask::ToolUse { tool, region: zone, checkout, action, actions, .. } => {
+        Ask::ToolUse { tool, region: zone, action, actions, .. } => {
             let mut lines = tool_lines(tool);
             // One that was asked before all of them were recorded has the strictest.
             let actions = if actions.is_empty() {
@@ -89,7 +89,6 @@ fn details(ask: &Ask) -> Vec<String> {
                 lines.push(format!("needs your leave for: {}", names.join(", ")));
             }
             lines.push(format!("it works on {}", region(zone)));
-            lines.extend(checkout.iter().map(|it| format!("in {}", plain::line(it))));
             lines
         }
         Ask::Budget { .. } => {

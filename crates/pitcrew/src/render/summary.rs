@@ -9,17 +9,10 @@ use super::{
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
 use pitcrew_views::{NotCompleted, Summary, TaskSummary, plain};
-use std::path::PathBuf;
+use std::path::Path;
 
-/// Where the things of a plan are.
-pub struct SummaryExtras {
-    /// The folder of the checkouts, where there are any.
-    pub checkouts: Option<PathBuf>,
-    pub state: PathBuf,
-}
-
-/// A line for each task, the totals, and the failed ones once more.
-pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> String {
+/// A line for each task, the totals, and the failed ones once more. The journal is in `state`.
+pub fn summary(summary: &Summary, state: &Path, style: Style) -> String {
     let name = format!("{} {}", summary.plan, plain::line(&summary.name));
     let mut lines = vec![format!("{}: {}", style.bold(&name), plan_status(summary.status, style))];
     lines.extend(tasks(summary, style));
@@ -37,10 +30,7 @@ pub fn summary(summary: &Summary, extras: &SummaryExtras, style: Style) -> Strin
         }
     }
     lines.push(String::new());
-    if let Some(checkouts) = &extras.checkouts {
-        lines.push(format!("checkouts  {}", checkouts.display()));
-    }
-    lines.push(format!("journal    {}", extras.state.display()));
+    lines.push(format!("journal    {}", state.display()));
     lines.extend(next_steps(summary).into_iter().map(|it| format!("next       {it}")));
     lines.join("\n") + "\n"
 }

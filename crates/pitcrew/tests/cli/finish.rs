@@ -1,7 +1,6 @@
 //! Landing and tidying up.
 
 use crate::support::*;
-use std::path::Path;
 
 /// S4-115: one merge on the base branch, and the checkouts are gone after it.
 #[test]
@@ -9,8 +8,8 @@ fn a_plan_is_landed_as_one_merge() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    let checkout = sandbox.pitcrew(&["path", "second"]).expect(0).stdout;
-    assert!(Path::new(checkout.trim()).join("ui").is_dir(), "{checkout}");
+    let checkout = checkout(&sandbox, "second");
+    assert!(checkout.join("ui").is_dir(), "{}", checkout.display());
     let diff = sandbox.pitcrew(&["diff", "plan-1"]).expect(0);
     assert!(diff.stdout.contains("+++ b/ui/new.txt"), "{diff}");
     sandbox.pitcrew(&["diff", "task-1", "--json"]).expect(0);
@@ -19,9 +18,7 @@ fn a_plan_is_landed_as_one_merge() {
     assert_eq!(sandbox.read("ui/new.txt"), "1\n1\n");
     assert_eq!(sandbox.git(&["rev-list", "--count", "--first-parent", "HEAD"]), "2");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    pitcrew_testkit::eventually("the checkouts are gone", || {
-        (!Path::new(checkout.trim()).exists()).then_some(())
-    });
+    pitcrew_testkit::eventually("the checkouts are gone", || (!checkout.exists()).then_some(()));
     let again = sandbox.pitcrew(&["land", "plan-1"]).expect(6);
     assert!(again.stderr.starts_with("error: plan-1 has landed already"), "{again}");
     assert_eq!(again.stderr.lines().count(), 1, "nothing is shown for review: {again}");
@@ -103,16 +100,15 @@ fn checkouts_are_removed_when_nobody_needs_them() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
-    let checkout = sandbox.pitcrew(&["path", "task-1"]).expect(0).stdout;
+    let checkout = checkout(&sandbox, "task-1");
     let preview = sandbox.pitcrew(&["gc", "--dry-run"]).expect(0);
     assert!(preview.stdout.contains("would keep"), "{preview}");
     assert!(preview.stdout.contains("pitcrew abandon task-1"), "{preview}");
     sandbox.pitcrew(&["gc"]).expect(0).notes("0 checkouts removed");
-    assert!(Path::new(checkout.trim()).is_dir());
+    assert!(checkout.is_dir());
     pitcrew_testkit::eventually("it can be abandoned", || {
-        (sandbox.pitcrew(&["abandon", "plan-1"]).expect(0).code == Some(0)
-            && !Path::new(checkout.trim()).exists())
-        .then_some(())
+        (sandbox.pitcrew(&["abandon", "plan-1"]).expect(0).code == Some(0) && !checkout.exists())
+            .then_some(())
     });
     sandbox.pitcrew(&["gc", "--json"]).expect(0).json();
 }
@@ -123,9 +119,8 @@ fn a_checkout_that_changed_is_kept_and_told() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    let checkout = sandbox.pitcrew(&["path", "second"]).expect(0).stdout;
-    let checkout = checkout.trim();
-    std::fs::write(Path::new(checkout).join("ui/late.txt"), "late\n").expect("a file");
+    let checkout = checkout(&sandbox, "second");
+    std::fs::write(checkout.join("ui/late.txt"), "late\n").expect("a file");
     pitcrew_testkit::eventually("both may go", || {
         let preview = sandbox.pitcrew(&["gc", "--dry-run", "--json"]).expect(0).json();
         (preview["removable"].as_array().map(Vec::len) == Some(2)).then_some(())
@@ -134,7 +129,7 @@ fn a_checkout_that_changed_is_kept_and_told() {
     assert_eq!(done["removed"].as_array().map(Vec::len), Some(1), "{done}");
     assert_eq!(done["removed"][0]["task"], "task-1", "{done}");
     assert_eq!(done["kept"].as_array().map(Vec::len), Some(1), "{done}");
-    assert_eq!(text(&done["kept"][0]["path"]), checkout, "{done}");
+    assert_eq!(text(&done["kept"][0]["path"]), checkout.display().to_string(), "{done}");
     assert!(text(&done["kept"][0]["reason"]).contains("it changed after its work"), "{done}");
-    assert!(Path::new(checkout).join("ui/late.txt").exists());
+    assert!(checkout.join("ui/late.txt").exists());
 }

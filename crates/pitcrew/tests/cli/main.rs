@@ -22,6 +22,7 @@ mod json;
 mod subtasks;
 mod zones;
 mod finish;
+mod copies;
 mod recover;
 mod restore;
 mod terminal;

@@ -1,9 +1,9 @@
 //! Symbols are asked without a plan, and from the checkout of a task.
 
-use crate::support::{gated, open_gate, sandbox};
-use pitcrew_testkit::{Sandbox, eventually};
+use crate::support::{await_task, checkout, gated, open_gate, sandbox};
+use pitcrew_testkit::Sandbox;
 use serde_json::Value;
-use std::{fs, path::Path};
+use std::fs;
 
 const AUTH: &str = "/// Checks tokens.\npub struct AuthValidator {\n    pub token: String,\n}\n";
 
@@ -75,11 +75,8 @@ fn the_checkout_of_a_task_is_asked_as_its_agent_left_it() {
     sandbox.commit("sources");
     let plan = sandbox.plan(&gated(&sandbox, "looks"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    let place = eventually("the checkout is there", || {
-        let found = sandbox.pitcrew(&["path", "waits"]);
-        let place = Path::new(found.stdout.trim()).join("core/auth.rs");
-        place.exists().then_some(place)
-    });
+    await_task(&sandbox, "waits", "running");
+    let place = checkout(&sandbox, "waits").join("core/auth.rs");
     fs::write(place, "pub struct AuthValidator { pub uncommitted: u8 }\n").expect("a file");
     let asked = ["query", "AuthValidator.uncommitted", "--from", "waits"];
     sandbox.pitcrew(&asked).expect(0).says("field pub uncommitted: u8");

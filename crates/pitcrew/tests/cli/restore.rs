@@ -108,7 +108,7 @@ fn cancelled_and_abandoned_work_can_be_restored() {
     let plan = sandbox.plan(&writes("run until [ -e core/go ]; do sleep 0.02; done"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_task(&sandbox, "writes", "running");
-    let path = sandbox.pitcrew(&["path", "task-1"]).expect(0).stdout.trim().to_owned();
+    let path = checkout(&sandbox, "task-1").display().to_string();
     eventually("the agent has written", || {
         (fs::read(format!("{path}/core/bytes")).ok()? == b"a\0b\xff").then_some(())
     });

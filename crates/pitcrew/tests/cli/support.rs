@@ -2,7 +2,10 @@
 
 use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
 use serde_json::Value;
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"))
@@ -83,6 +86,14 @@ max_attempts = 1
 
 pub fn correct(sandbox: &Sandbox) {
     fs::write(sandbox.root().join("source"), "right").expect("a file");
+}
+
+/// Where the agent of a task works.
+pub fn checkout(sandbox: &Sandbox, key: &str) -> PathBuf {
+    let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
+    let tasks = board["tasks"].as_array().expect("tasks");
+    let task = tasks.iter().find(|it| it["key"] == key || it["id"] == key).expect("the task");
+    PathBuf::from(text(&task["attempts"][0]["path"]))
 }
 
 /// The status of a task by its key.

@@ -93,6 +93,15 @@ pub struct TaskArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// task-3, or its key
+    pub task: String,
+    /// A shell, whatever VISUAL and EDITOR say
+    #[arg(long)]
+    pub shell: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct PlanIdArgs {
     /// plan-7, or its name
     pub plan: String,
