@@ -24,7 +24,9 @@ usage: cargo xtask COMMAND
   sim     [--schedules N | --seed S | --mutants [NAME]...]
           run the kernel against a world that fails; one seed again; every planted bug
   ci      fmt, tidy, clippy, docs, test, sim, crash: what must pass before a change is taken
-  tidy    the rules of this repository that the compiler does not know
+  tidy    [--write]
+          check the rules that the compiler does not know; --write updates the tests
+          that docs/acceptance.md lists
   crash   [--rounds N | --power-loss N [--prove]] [--seed S]
           kill the real binary, or cut the power under it; without arguments as ci does
   escape  [--tier T2|T3] [--user root|nobody] [--write]
@@ -64,6 +66,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("test", []) => test::run(),
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
+        ("tidy", [option]) if option == "--write" => tidy::write(),
         ("crash", rest) => crash::run(rest),
         ("escape", rest) => escape::run(rest),
         ("sim", options) => sim::run(options),

@@ -1,20 +1,21 @@
 //! The rules of this repository that the compiler does not know.
 //!
 //! Each rule is a pure function from the files to its findings, so that each has a test in which
-//! it fails. A rule never changes a file.
+//! it fails. A rule never changes a file; `--write` writes what can be derived from others.
 
 mod tree;
 mod layers;
 mod code;
 mod words;
 mod documents;
+mod acceptance;
 
 use crate::program::{self, Failure};
-use std::{fmt, path::Path};
+use std::{fmt, fs, path::Path};
 use tree::SourceFile;
 
 /// One place where a rule does not hold, and what to do about it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
     /// 1-based; absent where the finding is about the file as a whole.
@@ -58,6 +59,7 @@ const RULES: &[Rule] = &[
     words::no_trailing_white_space,
     documents::relative_links_resolve,
     documents::every_document_is_linked,
+    acceptance::every_id_has_a_row_and_every_row_its_tests,
 ];
 
 pub fn run() -> Result<(), Failure> {
@@ -69,6 +71,17 @@ pub fn run() -> Result<(), Failure> {
         0 => Ok(()),
         count => Err(Failure(format!("{count} places are untidy"))),
     }
+}
+
+/// Writes the tests of every row into the table of acceptance, then checks everything.
+pub fn write() -> Result<(), Failure> {
+    let root = program::root();
+    let path = acceptance::PAGE;
+    let text = acceptance::written(&tree::read(&root)?)
+        .ok_or_else(|| Failure(format!("there is no `{path}`")))?;
+    fs::write(root.join(path), text)
+        .map_err(|error| Failure(format!("cannot write `{path}`: {error}")))?;
+    run()
 }
 
 /// Applies every rule to the files below `root`.

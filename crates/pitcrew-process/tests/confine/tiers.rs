@@ -83,7 +83,6 @@ fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
     }
 }
 
-/// S0-032
 #[test]
 fn the_zone_holds_in_either_tier() {
     for tier in TIERS {

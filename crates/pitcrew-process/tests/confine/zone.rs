@@ -29,7 +29,6 @@ fn spec(scene: &Scene, zone: &[&str]) -> ConfineSpec {
     ConfineSpec { files: Some(files), ..spec }
 }
 
-/// S0-032
 #[test]
 fn in_the_zone_everything_works_and_beside_it_nothing_is_written() {
     for user in users() {

@@ -36,7 +36,7 @@ pub fn found(state: &State, found: &Matches<'_>) -> Answer {
     Answer { matches, more_count: found.more_count, text, nearest: Vec::new(), bytes_saved }
 }
 
-/// S0-039: the words that say so.
+/// Says that nothing has this name, with the nearest names.
 pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
     let symbol = OneLine(symbol);
     let mut text =

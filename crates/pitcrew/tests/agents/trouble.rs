@@ -70,7 +70,7 @@ fn a_quota_that_is_used_up_is_waited_for() {
     });
 }
 
-/// S0-007: whether the agent cares or not, its task is cancelled, and the sandbox proves that nothing of it is left.
+/// Whether the agent cares or not, its task is cancelled, and the sandbox proves that nothing of it is left.
 fn is_cancelled(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
         let plan = crew.sandbox.plan(&plan(agent, "@hold forever\n@complete far too late"));
@@ -84,11 +84,13 @@ fn is_cancelled(test: &str, agent: &str) {
     });
 }
 
+/// S0-007
 #[test]
 fn goose_is_cancelled_while_its_model_thinks() {
     is_cancelled("trouble::goose_is_cancelled_while_its_model_thinks", "goose");
 }
 
+/// S0-007
 #[test]
 fn claude_is_cancelled_while_its_model_thinks() {
     is_cancelled("trouble::claude_is_cancelled_while_its_model_thinks", "claude");

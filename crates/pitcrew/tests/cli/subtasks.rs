@@ -97,6 +97,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
     let asked = inbox["closed"].as_array().expect("requests").iter();
     assert_eq!(asked.filter(|it| it["task"] != Value::Null).count(), 0, "{inbox}");
+    // S1-090: each line of the log says where it comes from.
     log_names_its_parts(&sandbox);
     sandbox.pitcrew(&["land", "oauth", "--yes"]).expect(0);
     assert_eq!(
@@ -122,7 +123,7 @@ fn in_order(text: &str, parts: &[&str]) {
     }
 }
 
-/// S1-090: every line of the log says which part of the orchestrator it is of: the deployment, one worker,
+/// Every line of the log says which part of the orchestrator it is of: the deployment, one worker,
 /// the sub-tasks, the messages, one order to a driver.
 #[track_caller]
 fn log_names_its_parts(sandbox: &Sandbox) {

@@ -227,7 +227,7 @@ complete second
     assert!(sandbox.read("ui/form.rs").contains("done()"));
 }
 
-/// S0-032: an agent without a sandbox of its own is told at once when it writes beside its zone. In it everything
+/// An agent without a sandbox of its own is told at once when it writes beside its zone. In it everything
 /// works, and so do git, builds and temporary files.
 #[test]
 fn a_box_lets_an_agent_write_in_its_zone_alone() {

@@ -51,7 +51,7 @@ fn largest(peaks: &Peaks, role: &str) -> u64 {
 const HONEST: &str =
     "[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"date +%s%N > ui/done.txt\"\n";
 
-/// S0-018: the sibling completes, and our processes need hardly more than without the fault; why
+/// The sibling completes, and our processes need hardly more than without the fault; why
 /// the agent failed, if it did.
 #[track_caller]
 fn stays_small(fault: &str) -> Option<Failure> {
@@ -75,18 +75,20 @@ fn stays_small(fault: &str) -> Option<Failure> {
     task_of(&board, fault).newest_attempt().and_then(|it| it.failure.clone())
 }
 
-/// It is given up long before its end.
+/// S0-018: it is given up long before its end.
 #[test]
 fn a_line_of_a_gigabyte_takes_no_memory() {
     let failure = stays_small("says_one_endless_line");
     assert!(matches!(failure, Some(Failure::Protocol { .. })), "{failure:?}");
 }
 
+/// S0-018
 #[test]
 fn the_longest_lines_that_are_allowed_take_little_memory() {
     assert_eq!(stays_small("says_the_longest_lines"), None);
 }
 
+/// S0-018
 #[test]
 fn a_flood_of_frames_takes_no_memory() {
     assert_eq!(stays_small("floods"), None);
