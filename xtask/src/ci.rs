@@ -41,12 +41,17 @@ fn fmt() -> Result<(), Failure> {
     run_cargo(&["fmt", "--all", "--check"], &[])
 }
 
+/// Builds everything, tests included, and accepts no warning of the compiler or of clippy.
+const CLIPPY: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+
 fn clippy() -> Result<(), Failure> {
-    run_cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])
+    run_cargo(CLIPPY, &[])
 }
 
+const DOCS_FLAGS: (&str, &str) = ("RUSTDOCFLAGS", "-D warnings");
+
 fn docs() -> Result<(), Failure> {
-    run_cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
+    run_cargo(&["doc", "--workspace", "--no-deps"], &[DOCS_FLAGS])
 }
 
 fn print_times(times: &[(&str, Duration)]) {
@@ -56,4 +61,53 @@ fn print_times(times: &[(&str, Duration)]) {
     }
     let total: Duration = times.iter().map(|it| it.1).sum();
     println!("{:<8}{:>8.1} s", "total", total.as_secs_f64());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program;
+    use std::fs;
+
+    fn read(path: &str) -> String {
+        fs::read_to_string(program::root().join(path)).expect("a file of the repository")
+    }
+
+    fn position(name: &str) -> Option<usize> {
+        STEPS.iter().position(|it| it.0 == name)
+    }
+
+    /// S0-114: what CI runs is this one command, and it has every test.
+    #[test]
+    fn a_change_is_taken_only_when_every_test_passes() {
+        let commands = read(".ci/run");
+        assert_eq!(commands.lines().last(), Some("exec cargo xtask ci"));
+        assert!(position("test").is_some());
+        assert!(test::CARGO.starts_with(&["test", "--workspace"]), "no crate is left out");
+    }
+
+    /// S3-063: a warning of the compiler, of clippy or of the documentation fails CI, before any test.
+    #[test]
+    fn a_warning_fails() {
+        assert!(position("clippy") < position("test") && position("docs") < position("test"));
+        assert!(position("clippy").is_some() && position("docs").is_some());
+        assert!(CLIPPY.ends_with(&["--", "-D", "warnings"]), "{CLIPPY:?}");
+        assert!(CLIPPY.contains(&"--workspace") && CLIPPY.contains(&"--all-targets"));
+        assert_eq!(DOCS_FLAGS.1, "-D warnings");
+    }
+
+    /// S2-025: a lock across an await is a compile error in every crate.
+    #[test]
+    fn no_crate_holds_a_lock_across_an_await() {
+        let manifest = read("Cargo.toml");
+        assert!(manifest.contains("\nawait_holding_lock = \"deny\"\n"));
+        let mut crates = vec!["xtask".to_owned()];
+        for entry in fs::read_dir(program::root().join("crates")).expect("the crates").flatten() {
+            crates.push(format!("crates/{}", entry.file_name().to_string_lossy()));
+        }
+        for folder in crates {
+            let lints = "\n[lints]\nworkspace = true\n";
+            assert!(read(&format!("{folder}/Cargo.toml")).contains(lints), "{folder}");
+        }
+    }
 }

@@ -24,14 +24,16 @@ pub fn run() -> Result<(), Failure> {
     result
 }
 
+/// Every test of every crate, also after one has failed.
+pub const CARGO: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+
 fn run_tests(skipped: &Path) -> Result<(), Failure> {
     let path = skipped.to_str().ok_or_else(|| {
         Failure(format!("`{}` is not UTF-8; set TMPDIR to another folder", skipped.display()))
     })?;
     // Builds everything before the first test runs. A build of its own would compile what the
     // tests use with other features twice.
-    let tested =
-        run_cargo(&["test", "--workspace", "--no-fail-fast"], &[("PITCREW_TEST_SKIPPED", path)]);
+    let tested = run_cargo(CARGO, &[("PITCREW_TEST_SKIPPED", path)]);
     let lines = fs::read_to_string(skipped)
         .map_err(|error| Failure(format!("cannot read `{path}`: {error}")))?;
     let judged = judge_skipped(&lines, Place::current());

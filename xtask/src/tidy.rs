@@ -57,6 +57,7 @@ const RULES: &[Rule] = &[
     code::trees_have_one_remover,
     words::no_forbidden_words,
     words::no_trailing_white_space,
+    words::the_product_speaks_english,
     documents::relative_links_resolve,
     documents::every_document_is_linked,
     acceptance::every_id_has_a_row_and_every_row_its_tests,

@@ -60,7 +60,7 @@ fn assert_answers(id: &Value) {
     let line = frame::answer(id, &json!({"a": 1}));
     let back: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(&back["id"], id);
-    let refusal = frame::refusal(id, -32_601, &"日".repeat(1_000));
+    let refusal = frame::refusal(id, -32_601, &"\u{65e5}".repeat(1_000));
     assert!(!line.contains('\n') && !refusal.contains('\n') && refusal.len() < line.len() + 700);
     assert!(matches!(
         Incoming::parse(&refusal),

@@ -79,13 +79,14 @@ impl Goal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::json::read;
+    use crate::{bench::json::read, program};
+    use std::fs;
 
     fn missed_by(bench: &str, line: &str) -> Vec<String> {
         missed(bench, &[read(line).expect("a row")])
     }
 
-    /// S4-074, S4-149: a queue that is too slow fails its bench.
+    /// A queue that is too slow fails its bench.
     #[test]
     fn a_queue_that_takes_too_few_messages_misses_its_goal() {
         let slow = r#"{"messages":20000,"messages_per_s":99,"hop_p50_ms":0.20}"#;
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(missed_by("queue", quick), [""; 0]);
     }
 
-    /// S4-146: a sub-task that waits longer for its agent fails the bench.
+    /// A sub-task that waits longer for its agent fails the bench.
     #[test]
     fn a_sub_task_that_starts_late_misses_its_goal() {
         let row = |workspace: &str, ms: &str, ratio: &str| {
@@ -107,6 +108,34 @@ mod tests {
         assert_eq!(missed_by("spawn", &row("read_only", "100.1", "0.5")), [late]);
         let late = "spawn: ratio of isolated is 1.4, and should be at most 1.3";
         assert_eq!(missed_by("spawn", &row("isolated", "80.0", "1.4")), [late]);
+    }
+
+    /// The rows of a table in the document of figures.
+    fn published(bench: &str) -> Vec<Row> {
+        let document = program::root().join("docs/benchmarks.md");
+        let text = fs::read_to_string(document).expect("the figures");
+        let block = text.split_once(&format!("<!-- bench {bench} -->")).expect("its table").1;
+        let block = block.split_once("<!-- end").expect("an end").0;
+        let cells = |line: &str| -> Vec<String> {
+            line.trim_matches('|').split('|').map(|it| it.trim().to_owned()).collect()
+        };
+        let mut lines = block.lines().filter(|it| it.starts_with('|')).map(cells);
+        let keys = lines.next().expect("a heading");
+        let value = |cell: &String| match cell.parse::<f64>() {
+            Ok(_) => Value::Bare(cell.clone()),
+            Err(_) => Value::Text(cell.clone()),
+        };
+        lines.skip(1).map(|it| keys.iter().cloned().zip(it.iter().map(value)).collect()).collect()
+    }
+
+    /// S4-146: the figures that were measured last and are published.
+    #[test]
+    fn published_figures_meet_their_goals() {
+        for (bench, column) in [("spawn", "spawn_ms"), ("queue", "messages_per_s")] {
+            let rows = published(bench);
+            assert!(rows.iter().flatten().any(|it| it.0 == column), "{bench}: {rows:?}");
+            assert_eq!(missed(bench, &rows), [""; 0]);
+        }
     }
 
     #[test]

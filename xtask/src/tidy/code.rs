@@ -122,7 +122,7 @@ fn test_lines(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The index of the first line that is a test; the count of all where none is.
-fn first_test_line(file: &SourceFile) -> usize {
+pub fn first_test_line(file: &SourceFile) -> usize {
     let lines: Vec<&str> = file.text.lines().collect();
     let whole = file.path.split('/').any(|it| it == "tests") || file.name() == "tests.rs";
     let opens_tests =
@@ -135,6 +135,7 @@ fn first_test_line(file: &SourceFile) -> usize {
 mod tests {
     use super::{super::tests::*, *};
 
+    /// S2-002: what decides cannot name a socket.
     #[test]
     fn a_kernel_with_std_fails() {
         let model = ("crates/pitcrew-model/src/lib.rs", "//! Words.\n#![no_std]\n");

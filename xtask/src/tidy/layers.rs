@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(git("[features]\npitcrew-store = []\n"), none);
     }
 
-    /// S1-009: what was split into parts stays so.
+    /// S1-009, S2-002: what was split into parts stays so.
     #[test]
     fn a_new_edge_fails_in_every_form_it_can_be_written() {
         let forms = [

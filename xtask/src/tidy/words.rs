@@ -2,7 +2,7 @@
 //!
 //! The words are written in parts, so that the rule does not find itself.
 
-use super::{Finding, tree::SourceFile};
+use super::{Finding, code::first_test_line, tree::SourceFile};
 
 /// The place where this was built means nothing to anybody else.
 const WORKPLACE: &[&str] = &[
@@ -68,6 +68,29 @@ fn begins(line: &str, at: usize) -> bool {
     !line[..at].ends_with(|it: char| it.is_alphanumeric() || "_-.~})]".contains(it))
 }
 
+/// Everything that the product says is in English: its sources have letters of no other script.
+pub fn the_product_speaks_english(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let is_source = |it: &&SourceFile| {
+        it.has_extension("rs") && it.path.starts_with("crates/") && it.path.contains("/src/")
+    };
+    for file in files.iter().filter(is_source) {
+        let product = file.text.lines().take(first_test_line(file)).enumerate();
+        for (index, line) in product {
+            if let Some(letter) = line.chars().find(|it| is_of_another_script(*it)) {
+                let message = format!("`{letter}` is no letter of English: write it as an escape");
+                findings.push(Finding::at_line(&file.path, index, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Latin letters end with U+024F; what is above is Greek, Cyrillic, Han, Hangul and so on, and signs.
+fn is_of_another_script(letter: char) -> bool {
+    letter.is_alphabetic() && letter > '\u{24f}'
+}
+
 /// Inputs of tests: any byte of them may be the point.
 const CORPUS: &str = "/tests/corpus/";
 
@@ -123,6 +146,24 @@ mod tests {
     fn what_tools_write_is_not_searched() {
         let text = format!("source = \"registry+https://{}\"", HOSTS[0]);
         assert!(no_forbidden_words(&files(&[("Cargo.lock", &text)])).is_empty());
+    }
+
+    /// S2-078: no message of the product is in another language.
+    #[test]
+    fn letters_of_another_script_fail_in_the_product() {
+        let hangul = "say(\"\u{c2e4}\u{d328}\");\n";
+        let findings = the_product_speaks_english(&files(&[
+            (
+                "crates/a/src/b.rs",
+                &format!(
+                    "say(\"fine \u{2192} \u{e9}\");\n{hangul}#[cfg(test)]\nmod tests {{}}\n{hangul}"
+                ),
+            ),
+            ("crates/a/tests/b.rs", hangul),
+            ("docs/b.md", hangul),
+        ]));
+        let message = "`\u{c2e4}` is no letter of English: write it as an escape";
+        assert_eq!(shown(&findings), [format!("crates/a/src/b.rs:2: {message}")]);
     }
 
     #[test]
