@@ -79,6 +79,7 @@ fn every_backend_in_the_reference_loads() {
     }
 }
 
+/// S4-137
 #[test]
 fn the_reference_lists_every_key_in_order() {
     let plan = doc("plan-file.md");
@@ -102,6 +103,7 @@ fn the_reference_lists_every_key_in_order() {
     }
 }
 
+/// S4-137
 #[test]
 fn the_schema_has_the_keys_of_the_parser() {
     let schema: serde_json::Value = serde_json::from_str(&doc("plan.schema.json")).expect("JSON");

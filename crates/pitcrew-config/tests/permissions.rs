@@ -306,7 +306,7 @@ fn settings(text: &str, trust: Trust) -> Result<Permissions, String> {
     Ok(Permissions::load(&PermissionSources { settings, ..PermissionSources::default() }))
 }
 
-/// S4-052: the settings say the same as a file of the user.
+/// S4-052, S4-139: the settings say the same as a file of the user.
 #[test]
 fn the_settings_of_the_user_have_permissions_too() {
     let text = "[permissions]\nauto_approve = ['command_execution', 'nonsense']\nauto_deny = 'git_push'\n[permissions.limits]\nsubtasks_total = 4\nauto_approve_for_subtasks = true\npermission_timeout = '1h'\n";

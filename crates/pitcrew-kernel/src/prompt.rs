@@ -326,7 +326,7 @@ mod tests {
     use super::*;
     use pitcrew_model::ORCHESTRATOR_TOOLS;
 
-    /// S1-030, S1-068, S4-024: no instruction names a tool that is not offered.
+    /// S1-030, S1-068: no instruction names a tool that is not offered.
     #[test]
     fn every_tool_that_a_worker_is_told_of_exists() {
         for text in [

@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// S4-036, S4-085, S4-161: text, a file, structured data, and why it did not work out.
+    /// S4-036, S4-161: text, a file, structured data, and why it did not work out.
     #[test]
     fn a_result_says_all_there_is() {
         let claim = (Claim::Partial, String::from("half of it"));

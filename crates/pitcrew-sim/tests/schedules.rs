@@ -10,7 +10,7 @@ use std::{num::NonZero, thread};
 /// Enough that every fault happens; the rest of the seeds are run by `cargo xtask sim`.
 const SCHEDULES: u64 = 3_000;
 
-/// S0-004, S0-018, S0-070, S0-124, S0-126, S0-132, S1-013, S1-054, S2-047, S2-072, S2-073: whatever
+/// S0-004, S0-018, S0-070, S0-124, S0-126, S0-132, S1-013, S2-047, S2-072, S2-073: whatever
 /// fails, crashes, comes late or comes twice, every plan comes to its end, with one outcome for
 /// each attempt.
 #[test]

@@ -121,7 +121,7 @@ async fn one_turn_at_a_time() {
     stop(&stage).await;
 }
 
-/// S0-007: one agent is spawned, prompted and killed.
+/// S0-007, S0-115: one agent is spawned, prompted and killed.
 #[tokio::test]
 async fn an_agent_that_ignores_everything_is_killed() {
     let script = "trap '' TERM INT; touch deaf; while :; do read line || sleep 1; done";

@@ -128,7 +128,7 @@ async fn whole(home: &TempDir, memory: &RefCell<Memory>) -> String {
     result(home.path(), &memory.borrow_mut())
 }
 
-/// S1-053
+/// The end, the requests and the work are the same as without a cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_after_any_record_changes_nothing() {
     let home = tempfile::tempdir().expect("a folder");

@@ -3,7 +3,7 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-006, S4-044, S4-058, S4-061, S4-081: the matrix that was applied decides, and nobody else is
+/// S4-006, S4-010, S4-044, S4-058, S4-061, S4-081: the matrix that was applied decides, and nobody else is
 /// asked.
 #[test]
 fn the_matrix_that_was_applied_decides() {

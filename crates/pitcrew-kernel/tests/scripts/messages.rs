@@ -373,7 +373,7 @@ fn a_message_that_nobody_reads_in_time_expires() {
     );
 }
 
-/// S4-009, S4-076, S4-077: the orchestrator hears everything, and has read it at once.
+/// S4-076, S4-077: the orchestrator hears everything, and has read it at once.
 #[test]
 fn what_a_worker_tells_is_a_message_with_its_context() {
     check(

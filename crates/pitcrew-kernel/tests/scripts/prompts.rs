@@ -4,7 +4,7 @@ use crate::script::{Script, check};
 use expect_test::expect;
 use pitcrew_model::{BuiltinOrder, Effect, WorkerId};
 
-/// S0-008, S1-021, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the place, the rules, how to
+/// S0-008, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the place, the rules, how to
 /// finish, and that parts can be handed out.
 #[test]
 fn low_effort_tells_the_task_alone() {
@@ -51,7 +51,7 @@ fn low_effort_tells_the_task_alone() {
     );
 }
 
-/// S0-008, S1-069, S4-153: also the plan, and in a few words what the dependencies did.
+/// S0-008, S1-069: also the plan, and in a few words what the dependencies did.
 #[test]
 fn medium_effort_tells_what_the_dependencies_did() {
     check(

@@ -124,7 +124,7 @@ fn what_the_gate_refuses_is_not_built_upon() {
     );
 }
 
-/// S0-122: three attempts, then it waits for a person.
+/// S0-122, S2-051, S2-057: three attempts, then it waits for a person.
 #[test]
 fn back_off_grows_and_attempts_run_out() {
     check(
@@ -159,6 +159,7 @@ fn back_off_grows_and_attempts_run_out() {
     );
 }
 
+/// S2-051: at 5 seconds.
 #[test]
 fn back_off_is_capped() {
     check(
@@ -194,7 +195,7 @@ fn back_off_is_capped() {
     );
 }
 
-/// S0-062, S0-063, S0-068: only what failed runs again; what is completed is kept.
+/// S0-062, S0-063, S0-068, S2-056: only what failed runs again; what is completed is kept.
 #[test]
 fn a_person_may_retry_on_top() {
     check(

@@ -109,7 +109,7 @@ fn a_parent_that_dies_takes_its_children_along() {
     );
 }
 
-/// S1-034, S4-031: nobody is done while others work for it, unless it gives up.
+/// Nobody is done while others work for it, unless it gives up.
 #[test]
 fn success_is_not_claimed_while_children_run() {
     check(

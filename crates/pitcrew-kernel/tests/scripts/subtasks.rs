@@ -220,7 +220,7 @@ fn a_wait_that_takes_too_long_returns_what_there_is() {
     );
 }
 
-/// S1-033: a call that is made again under the same nonce is the same call.
+/// S1-033, S2-063: a call that is made again under the same nonce is the same call.
 #[test]
 fn a_call_that_is_made_again_waits_for_the_same() {
     check(

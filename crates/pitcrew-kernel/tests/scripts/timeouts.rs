@@ -3,6 +3,7 @@
 use crate::script::check;
 use expect_test::expect;
 
+/// S2-053: every attempt has a time limit.
 #[test]
 fn a_time_out_ends_the_attempt() {
     check(
@@ -142,7 +143,7 @@ fn waiting_for_a_person_does_not_count_against_the_time_out() {
     );
 }
 
-/// S1-053: an agent that worked on alone has as much time left as when it was left alone.
+/// An agent that worked on alone has as much time left as when it was left alone.
 #[test]
 fn the_time_that_nobody_was_there_is_not_counted() {
     check(

@@ -30,7 +30,7 @@ fn every_tool_has_one_name_and_many_spellings() {
     assert_eq!(names, pitcrew_model::ORCHESTRATOR_TOOLS, "no person is asked about these");
 }
 
-/// S1-022..S1-028, S1-031..S1-035, S4-028, S4-029: each tool says what a model needs to call it.
+/// S4-028, S4-029: each tool says what a model needs to call it.
 #[test]
 fn every_tool_says_how_it_is_called() {
     for tool in tools() {

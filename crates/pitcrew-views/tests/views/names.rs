@@ -94,7 +94,7 @@ fn plans_and_tasks_need_no_other_names() {
     }
 }
 
-/// S1-054: every state of a worker has one of the extension's names, and each of them is used.
+/// Every state of a worker has one of the extension's names, and each of them is used.
 #[test]
 fn a_worker_has_a_name_in_an_editor() {
     let table: Vec<String> =

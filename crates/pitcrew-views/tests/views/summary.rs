@@ -39,7 +39,7 @@ fn partial() -> Journal {
     journal
 }
 
-/// S0-067: at the end there is a line for each task with its state, and a reason for each failure.
+/// S0-067, S2-079: at the end there is a line for each task with its state, and a reason for each failure.
 /// S4-109: and a summary of what was changed.
 #[test]
 fn every_task_has_a_line_and_every_failure_a_reason() {

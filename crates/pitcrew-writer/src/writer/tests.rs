@@ -32,7 +32,7 @@ fn answers(committed: &Committed) -> Vec<Input> {
     committed.effects.iter().flat_map(|(id, effect)| answer(*id, effect)).collect()
 }
 
-/// Runs the plan; before every commit the disk is full once.
+/// S2-084: what is not durable is published to nobody. Before every commit the disk is full once.
 #[test]
 fn a_batch_that_did_not_fit_has_not_happened() {
     let disk = Disk::default();

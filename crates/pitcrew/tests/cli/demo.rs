@@ -8,7 +8,7 @@ fn nowhere() -> Sandbox {
     Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"))
 }
 
-/// S0-005: a plan is decomposed, confirmed, run, followed and reported.
+/// S0-005, S0-074: a plan is decomposed, confirmed, run, followed and reported.
 #[test]
 fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
     let sandbox = nowhere();

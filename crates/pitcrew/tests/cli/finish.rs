@@ -2,7 +2,7 @@
 
 use crate::support::*;
 
-/// S4-115: one merge on the base branch, and the checkouts are gone after it.
+/// S4-115, S4-117: one merge on the base branch, and the checkouts are gone after it.
 #[test]
 fn a_plan_is_landed_as_one_merge() {
     let sandbox = sandbox();
@@ -25,6 +25,7 @@ fn a_plan_is_landed_as_one_merge() {
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
 }
 
+/// S4-110: nothing lands before a person has agreed.
 #[test]
 fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
     let sandbox = sandbox();

@@ -26,7 +26,7 @@ fn write_own(sandbox: &Sandbox, text: &str) {
     fs::write(folder.join("permissions.md"), text).expect("a file");
 }
 
-/// S4-004, S4-052, S4-061: the file of the repository denies, and nobody is asked.
+/// S4-004, S4-010, S4-052, S4-061: the file of the repository denies, and nobody is asked.
 #[test]
 fn a_repository_tightens_the_permissions() {
     let sandbox = sandbox();

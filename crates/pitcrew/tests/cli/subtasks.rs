@@ -86,7 +86,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         ],
     );
     sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
-    // S2-069: the group is in the journal, for whoever comes after a kill.
+    // S2-061, S2-069: the group is in the journal, for whoever comes after a kill.
     sandbox.kill_orchestrator();
     sandbox
         .pitcrew(&["audit"])
@@ -175,7 +175,7 @@ complete heard it
     ran.says("5 of 5 completed");
 }
 
-/// S4-146, S4-154: those who read the same state share it, so none of them can write there. What builds
+/// S4-154: those who read the same state share it, so none of them can write there. What builds
 /// make is nobody's.
 #[test]
 fn who_reads_changes_nothing_that_others_read() {
@@ -211,7 +211,7 @@ complete all
     }
 }
 
-/// S4-146: a sub-task that reads does not wait for a checkout. It is given one that is there already, in
+/// S4-015: a sub-task that reads does not wait for a checkout. It is given one that is there already, in
 /// which nothing was written but what its parent has changed.
 #[test]
 fn a_sub_task_that_reads_waits_for_what_has_changed_and_not_for_the_tree() {

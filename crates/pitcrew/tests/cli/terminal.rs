@@ -15,7 +15,7 @@ fn nothing_runs_before_the_person_agrees() {
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
 }
 
-/// S0-062, S0-063, S0-067: after the summary the person is asked whether to retry, and it is done.
+/// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and it is done.
 #[test]
 fn failed_tasks_are_retried_when_the_person_wants_it() {
     let sandbox = sandbox();
@@ -126,7 +126,7 @@ fn a_question_is_answered_in_place() {
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
 }
 
-/// The review shows tasks and files before it asks.
+/// S4-110: the review shows tasks and files before it asks.
 #[test]
 fn a_landing_is_reviewed_first() {
     let sandbox = sandbox();

@@ -46,7 +46,7 @@ fn most_at_once(events: &[Entry]) -> usize {
     most
 }
 
-/// S0-001, S0-002, S0-015, S0-023, S0-024: five agents work at the same time; the sixth waits for a slot.
+/// S0-001, S0-002, S0-015, S0-023, S0-024, S0-108, S0-113: five agents work at the same time; the sixth waits for a slot.
 #[test]
 fn a_sixth_task_waits_for_a_free_slot() {
     let sandbox = sandbox();
@@ -65,7 +65,7 @@ fn a_sixth_task_waits_for_a_free_slot() {
     assert_eq!(most_at_once(&events(&sandbox, "plan-1")), 5);
 }
 
-/// S0-015: the limit can be set, for the whole workspace.
+/// S0-015, S2-010: the limit can be set, for the whole workspace.
 #[test]
 fn with_one_slot_tasks_run_one_after_the_other() {
     let sandbox = sandbox();

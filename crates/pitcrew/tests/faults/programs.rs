@@ -99,7 +99,7 @@ fn a_program_that_never_answers_is_gone_after_a_cancel() {
     eventually("it is gone", || (!is_held(&lock)).then_some(()));
 }
 
-/// S2-072: an agent that hangs in its turn gets an outcome too.
+/// S2-053, S2-054, S2-072: an agent that hangs in its turn gets an outcome too.
 #[test]
 fn an_agent_that_hangs_is_ended_at_the_time_out() {
     let sandbox = sandbox();

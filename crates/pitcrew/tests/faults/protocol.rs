@@ -81,7 +81,7 @@ fn an_agent_that_never_completes_is_reminded_once() {
     assert_eq!(task_of(&board, "faulty").attempts[0].turns_count, 2);
 }
 
-/// An agent that cannot start MCP servers has the same tools on its command line.
+/// S1-026: an agent that cannot start MCP servers has the same tools on its command line.
 #[test]
 fn a_task_is_completed_from_the_command_line_of_its_agent() {
     let sandbox = sandbox();

@@ -118,7 +118,7 @@ fn completes_in_one(sandbox: &Sandbox, prompts_count: u64) {
     }
 }
 
-/// S1-053: in the middle of a turn.
+/// In the middle of a turn.
 #[test]
 fn an_agent_works_on_after_a_kill_and_is_found_again() {
     let sandbox = sandbox();
