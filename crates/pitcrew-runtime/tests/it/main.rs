@@ -2,3 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod orchestrator;
+mod queue;

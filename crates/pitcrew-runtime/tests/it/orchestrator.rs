@@ -72,7 +72,7 @@ fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
 }
 
 /// A plan of which nothing starts by itself.
-fn plan(check: &str) -> Command {
+pub fn plan(check: &str) -> Command {
     let text = format!(
         "name = \"p\"\ndeploy = \"manual\"\n[[task]]\nid = \"t\"\ncommand = \"true\"\nchecks = [\"{check}\"]\n"
     );

@@ -26,8 +26,8 @@ fn messages(sandbox: &Sandbox, more: &[&str]) -> Value {
     sandbox.pitcrew(&arguments).expect(0).json()
 }
 
-/// S4-075, S4-078, S4-082: what a person writes is in the agent's next prompt, and the history has it
-/// with its whole context.
+/// S4-014, S4-075, S4-078, S4-082: what a person writes is in the agent's next prompt at once, and the
+/// history has it with its whole context.
 #[test]
 fn a_message_reaches_the_agent_in_its_next_prompt() {
     let sandbox = sandbox();
@@ -35,6 +35,10 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     let running = sandbox.start(&["run", &plan, "--yes"]);
     await_request(&sandbox);
     sandbox.pitcrew(&["status"]).expect(0).says("1 request waits for you: pitcrew inbox");
+    eventually("its turn is over", || {
+        let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
+        (board["workers"][0]["status"] == "waiting_input").then_some(())
+    });
     sandbox.pitcrew(&["message", "asks", " "]).expect(2);
     sandbox.pitcrew(&["message", "worker-9", "hello"]).expect(2).notes("there is no worker-9");
     sandbox.pitcrew(&["message", "asks", "Use 8080."]).expect(0).says("message-1 waits for task-1");
@@ -45,6 +49,8 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     assert_eq!(message["message"]["context"]["plan"], "plan-1");
     assert_eq!(message["reader"], "worker-1");
     assert_eq!(view["metrics"]["wait"]["count"], 1);
+    let waited_ms = view["metrics"]["wait"]["max_ms"].as_u64().expect("a time");
+    assert!(waited_ms <= 50, "an agent that waits is prompted at once: {waited_ms} ms");
     let shown = sandbox.pitcrew(&["messages"]).expect(0);
     let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
     let shown = shown.says("Use 8080.").says("processed");
@@ -156,6 +162,40 @@ complete told it
     let (kind, from) = (&answer["message"]["kind"], &answer["message"]["from"]["id"]);
     assert_eq!((kind.as_str(), from.as_str()), (Some("answer"), Some("worker-2")), "{view:#}");
     assert_eq!(answer["message"]["thread"], view["messages"][0]["message"]["id"]);
+}
+
+/// S4-009: a workspace has one orchestrator, and it gets the status of every worker with plan, task and
+/// checkout.
+#[test]
+fn one_orchestrator_gets_the_status_of_every_worker() {
+    let sandbox = sandbox();
+    let task = |name: &str| {
+        format!(
+            "[[task]]\nid = \"{name}\"\nregion = \"{name}\"\nscript = '''\n\
+             tool a2a_notify_orchestrator {{\"kind\": \"status\", \"message\": \"half of {name}\"}}\n\
+             write {name}/done.txt <<END\ndone\nEND\ncomplete it\n'''\n"
+        )
+    };
+    let names = ["core", "ui", "docs"];
+    let plan = format!("name = \"three\"\n{}", names.map(task).concat());
+    sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes"]).expect(0);
+    sandbox.pitcrew(&["serve"]).expect(6).notes("only one orchestrator works on a workspace");
+    let view = messages(&sandbox, &[]);
+    let told = view["messages"].as_array().expect("messages").iter();
+    let told: Vec<&Value> =
+        told.map(|it| &it["message"]).filter(|it| it["kind"] == "status_update").collect();
+    assert_eq!(told.len(), names.len(), "{view:#}");
+    for (index, name) in names.iter().enumerate() {
+        let content = format!("half of {name}");
+        let message = told.iter().find(|it| it["content"] == content.as_str()).expect("its status");
+        let checkout = sandbox.pitcrew(&["path", name]).expect(0).stdout;
+        let context = &message["context"];
+        assert_eq!(message["to"]["kind"], "orchestrator", "{message:#}");
+        assert_eq!(context["plan"], "plan-1", "{message:#}");
+        assert_eq!(context["task"], format!("task-{}", index + 1), "{message:#}");
+        assert_eq!(context["worker"], message["from"]["id"], "{message:#}");
+        assert_eq!(context["worktree"], checkout.trim(), "{message:#}");
+    }
 }
 
 /// What an agent tells of its work is shown for as long as it works, whatever it does since.

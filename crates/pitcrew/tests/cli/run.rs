@@ -1,6 +1,7 @@
 //! Plans that run to their end.
 
 use crate::support::*;
+use serde_json::Value;
 
 /// S0-005, S0-061: a plan runs to its end, in the order of its dependencies, and the result says so.
 #[test]
@@ -19,6 +20,7 @@ fn a_plan_runs_to_its_end() {
     assert!(status.stdout.contains("not landed; `pitcrew land plan-1` merges it"), "{status}");
 }
 
+/// S1-077: the start and the end of every turn are among them.
 #[test]
 fn every_line_of_json_is_an_event_of_the_plan() {
     let sandbox = sandbox();
@@ -33,9 +35,16 @@ fn every_line_of_json_is_an_event_of_the_plan() {
     assert_eq!(last["entry"]["event"]["to"], "completed", "{last}");
     let numbers: Vec<u64> = lines.iter().filter_map(|it| it["seq"].as_u64()).collect();
     assert!(numbers.is_sorted() && numbers.len() == lines.len());
+    let turn = |line: &Value| {
+        let event = &line["entry"]["event"];
+        let kinds = [text(&event["type"]), text(&event["result"]["result"])];
+        kinds.into_iter().find(|it| it.starts_with("turn_"))
+    };
+    let turns: Vec<String> = lines.iter().filter_map(turn).collect();
+    assert_eq!(turns, ["turn_opened", "turn_ended", "turn_opened", "turn_ended"]);
 }
 
-/// S0-018, S0-060: one that fails does not stop the others, and the plan says that not all is done.
+/// S0-018, S0-060, S2-079: one that fails does not stop the others, and the plan says that not all is done.
 #[test]
 fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
     let sandbox = sandbox();
@@ -47,6 +56,25 @@ fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
     assert!(ran.stdout.contains("1 of 2 completed"), "{ran}");
     assert!(ran.stdout.contains("failed task-1 copies: check `grep -q right"), "{ran}");
     assert!(ran.stdout.contains("pitcrew retry task-1"), "{ran}");
+}
+
+/// S2-084: who follows a plan and is gone stops nothing.
+#[test]
+fn a_plan_goes_on_when_its_readers_are_killed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&gated(&sandbox, "read"));
+    let readers = [sandbox.start(&["run", &plan, "--yes", "--json"]), {
+        await_task(&sandbox, "waits", "running");
+        sandbox.start(&["logs", "plan-1", "--follow", "--json"])
+    }];
+    for reader in readers {
+        reader.await_result("task_moved");
+        reader.kill();
+        reader.wait();
+    }
+    open_gate(&sandbox);
+    await_task(&sandbox, "waits", "completed");
+    assert_eq!(plan_status(&sandbox, "plan-1"), "completed");
 }
 
 /// S0-066, S0-068, S0-069: what failed is tried again, and only that.
@@ -281,7 +309,7 @@ fn a_log_tells_of_each_tool_once() {
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let lines = sandbox.pitcrew(&["logs", "works", "--json"]).expect(0).json_lines();
-    let is_run = |it: &&serde_json::Value| it["text"] == "run echo 1 > core/new.txt";
+    let is_run = |it: &&Value| it["text"] == "run echo 1 > core/new.txt";
     assert_eq!(lines.iter().filter(is_run).count(), 1, "{lines:?}");
     let numbers: Vec<u64> = lines.iter().filter_map(|it| it["number"].as_u64()).collect();
     assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<_>>());

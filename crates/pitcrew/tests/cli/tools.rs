@@ -1,6 +1,6 @@
 //! The tools, called by a person's own agent.
 
-use crate::support::{await_task, sandbox, task_status, text};
+use crate::support::{await_task, correct, fallible, sandbox, task_status, text};
 use pitcrew_testkit::{Sandbox, eventually};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn tool(sandbox: &Sandbox, name: &str, arguments: &Value, code: i32) -> String {
     if code == 0 { done.stdout } else { done.stderr }
 }
 
-/// S1-022..S1-025, S1-027, S1-028: an outside client drives a plan, and a person decides.
+/// S1-022..S1-024, S1-027: an outside client drives a plan, and a person decides.
 #[test]
 fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let sandbox = sandbox();
@@ -64,6 +64,34 @@ fn a_task_that_is_added_later_waits_for_the_person() {
     await_task(&sandbox, "later", "completed");
     crate::support::open_gate(&sandbox);
     await_task(&sandbox, "waits", "completed");
+}
+
+/// S1-025: the tasks of a plan that a person lets run by hand are deployed by the tool.
+#[test]
+fn a_client_deploys_the_tasks_of_a_manual_plan() {
+    let sandbox = sandbox();
+    let plan =
+        "name = \"by hand\"\ndeploy = \"manual\"\n[[task]]\nid = \"first\"\ncommand = \"true\"\n";
+    sandbox.pitcrew(&["run", &sandbox.plan(plan), "--yes", "--detach"]).expect(0);
+    assert_eq!(task_status(&sandbox, "first"), "pending");
+    let deployed = tool(&sandbox, "orchestrator_deploy_task", &json!({"task": "first"}), 0);
+    assert!(deployed.contains("task-1"), "{deployed}");
+    await_task(&sandbox, "first", "completed");
+    tool(&sandbox, "orchestrator_deploy_task", &json!({"task": "first"}), 6);
+}
+
+/// S1-028: a task that failed gets another attempt, and a completed one does not.
+#[test]
+fn a_client_retries_a_failed_task() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(&fallible(&sandbox));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
+    assert_eq!(task_status(&sandbox, "copies"), "failed");
+    correct(&sandbox);
+    tool(&sandbox, "orchestrator_retry_task", &json!({"task": "copies"}), 0);
+    await_task(&sandbox, "copies", "completed");
+    let refused = tool(&sandbox, "orchestrator_retry_task", &json!({"task": "copies"}), 6);
+    assert!(refused.contains("task-1 cannot be retried"), "{refused}");
 }
 
 /// A task that is being put away is retried when that is done: nobody has to call twice.
@@ -203,7 +231,7 @@ fn the_tools_over_http_are_served_on_one_port_and_end() {
     });
 }
 
-/// S4-001, S4-003, S4-017, S4-023: who can be asked for what is written in files, and known to all.
+/// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: who can be asked for what is written in files, and known to all.
 #[test]
 fn agents_know_who_is_good_at_what() {
     let sandbox = sandbox();
@@ -231,7 +259,7 @@ fn plan_of(script: &str) -> String {
     )
 }
 
-/// S1-002..S1-004, S1-008, S1-032..S1-034, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
+/// S1-002..S1-004, S1-008, S1-032, S1-033, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
 /// waits and reads, its own only.
 #[test]
 fn a_worker_delegates_and_gets_the_results_back() {
@@ -259,6 +287,72 @@ complete delegated
     let plan = sandbox.plan(&plan_of(script));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     assert_eq!(task_status(&sandbox, "parent"), "completed");
+}
+
+/// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as fields. One that
+/// ends its turns without the tool has failed.
+#[test]
+fn a_sub_task_hands_in_its_result_with_the_tool() {
+    let sandbox = sandbox();
+    let script = r#"tool a2a_spawn_parallel_subtasks <<END
+{"blocking": true, "subtasks": [
+  {"agent": "builtin", "prompt": "one", "script": "tool a2a_subtask_complete {\"output\": \"line 40 panics\"}"},
+  {"agent": "builtin", "prompt": "two", "script": "tool a2a_subtask_complete {\"output\": \"half\", \"outcome\": \"partial\"}"},
+  {"agent": "builtin", "prompt": "three", "script": "say I am done"}
+]}
+END
+keep first /results/0
+keep second /results/1
+keep third /results/2
+write core/results.txt <<END
+${first}
+${second}
+${third}
+END
+complete read them
+"#;
+    let plan = sandbox.plan(&plan_of(script));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let diff = sandbox.pitcrew(&["diff", "parent"]).expect(0).stdout;
+    let results = diff.lines().filter_map(|it| it.strip_prefix("+{"));
+    let results: Vec<Value> =
+        results.map(|it| serde_json::from_str(&format!("{{{it}")).expect("an object")).collect();
+    let told: Vec<(String, String)> =
+        results.iter().map(|it| (text(&it["status"]), text(&it["output"]))).collect();
+    let told: Vec<(&str, &str)> = told.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+    assert_eq!(
+        told,
+        [("success", "line 40 panics"), ("partial", "half"), ("failed", "")],
+        "{diff}"
+    );
+    assert!(text(&results[2]["error"]).contains("no completion"), "{diff}");
+}
+
+/// S1-021: every worker is told where it works and how to complete, without a word of that in its task.
+#[test]
+fn every_worker_is_instructed_as_it_fits() {
+    let sandbox = sandbox();
+    let script = r#"tool a2a_spawn_subtask {"agent": "builtin", "prompt": "look", "workspace": "read_only", "script": "complete looked", "blocking": true}
+complete done
+"#;
+    let plan = sandbox.plan(&plan_of(script));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    let prompt = |task: &str| {
+        let lines = sandbox.pitcrew(&["logs", task, "--json"]).expect(0).json_lines();
+        let first = lines.iter().find(|it| it["source"] == "prompt");
+        first.map(|it| text(&it["text"])).expect("it was prompted")
+    };
+    let (parent, child) = (prompt("parent"), prompt("subtask-2"));
+    for (prompt, tool, other) in [
+        (&parent, "orchestrator_complete_task", "a2a_subtask_complete"),
+        (&child, "a2a_subtask_complete", "orchestrator_complete_task"),
+    ] {
+        assert!(prompt.contains("## Where you work"), "{prompt}");
+        assert!(prompt.contains(&format!("call the tool `{tool}`")), "{prompt}");
+        assert!(!prompt.contains(other), "{prompt}");
+    }
+    assert!(parent.contains("You may change: core."), "{parent}");
+    assert!(child.contains("Change nothing"), "{child}");
 }
 
 /// S1-033: a call that waits finds its wait again when the orchestrator was killed meanwhile.

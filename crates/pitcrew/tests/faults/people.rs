@@ -1,8 +1,10 @@
 //! Agents that need a person in the middle of a turn.
 
 use crate::support::*;
-use pitcrew_model::{Failure, TaskStatus};
-use pitcrew_views::Ask;
+use pitcrew_model::{Entry, Event, Failure, TaskStatus, WorkerStatus};
+use pitcrew_testkit::eventually;
+use pitcrew_views::{Ask, names};
+use std::collections::BTreeSet;
 
 /// S1-058: a question waits for its answer, which is the next prompt; the sibling does not wait.
 #[test]
@@ -98,7 +100,41 @@ fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
     assert!(attempts[0].turns_count <= 5, "{attempts:?}");
 }
 
-/// S2-028, S4-070: what was asked, answered, told and decided is the same after a kill.
+/// S1-054: real workers are in each of the states that an editor knows, at one time or another.
+#[test]
+fn workers_are_in_every_state_that_an_editor_knows() {
+    let sandbox = sandbox();
+    let gate = sandbox.root().join("gate");
+    let wait = format!("run until [ -e '{}' ]; do sleep 0.02; done", gate.display());
+    let steps = format!("ask Tabs or spaces?\n{wait}\nwrite core/a.txt <<END\na\nEND\ncomplete it");
+    let breaks = "[[task]]\nid = \"breaks\"\nregion = \"docs\"\nscript = \"exit 3\"\n";
+    let plan = sandbox.plan(&format!("{}\n{breaks}", beside_a_sibling(&script(&steps))));
+    let running = sandbox.start(&["run", &plan, "--yes", "--json"]);
+    let request = await_request(&sandbox);
+    let status = || {
+        let board = board(&sandbox);
+        board.workers.iter().find(|it| Some(it.id) == request.worker).map(|it| it.status)
+    };
+    let await_status =
+        |wanted| eventually("its worker", || (status() == Some(wanted)).then_some(()));
+    await_status(WorkerStatus::WaitingInput);
+    sandbox.pitcrew(&["answer", &request.id.to_string(), "spaces"]).expect(0);
+    await_status(WorkerStatus::Running);
+    sandbox.pitcrew(&["pause", "plan-1"]).expect(0);
+    await_status(WorkerStatus::Paused);
+    sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    std::fs::write(gate, "").expect("a file");
+    let moves = running.wait().expect(4).json_lines().into_iter().filter_map(|it| {
+        let entry: Entry = serde_json::from_value(it["entry"].clone()).expect("an entry");
+        let Event::WorkerMoved { from, to, .. } = entry.event else { return None };
+        Some([from, to])
+    });
+    let states: BTreeSet<&str> = moves.flatten().map(names::worker_state).collect();
+    let known = ["completed", "created", "error", "idle", "paused", "running"];
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), known);
+}
+
+/// S4-070: what was asked, answered, told and decided is the same after a kill.
 #[test]
 fn questions_answers_and_notes_outlive_a_kill() {
     let sandbox = sandbox();
@@ -121,8 +157,7 @@ fn questions_answers_and_notes_outlive_a_kill() {
         (&answer["title"], &answer["text"]),
         (&"Tabs or spaces?".into(), &"spaces, of course".into())
     );
-    let noted =
-        |it: &pitcrew_model::Entry| format!("{:?}", it.event).contains("half of it is done");
+    let noted = |it: &Entry| format!("{:?}", it.event).contains("half of it is done");
     assert!(before.1.iter().any(noted), "{:?}", before.1);
     sandbox.kill_orchestrator();
     assert_eq!(told(), before);
