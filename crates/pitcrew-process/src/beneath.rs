@@ -9,6 +9,7 @@ use pitcrew_model::{PathError, RepoPath};
 use rustix::{
     fs::{FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, mkdirat, openat2, readlinkat},
     io::Errno,
+    path::Arg,
 };
 use std::{
     collections::VecDeque,
@@ -184,10 +185,10 @@ impl Beneath {
 }
 
 /// Whatever it turns out to be, opening it waits for nobody and takes no terminal.
-const PATIENTLY_NOT: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+pub(crate) const PATIENTLY_NOT: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Opens what stands at a path, and no link, neither at its end nor on the way.
-fn exactly(folder: impl AsFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn exactly(folder: impl AsFd, path: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let mode =
         if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
@@ -210,7 +211,7 @@ fn enter(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
 }
 
 /// How many names it has, if it is an ordinary file.
-fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
+pub(crate) fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
     let about = fstat(file)?;
     match FileType::from_raw_mode(about.st_mode) {
         FileType::RegularFile => Ok(about.st_nlink),

@@ -3,12 +3,13 @@
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
 //! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
 //! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
-//! policy; `find` looks for programs; `beneath` opens files that others name, and `remove_tree`
-//! removes what others wrote. Nothing here decides what to run or knows what agents say.
+//! policy; `find` looks for programs; `beneath` and `folder` open files that others name
+//! or write, and `remove_tree` removes what others wrote. Nothing here decides what to run or knows what agents say.
 //! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
 
 mod inherited;
 mod beneath;
+mod folder;
 mod remove_tree;
 mod policy;
 mod marker;
@@ -50,6 +51,7 @@ pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
 pub use enclose::is_machine_root;
 pub use environment::agent_environment;
+pub use folder::{Content, Folder, read_plain};
 pub use find::{FoundProgram, find_program};
 pub use inherited::pass_nothing_on;
 pub use launch::{
