@@ -5,7 +5,19 @@
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where in its credential file a vendor writes what.
+///
+/// A place is a path of names, such as `claudeAiOauth.expiresAt`, where `*` is any name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoginFormat {
+    /// The times at which access tokens expire: a number (seconds or milliseconds since the epoch),
+    /// or a token that says itself when it expires. What stands beside it is the login.
+    pub expires: Vec<String>,
+    /// Whose login it is: a name, or a token that says itself whom it was issued to.
+    pub account: Vec<String>,
+}
 
 /// A credential, as far as one may know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,19 +29,21 @@ pub struct Credential {
     pub expires_at_ms: Option<u64>,
     /// Whether it was understood, and not only taken for what it is.
     pub is_understood: bool,
+    /// The same for two files that differ in nothing but the tokens of the same accounts. Absent where
+    /// a login that can be renewed does not say whose it is.
+    pub account: Option<String>,
     /// The places of whole logins in it, and of all secrets beside them. A login without its tokens
     /// is none.
     holds: BTreeSet<String>,
 }
 
 impl Credential {
-    /// Reads a credential; nothing where the bytes are none. `expires` are the places of the times
-    /// at which tokens expire, such as `claudeAiOauth.expiresAt`, where `*` is any name.
+    /// Reads a credential; nothing where the bytes are none.
     ///
-    /// Such a place holds a number (seconds or milliseconds since the epoch) or a token that says
-    /// itself when it expires; what stands beside it is the login. Every other
-    /// secret counts by itself; a text that is not JSON is one secret.
-    pub fn read(bytes: &[u8], expires: &[String]) -> Option<Self> {
+    /// Every secret that is not part of a login counts by itself; a text that is not JSON is one
+    /// secret. The refresh tokens of an account that is not known do not count: agents do not get
+    /// them.
+    pub fn read(bytes: &[u8], format: &LoginFormat) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().map(str::trim).filter(|it| !it.is_empty())?;
         let root = match serde_json::from_str::<Value>(text) {
             Ok(root) if root.as_object().is_some_and(|it| !it.is_empty()) => root,
@@ -38,12 +52,19 @@ impl Credential {
             Err(_) if text.starts_with('{') => return None,
             Err(_) => Value::String(text.to_owned()),
         };
-        Self::of(root, expires).filter(|it| expires.is_empty() || !it.holds.is_empty())
+        let is_any = |it: &Self| format.expires.is_empty() || !it.holds.is_empty();
+        Self::of(root, format).filter(is_any)
     }
 
-    fn of(mut root: Value, expires: &[String]) -> Option<Self> {
+    fn of(mut root: Value, format: &LoginFormat) -> Option<Self> {
+        let account = account(&root, format);
+        if account.is_none() {
+            for_each_renewable(&mut root, "", &mut |_, login| {
+                login.retain(|name, _| !is_refresh_token(name));
+            });
+        }
         let (mut times, mut logins) = (Vec::new(), BTreeSet::new());
-        for_each_login(&mut root, expires, |place, login, name| {
+        for_each_login(&mut root, &format.expires, |place, login, name| {
             let time = login.get(name).and_then(time_ms);
             if let Some(time) = time.filter(|_| is_whole(login)) {
                 times.push(time);
@@ -61,11 +82,10 @@ impl Credential {
         holds.append(&mut logins);
         // How it is written does not matter, nor the order of its names.
         root.sort_all_objects();
-        let digest = Sha256::digest(serde_json::to_vec(&root).ok()?);
-        let digits: Vec<String> = digest.iter().map(|it| format!("{it:02x}")).collect();
         let is_understood = root.is_object() && !holds.is_empty();
         let expires_at_ms = times.into_iter().max();
-        Some(Self { digest: digits.concat(), expires_at_ms, is_understood, holds })
+        let digest = digest_of(&serde_json::to_vec(&root).ok()?);
+        Some(Self { digest, expires_at_ms, is_understood, account, holds })
     }
 
     /// Whether it has every login and every other secret that the other one has.
@@ -74,13 +94,24 @@ impl Credential {
     }
 }
 
-/// The same credential, said to expire at `time_ms` where it says a later time by a number.
+/// A credential as an agent gets it: said to expire at `time_ms` where it says a later time by a
+/// number, so that it is refreshed sooner.
 ///
-/// Who reads it believes that the token expires sooner, and refreshes it sooner.
-pub fn told_to_expire_at(bytes: &[u8], expires: &[String], time_ms: u64) -> Vec<u8> {
+/// Where nothing says whose login it is, the refresh token is not in it: what an agent would make of it
+/// could not be told from a login of its own, and not taking it back would cost the user theirs.
+pub fn for_agent(bytes: &[u8], format: &LoginFormat, time_ms: Option<u64>) -> Vec<u8> {
     let Ok(mut root) = serde_json::from_slice::<Value>(bytes) else { return bytes.to_owned() };
+    if account(&root, format).is_none() {
+        // The name stays: some take a login without it for a broken one.
+        for_each_renewable(&mut root, "", &mut |_, login| {
+            let tokens = login.iter_mut().filter(|it| is_refresh_token(it.0));
+            tokens.for_each(|it| *it.1 = "".into());
+        });
+        return root.to_string().into_bytes();
+    }
+    let Some(time_ms) = time_ms else { return bytes.to_owned() };
     let mut is_changed = false;
-    for_each_login(&mut root, expires, |_, login, name| {
+    for_each_login(&mut root, &format.expires, |_, login, name| {
         let Some(written) = login.get(name).and_then(Value::as_u64) else { return };
         if milliseconds(written) > time_ms {
             let told = if is_in_seconds(written) { time_ms / 1_000 } else { time_ms };
@@ -122,6 +153,96 @@ fn walk(
     for (name, inner) in object.iter_mut().filter(|it| *first == "*" || it.0 == first) {
         walk(inner, &format!("{place}/{name}"), rest, look);
     }
+}
+
+/// What a file says of its accounts, and everything else in it that no refresh changes: other keys,
+/// addresses. Nothing where a login that can be renewed names no account.
+fn account(root: &Value, format: &LoginFormat) -> Option<String> {
+    let mut root = root.clone();
+    let mut facts = BTreeMap::new();
+    let mut named = BTreeSet::new();
+    for_each_login(&mut root, &format.account, |place, login, name| {
+        if let Some(account) = login.get(name).and_then(identity) {
+            facts.insert(format!("{place}/{name}"), account);
+            named.insert(place.to_owned());
+        }
+    });
+    let mut is_named = true;
+    for_each_renewable(&mut root, "", &mut |place, login| {
+        let covers = |it: &String| place.strip_prefix(it.as_str()).is_some_and(is_end);
+        is_named &= named.iter().any(covers);
+        login.retain(|name, it| !(it.is_string() && is_secret(name)));
+    });
+    if !is_named {
+        return None;
+    }
+    // A token that was taken for what it says stands for that alone.
+    for_each_login(&mut root, &format.account, |_, login, name| drop(login.remove(name)));
+    for_each_login(&mut root, &format.expires, |_, login, name| drop(login.remove(name)));
+    texts(&root, "", &mut facts);
+    Some(digest_of(&serde_json::to_vec(&facts).ok()?))
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
+}
+
+/// Whom a token was issued to, or the name that stands there.
+fn identity(value: &Value) -> Option<String> {
+    let text = value.as_str().filter(|it| !it.trim().is_empty())?;
+    match claims(text) {
+        Some(claims) => Some(format!("{} {}", claims["iss"], claims.get("sub")?.as_str()?)),
+        None => Some(text.to_owned()),
+    }
+}
+
+/// Every object with a place for a refresh token in it.
+fn for_each_renewable(
+    value: &mut Value,
+    place: &str,
+    look: &mut impl FnMut(&str, &mut Map<String, Value>),
+) {
+    let Some(object) = value.as_object_mut() else { return };
+    for (name, inner) in object.iter_mut() {
+        for_each_renewable(inner, &format!("{place}/{name}"), look);
+    }
+    if object.iter().any(|(name, it)| is_refresh_token(name) && it.is_string()) {
+        look(place, object);
+    }
+}
+
+fn is_refresh_token(name: &str) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let name = name.to_ascii_lowercase();
+    name == "refresh" || name.ends_with("refreshtoken")
+}
+
+/// All texts but those that a refresh may change: when it was, and what the new token is for.
+fn texts(value: &Value, place: &str, found: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(object) => {
+            let lasts = |it: &(&String, &Value)| !is_changed_by_refresh(it.0);
+            for (name, inner) in object.iter().filter(lasts) {
+                texts(inner, &format!("{place}/{name}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                texts(inner, &format!("{place}/{index}"), found);
+            }
+        }
+        Value::String(text) => drop(found.insert(place.to_owned(), text.clone())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_changed_by_refresh(name: &str) -> bool {
+    name.starts_with("last_") || ["scope", "scopes"].contains(&name)
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    let digits: Vec<String> = Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect();
+    digits.concat()
 }
 
 /// The names under which agents keep what must not be lost.

@@ -21,7 +21,7 @@ pub use backend::{
     BACKEND_KEYS, BackendSettings, CostTold, ErrorKind, ErrorRule, ErrorSays, FileAccess,
     LoginFile, LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
 };
-pub use credential::{Credential, told_to_expire_at};
+pub use credential::{Credential, LoginFormat, for_agent};
 pub use definition::{AgentDefinition, Definitions, parse_definition, read_definitions};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};

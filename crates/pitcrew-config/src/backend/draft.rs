@@ -34,6 +34,7 @@ pub(crate) struct BackendDraft {
     login_env: Option<Found<Vec<String>>>,
     login_files: Option<Found<Vec<String>>>,
     login_expires: Option<Found<Vec<String>>>,
+    login_account: Option<Found<Vec<String>>>,
     login_first: Option<Found<LoginFirst>>,
     state_env: Option<Found<Variables>>,
     state_files: Option<Found<Vec<String>>>,
@@ -79,6 +80,7 @@ impl BackendDraft {
             login_env: keys.strings("login_env", variable_name),
             login_files: keys.strings("login_files", below_home),
             login_expires: keys.strings("login_expires", anything),
+            login_account: keys.strings("login_account", anything),
             login_first: keys.choice("login_first", LOGINS),
             state_env: keys.variables("state_env", moved),
             state_files: keys.strings("state_files", below_home),
@@ -123,6 +125,7 @@ impl BackendDraft {
         put("login_env", self.login_env, &mut to.login_env, &mut notes);
         put("login_files", self.login_files, &mut to.login_files, &mut notes);
         put("login_expires", self.login_expires, &mut to.login_expires, &mut notes);
+        put("login_account", self.login_account, &mut to.login_account, &mut notes);
         put("login_first", self.login_first, &mut to.login_first, &mut notes);
         add("state_env", self.state_env, &mut to.state_env, &mut notes);
         put("state_files", self.state_files, &mut to.state_files, &mut notes);

@@ -16,6 +16,7 @@ pub const BACKEND_KEYS: &[&str] = &[
     "login_env",
     "login_files",
     "login_expires",
+    "login_account",
     "login_first",
     "state_env",
     "state_files",

@@ -77,7 +77,7 @@ impl BackendSettings {
         // What an agent leaves when somebody logs out is a file as well.
         let is_login = |it: &PathBuf| {
             let bytes = std::fs::read(it).unwrap_or_default();
-            Credential::read(&bytes, &self.login_expires).is_some()
+            Credential::read(&bytes, &self.login_format()).is_some()
         };
         let files = self.login_places(user).into_iter().map(|it| it.source);
         files.into_iter().find(is_login).map(LoginFound::File)

@@ -24,6 +24,7 @@ impl BackendSettings {
             ("login_env", list(&self.login_env)),
             ("login_files", list(&self.login_files)),
             ("login_expires", list(&self.login_expires)),
+            ("login_account", list(&self.login_account)),
             ("login_first", word(LOGINS, self.login_first)),
             ("state_env", paths(&self.state_env)),
             ("state_files", list(&self.state_files)),

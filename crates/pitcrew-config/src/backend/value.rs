@@ -1,5 +1,6 @@
 //! What is known about a backend.
 
+use crate::LoginFormat;
 use std::{collections::BTreeMap, ffi::OsString, fmt};
 
 /// How an agent is started, kept apart from others, spoken to and understood.
@@ -29,6 +30,8 @@ pub struct BackendSettings {
     pub login_files: Vec<String>,
     /// Where in these files it is written when an access token expires, such as `oauth.expires_at`.
     pub login_expires: Vec<String>,
+    /// Places in these files that say whose login it is.
+    pub login_account: Vec<String>,
     pub login_first: LoginFirst,
     /// Variables that move its state, and the place below HOME that each stands for.
     pub state_env: BTreeMap<String, String>,
@@ -218,6 +221,11 @@ impl BackendSettings {
         let root = self.root_env.iter().filter(|_| is_root);
         let set = self.env.iter().chain(root).map(|(name, value)| (name.clone(), value.clone()));
         passed.chain(set).filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// Where its credential files say what.
+    pub fn login_format(&self) -> LoginFormat {
+        LoginFormat { expires: self.login_expires.clone(), account: self.login_account.clone() }
     }
 
     /// The same, for the user who runs this process.

@@ -3,9 +3,13 @@ use proptest::prelude::*;
 
 const CLAUDE: &str = "claudeAiOauth.expiresAt";
 
+fn format(expires: &[&str], account: &[&str]) -> LoginFormat {
+    let places = |it: &[&str]| it.iter().map(ToString::to_string).collect();
+    LoginFormat { expires: places(expires), account: places(account) }
+}
+
 fn read_with(text: &str, expires: &[&str]) -> Option<Credential> {
-    let expires: Vec<String> = expires.iter().map(ToString::to_string).collect();
-    Credential::read(text.as_bytes(), &expires)
+    Credential::read(text.as_bytes(), &format(expires, &[]))
 }
 
 fn claude(access: &str, refresh: &str, expires: u64) -> String {
@@ -39,7 +43,7 @@ fn what_has_no_token_is_no_credential() {
         assert_eq!(read_with(text, &[CLAUDE]), None, "{text}");
     }
     assert_eq!(read_with(&claude("a", "r", 1)[..40], &[CLAUDE]), None, "cut off");
-    assert_eq!(Credential::read(&[0xff, 0xfe], &[]), None);
+    assert_eq!(Credential::read(&[0xff, 0xfe], &LoginFormat::default()), None);
     for text in ["", "{}"] {
         assert_eq!(read_with(text, &[]), None, "{text}");
     }
@@ -60,7 +64,7 @@ fn a_credential_that_has_lost_a_login_does_not_keep_it() {
     let whole = read_with(&claude("a", "r", 5), &[CLAUDE]).unwrap();
     let refreshed = read_with(&claude("b", "s", 6), &[CLAUDE]).unwrap();
     assert!(refreshed.keeps(&whole) && whole.keeps(&refreshed));
-    let stub = claude("a", "", 5)
+    let stub = claude("", "r", 5)
         .replace(r#"{"claudeAiOauth""#, r#"{"other":{"token":"t"},"claudeAiOauth""#);
     let stub = read_with(&stub, &[CLAUDE]).unwrap();
     assert!(!stub.keeps(&whole));
@@ -102,15 +106,64 @@ fn a_credential_is_the_same_however_it_is_written() {
 
 #[test]
 fn a_credential_can_be_told_to_expire_sooner_and_never_later() {
-    let expires = [CLAUDE.to_owned()];
-    let text = claude("a", "r", 1_800_000_000_000);
-    let told = told_to_expire_at(text.as_bytes(), &expires, 1_700_000_000_000);
-    let (before, after) =
-        (read_with(&text, &[CLAUDE]).unwrap(), Credential::read(&told, &expires).unwrap());
-    assert_eq!(after.expires_at_ms, Some(1_700_000_000_000));
-    assert_eq!(after.digest, before.digest);
-    assert_eq!(told_to_expire_at(text.as_bytes(), &expires, u64::MAX), text.as_bytes());
-    assert_eq!(told_to_expire_at(b"no json", &expires, 0), b"no json");
+    let known = format(&[CLAUDE], &["account"]);
+    let text = claude("a", "r", 1_800_000_000_000).replacen('{', r#"{"account":"ada","#, 1);
+    let told = for_agent(text.as_bytes(), &known, Some(1_700_000_000_000));
+    let read = |it: &[u8]| Credential::read(it, &known).unwrap();
+    assert_eq!(read(&told).expires_at_ms, Some(1_700_000_000_000));
+    assert_eq!(read(&told).digest, read(text.as_bytes()).digest);
+    assert_eq!(for_agent(text.as_bytes(), &known, Some(u64::MAX)), text.as_bytes());
+    assert_eq!(for_agent(text.as_bytes(), &known, None), text.as_bytes());
+    assert_eq!(for_agent(b"no json", &known, Some(0)), b"no json");
+}
+
+/// What an agent made of a refresh token could not be told from a login of its own.
+#[test]
+fn a_login_of_an_unknown_account_is_given_without_its_refresh_token() {
+    let unknown = format(&[CLAUDE], &["claudeAiOauth.account"]);
+    let text = claude("a", "sesame", 1_800_000_000_000);
+    let given = for_agent(text.as_bytes(), &unknown, Some(1_700_000_000_000));
+    let shown = String::from_utf8(given.clone()).unwrap();
+    assert!(shown.contains(r#""accessToken":"a""#) && !shown.contains("sesame"), "{shown}");
+    assert!(shown.contains("1800000000000"), "nothing makes it refresh: {shown}");
+    let read = |it: &[u8]| Credential::read(it, &unknown).unwrap();
+    assert_eq!(read(&given), read(text.as_bytes()), "it is the same login");
+    assert_eq!(read(&given).account, None);
+}
+
+/// {"iss":"i","sub":SUB}
+fn issued_to(sub: &str) -> &'static str {
+    match sub {
+        "ada" => "e30.eyJpc3MiOiJpIiwic3ViIjoiYWRhIn0.x",
+        _ => "e30.eyJpc3MiOiJpIiwic3ViIjoiZXZlIn0.x",
+    }
+}
+
+#[test]
+fn a_refreshed_login_is_of_the_same_account_and_one_with_another_name_or_address_is_not() {
+    let known = format(&["tokens.expires"], &["tokens.account_id", "tokens.access_token"]);
+    let file = |key: &str, sub: &str, id: &str, refresh: &str, more: &str| {
+        let access = issued_to(sub);
+        let text = format!(
+            r#"{{"KEY":"{key}","tokens":{{"access_token":"{access}","refresh_token":"{refresh}","account_id":"{id}","expires":{}}},"last_refresh":"{refresh}"{more}}}"#,
+            refresh.len()
+        );
+        Credential::read(text.as_bytes(), &known).unwrap()
+    };
+    let users = file("k", "ada", "1", "r", "");
+    let refreshed = file("k", "ada", "1", "rr", "");
+    assert_ne!(users.digest, refreshed.digest);
+    assert!(users.account.is_some());
+    assert_eq!(users.account, refreshed.account);
+    for other in [
+        file("k", "eve", "1", "rr", ""),
+        file("k", "ada", "2", "rr", ""),
+        file("other", "ada", "1", "rr", ""),
+        file("k", "ada", "1", "rr", r#","url":"https://eve.example""#),
+        file("k", "ada", "1", "rr", r#","second":{"refresh_token":"x"}"#),
+    ] {
+        assert_ne!(users.account, other.account);
+    }
 }
 
 #[test]
@@ -124,9 +177,10 @@ proptest! {
     /// Whatever an agent leaves in its file.
     #[test]
     fn no_content_breaks_the_reader(bytes: Vec<u8>, time: u64) {
-        for expires in [&[][..], &[CLAUDE.to_owned(), "*.x".into(), ".".into()][..]] {
-            Credential::read(&bytes, expires);
-            told_to_expire_at(&bytes, expires, time);
+        for places in [&[][..], &[CLAUDE, "*.x", "."][..]] {
+            let format = format(places, places);
+            Credential::read(&bytes, &format);
+            for_agent(&bytes, &format, Some(time));
         }
     }
 

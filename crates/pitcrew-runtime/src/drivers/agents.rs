@@ -208,9 +208,7 @@ impl Agents {
 
     async fn turn(&self, attempt: AttemptId, backend: &Backend) -> Result<Option<Turn>, Failure> {
         match self.setup.of(backend) {
-            Some((name, backend)) => {
-                self.logins.turn(attempt, name, backend).await.map_err(|it| no_home(&it))
-            }
+            Some((name, backend)) => Ok(self.logins.turn(attempt, name, backend).await?),
             None => Ok(None),
         }
     }

@@ -102,6 +102,28 @@ def backdate():
     write(login)
 
 
+def plant():
+    """A login of somebody else's, as good as new."""
+    login = read()
+    login["oauth"] = {"accessToken": "theirs", "refreshToken": "theirs", "expiresAt": 4_000_000_000_000}
+    login["account"] = "eve"
+    write(login)
+
+
+def pipe():
+    os.remove(LOGIN)
+    os.mkfifo(LOGIN)
+
+
+def lead_out(path):
+    os.rename(FOLDER, FOLDER + "-old")
+    os.symlink(path, FOLDER)
+
+
+def has_no_refresh_token():
+    assert read()["oauth"]["refreshToken"] == ""
+
+
 def meddle():
     """Changes every setting that it finds, and adds a hook."""
     os.makedirs(os.path.join(FOLDER, "hooks"), exist_ok=True)

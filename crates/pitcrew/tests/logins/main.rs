@@ -150,6 +150,55 @@ fn what_an_agent_does_to_its_login_and_its_settings_is_its_own_affair() {
     assert_eq!(user.picture(), before);
 }
 
+/// Another login, a pipe, and a folder that leads to a login elsewhere.
+#[test]
+fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
+    let user = User::logged_in(now_ms() + HOUR_MS);
+    let outside = user.sandbox.root().join("outside");
+    fs::create_dir(&outside).expect("a folder");
+    // Of the same account: nothing but its place speaks against it.
+    let theirs = fs::read_to_string(user.login()).expect("a login").replace("secret", "theirs");
+    let theirs = theirs.replace("\"expiresAt\":1", "\"expiresAt\":2");
+    fs::write(outside.join("login.json"), &theirs).expect("a file");
+    let before = user.picture();
+    let gate = user.gate("a");
+    user.begin(&[
+        "@use\n@plant".to_owned(),
+        "@use\n@pipe".to_owned(),
+        format!("@use\n@lead_out {}\n@wait {}", outside.display(), gate.display()),
+    ]);
+    user.await_reached("a");
+    assert_eq!(user.picture(), before);
+    // And what is given to agents leads nowhere.
+    user.log_in(now_ms() + 20 * HOUR_MS);
+    let new = user.picture();
+    user.await_said("cannot be renewed");
+    user.open_gate("a");
+    user.completes(3);
+    assert_eq!(user.picture(), new);
+    assert_eq!(fs::read_to_string(outside.join("login.json")).expect("a file"), theirs);
+    assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 1);
+    user.await_said("not taken back");
+}
+
+/// Of such a login an agent cannot use up what the user needs, so it ends with its access token.
+#[test]
+fn a_login_that_does_not_say_whose_it_is_cannot_be_renewed_by_agents() {
+    let user = User::logged_in(now_ms() + HOUR_MS);
+    user.forget_account();
+    let before = user.picture();
+    user.begin(&["@has_no_refresh_token\n@use\n@plant".to_owned()]);
+    user.completes(1);
+    assert_eq!(user.picture(), before);
+    let user = User::logged_in(now_ms() - HOUR_MS);
+    user.forget_account();
+    user.begin(&["@use".to_owned()]);
+    user.sandbox.pitcrew(&["watch", "plan-1"]);
+    let status = user.sandbox.pitcrew(&["status", "--all", "--json"]).stdout;
+    assert!(status.contains("nothing in the file says whose login it is"), "{status}");
+    assert_eq!(user.server.known().refreshes_count, 0);
+}
+
 /// A key does not expire, so no login is copied that an agent could refresh.
 #[test]
 fn a_key_in_the_environment_is_used_instead_of_a_login() {

@@ -30,6 +30,7 @@ command = {command:?}
 login_env = ["FAKE_KEY"]
 login_files = [".fake/login.json"]
 login_expires = ["oauth.expiresAt"]
+login_account = ["account"]
 login_first = "variable"
 state_env = {{ FAKE_HOME = ".fake", XDG_CONFIG_HOME = ".config" }}
 state_files = [".fake/settings.json", ".fake/hooks"]
@@ -47,6 +48,13 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         let path = self.sandbox.home().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
+    }
+
+    /// Nothing says any more whose login it is.
+    pub fn forget_account(&self) {
+        let path = self.sandbox.home().join(".config/pitcrew/config.toml");
+        let settings = fs::read_to_string(&path).expect("settings");
+        fs::write(path, settings.replace("login_account = [\"account\"]", "")).expect("a file");
     }
 
     pub fn log_in(&self, expires_at_ms: u64) {
@@ -111,6 +119,14 @@ state_files = [".fake/settings.json", ".fake/hooks"]
 
     fn records(&self) -> Vec<PathBuf> {
         entries(&self.workspace().join("logins"))
+    }
+
+    /// What the orchestrator's log says of logins.
+    pub fn await_said(&self, words: &str) {
+        let is_said = |it: &PathBuf| fs::read_to_string(it).is_ok_and(|it| it.contains(words));
+        eventually(&format!("it is said: {words}"), || {
+            entries(&self.workspace().join("logs")).iter().any(is_said).then_some(())
+        });
     }
 
     pub fn gate(&self, name: &str) -> PathBuf {

@@ -5,11 +5,11 @@ use super::{
     home::{self, Plan, TOOL_SETTINGS},
     inner,
     record::{Copied, Record},
-    turn::{Lock, Shared},
+    turn::{Lock, Shared, expired},
 };
 use crate::clock;
 use pitcrew_config::{BackendSettings, LoginFile};
-use pitcrew_model::AttemptId;
+use pitcrew_model::{AttemptId, Failure};
 use pitcrew_process::remove_tree;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
@@ -19,6 +19,29 @@ pub struct Turn {
     lock: Lock,
 }
 
+/// Why an agent cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTurn {
+    #[error(
+        "the login in {} has expired, and agents are not given what renews it, because nothing in the \
+         file says whose login it is: start the program once, which renews it, or {login}",
+        file.display()
+    )]
+    Expired { file: PathBuf, login: String },
+    #[error("no private home could be made for it: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<NoTurn> for Failure {
+    fn from(error: NoTurn) -> Self {
+        let message = error.to_string();
+        match error {
+            NoTurn::Expired { .. } => Self::Auth { message },
+            NoTurn::Io(_) => Self::AgentExited { exit: message, output: String::new() },
+        }
+    }
+}
+
 impl Logins {
     /// Waits until an agent may begin. Nothing: it needs no home, or has one.
     pub async fn turn(
@@ -26,7 +49,7 @@ impl Logins {
         attempt: AttemptId,
         name: &str,
         backend: &BackendSettings,
-    ) -> io::Result<Option<Turn>> {
+    ) -> Result<Option<Turn>, NoTurn> {
         // Whoever was started for this attempt before, and may still live, has its home.
         if backend.state_env.is_empty() || self.is_watched(attempt) {
             return Ok(None);
@@ -34,8 +57,13 @@ impl Logins {
         let home = self.dirs.home(attempt);
         let places = backend.credential_places(&self.user);
         let sources: Vec<PathBuf> = places.iter().map(|it| it.source.clone()).collect();
-        let shared = Shared::new(&self.dirs.user_logins(), name);
-        let lock = shared.turn(&sources, &backend.login_expires, &home).await?;
+        let (shared, format) =
+            (Shared::new(&self.dirs.user_logins(), name), backend.login_format());
+        if let Some(file) = expired(&sources, &format, clock::wall_ms()) {
+            let login = backend.login.clone().unwrap_or_else(|| "log in again".to_owned());
+            return Err(NoTurn::Expired { file: file.to_owned(), login });
+        }
+        let lock = shared.turn(&sources, &format, &home).await?;
         let copied = places.into_iter().map(|it| Copied {
             user: it.source,
             copy: home.join(it.below),
@@ -44,7 +72,7 @@ impl Logins {
         let record = Record {
             backend: name.to_owned(),
             sooner_ms: self.free_time(name),
-            expires: backend.login_expires.clone(),
+            format,
             copies: copied.collect(),
             home: home.clone(),
         };

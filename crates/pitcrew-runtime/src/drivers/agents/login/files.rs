@@ -1,9 +1,12 @@
-//! Files and folders of a login: read without being led anywhere else, and replaced whole.
+//! Files and folders of a login: opened by descriptor, so that no link and no race leads anywhere else,
+//! and replaced whole.
 
-use pitcrew_config::{replace_file, replace_private_file};
+use pitcrew_config::replace_private_file;
+use pitcrew_process::{Content, Folder};
 use std::{
-    fs::{self, File},
-    io::{self, Read},
+    ffi::OsString,
+    fs::{self, Metadata},
+    io,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::Path,
 };
@@ -25,20 +28,58 @@ pub fn stamp(path: &Path) -> Option<Stamp> {
     Some(Stamp { inode: found.ino(), size: found.size(), written })
 }
 
-/// The content of a file, and when it was written, in milliseconds since the epoch.
-pub fn read(path: &Path) -> Option<(Vec<u8>, u64)> {
-    // Opening something else, such as a pipe, may never end.
-    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(CREDENTIAL_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let written_ms = found.mtime() * 1_000 + found.mtime_nsec() / 1_000_000;
-    Some((bytes, u64::try_from(written_ms).unwrap_or(0)))
+/// A file of the user's, in the folder in which it really is. Links that lead there are followed.
+pub struct UserFile {
+    folder: Folder,
+    name: OsString,
+    pub content: Content,
 }
 
-/// The same of a file that an agent may have put there: it is not led anywhere else.
-pub fn read_own(path: &Path) -> Option<(Vec<u8>, u64)> {
-    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
-    read(path)
+impl UserFile {
+    /// Nothing where there is no regular file, or one that is too long for a credential.
+    pub fn open(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let (folder, name) = (Folder::open(path.parent()?).ok()?, path.file_name()?.to_owned());
+        let content = folder.read(Path::new(&name), CREDENTIAL_BYTES_MAX).ok()?;
+        Some(Self { folder, name, content })
+    }
+
+    /// Replaces it, unless it has changed since it was opened.
+    pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let now = self.folder.read(Path::new(&self.name), CREDENTIAL_BYTES_MAX)?;
+        if now.bytes != self.content.bytes {
+            return Err(io::Error::other("it has changed meanwhile"));
+        }
+        self.folder.replace_like(&self.name, bytes, &now.metadata)
+    }
+}
+
+/// When a file was written, in milliseconds since the epoch.
+pub fn written_ms(metadata: &Metadata) -> u64 {
+    u64::try_from(metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000).unwrap_or(0)
+}
+
+/// Reads a file in an agent's home. Nothing that the agent put there leads anywhere else.
+pub fn read_copy(home: &Path, copy: &Path) -> io::Result<Content> {
+    open_home(home)?.read(below(home, copy)?, CREDENTIAL_BYTES_MAX)
+}
+
+/// Writes a file in an agent's home, in the same way.
+pub fn write_copy(home: &Path, copy: &Path, bytes: &[u8]) -> io::Result<()> {
+    let below = below(home, copy)?;
+    let name = below.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = open_home(home)?.enter_or_make(below.parent().unwrap_or(Path::new("")))?;
+    folder.replace(name, bytes)
+}
+
+/// The folder above a home is ours.
+fn open_home(home: &Path) -> io::Result<Folder> {
+    let name = home.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Folder::open(home.parent().unwrap_or(Path::new("/")))?.enter(Path::new(name))
+}
+
+fn below<'path>(home: &Path, copy: &'path Path) -> io::Result<&'path Path> {
+    copy.strip_prefix(home).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
 /// Makes a folder, and those above it, that only this user can enter.
@@ -50,12 +91,6 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), private_folder)?;
     replace_private_file(path, bytes)
-}
-
-/// Replaces a file of the user's, which is there.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    path.metadata()?;
-    replace_file(path, bytes)
 }
 
 #[cfg(test)]
@@ -71,7 +106,6 @@ mod tests {
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         write_private(&dir.path().join("c/d"), b"x").unwrap();
         assert_eq!(dir.path().join("c").metadata().unwrap().mode() & 0o777, 0o700);
-        assert!(replace(&dir.path().join("none"), b"x").is_err(), "the user has taken it away");
     }
 
     #[test]
@@ -87,13 +121,27 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_but_a_file() {
+    fn a_file_of_the_users_is_replaced_where_it_is_and_only_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(read(dir.path()).is_none() && read(&dir.path().join("none")).is_none());
-        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
-        write_private(&file, b"x").unwrap();
-        symlink("file", &link).unwrap();
-        assert!(read(&link).is_some() && read_own(&file).is_some());
-        assert!(read_own(&link).is_none());
+        let (file, link) = (dir.path().join("real/file"), dir.path().join("link"));
+        write_private(&file, b"one").unwrap();
+        symlink("real/file", &link).unwrap();
+        let open = || UserFile::open(&link).unwrap();
+        let (first, second) = (open(), open());
+        first.replace(b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(second.replace(b"three").is_err(), "it has changed since");
+        // The folder is another one now; it was opened before.
+        let third = open();
+        fs::rename(dir.path().join("real"), dir.path().join("moved")).unwrap();
+        write_private(&file, b"outside").unwrap();
+        third.replace(b"three").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"outside");
+        assert_eq!(fs::read(dir.path().join("moved/file")).unwrap(), b"three");
+        let last = open();
+        fs::remove_file(&file).unwrap();
+        assert!(last.replace(b"x").is_err(), "the user has taken it away");
+        assert!(UserFile::open(dir.path()).is_none() && UserFile::open(&file).is_none());
     }
 }

@@ -113,12 +113,9 @@ impl Default for Left {
 
 /// Copies a file, if it is there.
 fn copy_tool_settings(user: &Path, own: &Path) -> io::Result<()> {
-    match files::read(user) {
-        Some((text, _)) => {
-            files::write_private(own, without_secrets(&String::from_utf8_lossy(&text)).as_bytes())
-        }
-        None => Ok(()),
-    }
+    let Some(user) = files::UserFile::open(user) else { return Ok(()) };
+    let text = String::from_utf8_lossy(&user.content.bytes);
+    files::write_private(own, without_secrets(&text).as_bytes())
 }
 
 /// Copies a file or a folder, if it is there. What is no setting by its size, its depth or its kind
@@ -169,6 +166,7 @@ pub fn tool_variables(user: &BTreeMap<String, String>) -> Vec<(String, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pitcrew_config::LoginFormat;
 
     #[test]
     fn settings_are_copied_and_the_copies_are_private() {
@@ -204,7 +202,7 @@ mod tests {
         let record = Record {
             backend: "mine".into(),
             sooner_ms: 0,
-            expires: Vec::new(),
+            format: LoginFormat::default(),
             copies: Vec::new(),
             home: home.clone(),
         };

@@ -1,6 +1,7 @@
 //! What was copied for an attempt, kept on disk: an orchestrator that comes later goes on with it.
 
 use super::files;
+use pitcrew_config::LoginFormat;
 use serde_json::{Value, json};
 use std::{
     fs, io,
@@ -15,8 +16,7 @@ pub struct Record {
     pub home: PathBuf,
     /// So much earlier than it does the token expires for this agent. For no two it is the same.
     pub sooner_ms: u64,
-    /// See `Credential::read`.
-    pub expires: Vec<String>,
+    pub format: LoginFormat,
     pub copies: Vec<Copied>,
 }
 
@@ -38,7 +38,8 @@ impl Record {
             "backend": self.backend,
             "home": self.home.to_str(),
             "sooner_ms": self.sooner_ms,
-            "expires": self.expires,
+            "expires": self.format.expires,
+            "account": self.format.account,
             "copies": copies.collect::<Vec<_>>(),
         });
         files::write_private(path, record.to_string().as_bytes())
@@ -53,11 +54,14 @@ impl Record {
             let (user, copy) = (path(&it["user"])?, path(&it["copy"])?);
             Some(Copied { user, copy, from: text(&it["from"])? })
         };
+        let places = |it: &Value| it.as_array()?.iter().map(text).collect::<Option<Vec<_>>>();
+        // Earlier versions did not say whose logins they were.
+        let account = places(&record["account"]).unwrap_or_default();
         Some(Self {
             backend: text(&record["backend"])?,
             home: path(&record["home"])?,
             sooner_ms: record["sooner_ms"].as_u64()?,
-            expires: record["expires"].as_array()?.iter().map(text).collect::<Option<_>>()?,
+            format: LoginFormat { expires: places(&record["expires"])?, account },
             copies: record["copies"].as_array()?.iter().map(copied).collect::<Option<_>>()?,
         })
     }
@@ -76,7 +80,7 @@ mod tests {
             backend: "claude".into(),
             home: "/home".into(),
             sooner_ms: 3,
-            expires: vec!["a.b".into()],
+            format: LoginFormat { expires: vec!["a.b".into()], account: vec!["a.c".into()] },
             copies: vec![copied],
         };
         record.save(&path).unwrap();

@@ -1,13 +1,14 @@
 //! Brings the copies of a credential and the user's own in step. The lock of the backend is held.
 
 use super::{
-    files,
+    files::{self, UserFile, written_ms},
     record::{Copied, Record},
     verdict::{Fault, Known, Verdict, Why, judge},
 };
-use pitcrew_config::{Credential, told_to_expire_at};
+use pitcrew_config::{Credential, LoginFormat, for_agent};
 use pitcrew_model::AttemptId;
-use std::path::Path;
+use pitcrew_process::Content;
+use std::{io, path::Path};
 
 /// A file that is empty or broken may be one that its agent is writing.
 const WRITING_MS_MAX: u64 = 1_000;
@@ -57,20 +58,24 @@ pub fn in_step(entries: &mut [Entry], now_ms: u64) -> Done {
 fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool {
     let Entry { attempt, record, has_ended } = entry;
     let Copied { user, copy, from } = &mut record.copies[index];
-    let (of_user, of_copy) = (files::read(user), files::read_own(copy));
-    let known = |it: &Option<(Vec<u8>, u64)>| {
-        let (bytes, written_ms) = it.as_ref()?;
-        let credential = Credential::read(bytes, &record.expires)?;
-        Some(Known { credential, written_ms: *written_ms })
-    };
-    let (users, copys) = (known(&of_user), known(&of_copy));
-    let digest = |it: &Option<Known>| it.as_ref().map(|it| it.credential.digest.clone());
     let who = format!("the login of {} ({attempt})", record.backend);
+    let of_user = UserFile::open(user);
+    let (of_copy, unreadable) = match files::read_copy(&record.home, copy) {
+        Ok(content) => (Some(content), None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, None),
+        Err(error) => (None, Some(error)),
+    };
+    let of_user = of_user.as_ref();
+    let users = known(of_user.map(|it| &it.content), &record.format);
+    let copys = known(of_copy.as_ref(), &record.format);
+    let digest = |it: &Option<Known>| it.as_ref().map(|it| it.credential.digest.clone());
     match judge(users.as_ref(), copys.as_ref(), from) {
         Verdict::Same => *from = digest(&users).unwrap_or_default(),
         Verdict::Take(why) => {
-            let bytes = of_copy.map(|it| it.0).unwrap_or_default();
-            if let Err(error) = files::replace(user, &bytes) {
+            let bytes = of_copy.map(|it| it.bytes).unwrap_or_default();
+            let taken =
+                of_user.ok_or(io::ErrorKind::NotFound.into()).and_then(|it| it.replace(&bytes));
+            if let Err(error) = taken {
                 let place = user.display();
                 let what =
                     format!("{who} was refreshed and cannot be taken back to {place}: {error}");
@@ -87,11 +92,9 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
             done.undone.push(*attempt);
         }
         Verdict::Give(why) => {
-            let bytes = of_user.map(|it| it.0).unwrap_or_default();
-            match files::write_private(
-                copy,
-                &told(&bytes, &record.expires, record.sooner_ms, now_ms),
-            ) {
+            let bytes = of_user.map(|it| it.content.bytes.as_slice()).unwrap_or_default();
+            let bytes = given(bytes, &record.format, record.sooner_ms, now_ms);
+            match files::write_copy(&record.home, copy, &bytes) {
                 Ok(()) => {
                     *from = digest(&users).unwrap_or_default();
                     done.notes.push(format!("{who} is what the user's has become{}", words(why)));
@@ -103,15 +106,26 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
             }
         }
         // One moment later it may be a login, and the copy be worth something.
-        Verdict::Leave(Fault::NoLogin) if is_being_written(of_user.as_ref(), now_ms) => {
+        Verdict::Leave(Fault::NoLogin)
+            if is_being_written(of_user.map(|it| &it.content), now_ms) =>
+        {
             done.undone.push(*attempt);
         }
         Verdict::Leave(fault) => {
-            let what = complaint(fault).map(|it| (*attempt, format!("{who} {it}")));
-            done.complaints.extend(what);
+            let what = unreadable.map_or_else(
+                || complaint(fault).map(str::to_owned),
+                |error| Some(format!("cannot be read and was not taken back: {error}")),
+            );
+            done.complaints.extend(what.map(|it| (*attempt, format!("{who} {it}"))));
         }
     }
     false
+}
+
+fn known(content: Option<&Content>, format: &LoginFormat) -> Option<Known> {
+    let content = content?;
+    let credential = Credential::read(&content.bytes, format)?;
+    Some(Known { credential, written_ms: written_ms(&content.metadata) })
 }
 
 fn words(why: Why) -> &'static str {
@@ -126,21 +140,29 @@ fn complaint(fault: Fault) -> Option<&'static str> {
         Fault::Blank => Some("holds no login any more; the user's stays as it is"),
         Fault::Older => Some("has changed and expires before the user's, which stays as it is"),
         Fault::Unchecked => Some("has changed and cannot be checked; the user's stays as it is"),
+        Fault::OtherAccount => Some(
+            "was not taken back: more than its tokens has changed, as if it were of another account",
+        ),
+        Fault::NoAccount => {
+            Some("was not taken back: it has changed, and nothing in the user's says whose it is")
+        }
         Fault::NoLogin => None,
     }
 }
 
-fn is_being_written(file: Option<&(Vec<u8>, u64)>, now_ms: u64) -> bool {
-    file.is_some_and(|(_, written_ms)| now_ms.saturating_sub(*written_ms) < WRITING_MS_MAX)
+fn is_being_written(file: Option<&Content>, now_ms: u64) -> bool {
+    file.is_some_and(|it| now_ms.saturating_sub(written_ms(&it.metadata)) < WRITING_MS_MAX)
 }
 
 /// Puts the first copy of a credential into a private home; the digest of what it was made from.
-pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> std::io::Result<String> {
-    let Some((bytes, _)) = files::read(user) else { return Ok(String::new()) };
-    let Some(credential) = Credential::read(&bytes, &record.expires) else {
+pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> io::Result<String> {
+    let Some(user) = UserFile::open(user) else { return Ok(String::new()) };
+    let bytes = &user.content.bytes;
+    let Some(credential) = Credential::read(bytes, &record.format) else {
         return Ok(String::new());
     };
-    files::write_private(copy, &told(&bytes, &record.expires, record.sooner_ms, now_ms))?;
+    let bytes = given(bytes, &record.format, record.sooner_ms, now_ms);
+    files::write_copy(&record.home, copy, &bytes)?;
     Ok(credential.digest)
 }
 
@@ -149,13 +171,13 @@ pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> std::io::R
 ///
 /// What is about to expire has expired for it, so that it refreshes at once and not when others
 /// do. Otherwise at least a half of the time that is left remains.
-fn told(bytes: &[u8], expires: &[String], sooner_ms: u64, now_ms: u64) -> Vec<u8> {
-    let time = Credential::read(bytes, expires).and_then(|it| it.expires_at_ms);
-    let Some(time) = time.filter(|it| *it > now_ms) else { return bytes.to_owned() };
-    if time < now_ms + super::turn::SOON_MS {
-        return told_to_expire_at(bytes, expires, now_ms);
-    }
-    told_to_expire_at(bytes, expires, time - sooner_ms.min((time - now_ms) / 2))
+fn given(bytes: &[u8], format: &LoginFormat, sooner_ms: u64, now_ms: u64) -> Vec<u8> {
+    let time = Credential::read(bytes, format).and_then(|it| it.expires_at_ms);
+    let time = time.filter(|it| *it > now_ms).map(|time| {
+        let is_soon = time < now_ms + super::turn::SOON_MS;
+        if is_soon { now_ms } else { time - sooner_ms.min((time - now_ms) / 2) }
+    });
+    for_agent(bytes, format, time)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Agents that will have to refresh a credential begin one after the other.
 
 use super::files;
-use pitcrew_config::Credential;
+use pitcrew_config::{Credential, LoginFormat};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
@@ -62,13 +62,13 @@ impl Shared {
     pub async fn turn(
         &self,
         user: &[PathBuf],
-        expires: &[String],
+        format: &LoginFormat,
         home: &Path,
     ) -> io::Result<Lock> {
         loop {
             let lock = self.lock().await?;
             let now_ms = crate::clock::wall_ms();
-            let Some(digest) = expiring(user, expires, now_ms) else { return Ok(lock) };
+            let Some(digest) = expiring(user, format, now_ms) else { return Ok(lock) };
             let is_others = |it: &Refresher| {
                 it.digest == digest
                     && now_ms.saturating_sub(it.since_ms) < REFRESH_MS_MAX
@@ -104,13 +104,26 @@ struct Refresher {
     home: PathBuf,
 }
 
-/// The digest of a credential that has expired or soon will.
-fn expiring(user: &[PathBuf], expires: &[String], now_ms: u64) -> Option<String> {
+/// The digest of a credential that has expired or soon will, and that an agent can renew.
+fn expiring(user: &[PathBuf], format: &LoginFormat, now_ms: u64) -> Option<String> {
     user.iter().find_map(|path| {
-        let credential = Credential::read(&files::read(path)?.0, expires)?;
+        let credential = read(path, format)?;
         let is_soon = credential.expires_at_ms.is_some_and(|it| it < now_ms + SOON_MS);
-        is_soon.then_some(credential.digest)
+        (is_soon && credential.account.is_some()).then_some(credential.digest)
     })
+}
+
+/// The file with a credential that has expired and that no agent can renew.
+pub fn expired<'a>(user: &'a [PathBuf], format: &LoginFormat, now_ms: u64) -> Option<&'a Path> {
+    let is_over = |it: &&PathBuf| {
+        let credential = read(it, format).filter(|it| it.account.is_none());
+        credential.and_then(|it| it.expires_at_ms).is_some_and(|it| it <= now_ms)
+    };
+    user.iter().find(is_over).map(PathBuf::as_path)
+}
+
+fn read(path: &Path, format: &LoginFormat) -> Option<Credential> {
+    Credential::read(&files::UserFile::open(path)?.content.bytes, format)
 }
 
 #[cfg(test)]
@@ -135,10 +148,15 @@ mod tests {
         fs::write(login, format!(r#"{{"token":"t{number}","expires":{expires}}}"#)).unwrap();
     }
 
+    fn format() -> LoginFormat {
+        LoginFormat { expires: vec!["expires".into()], account: Vec::new() }
+    }
+
     /// A home that was made while the lock was held.
     async fn begun(dir: &TempDir, shared: &Shared, login: &[PathBuf], name: &str) -> PathBuf {
-        let (home, expires) = (dir.path().join(name), ["expires".to_owned()]);
-        let turn = shared.turn(login, &expires, &home);
+        let home = dir.path().join(name);
+        let format = format();
+        let turn = shared.turn(login, &format, &home);
         let lock = timeout(PATIENCE, turn).await.unwrap().unwrap();
         fs::create_dir(&home).unwrap();
         drop(lock);
@@ -146,8 +164,9 @@ mod tests {
     }
 
     async fn waits(dir: &TempDir, shared: &Shared, login: &[PathBuf]) -> bool {
-        let (home, expires) = (dir.path().join("waits"), ["expires".to_owned()]);
-        let turn = shared.turn(login, &expires, &home);
+        let home = dir.path().join("waits");
+        let format = format();
+        let turn = shared.turn(login, &format, &home);
         timeout(LOOK_EVERY * 4, turn).await.is_err()
     }
 
@@ -176,6 +195,26 @@ mod tests {
         fs::remove_dir(home).unwrap();
         begun(&dir, &shared, &login, "two").await;
         assert!(waits(&dir, &shared, &login).await, "now for the second");
+    }
+
+    #[test]
+    fn what_no_agent_can_renew_is_waited_for_by_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let login = [dir.path().join("login.json")];
+        let put = |expires: u64, more: &str| {
+            let text = format!(r#"{{"token":"t","expires":{expires}{more}}}"#);
+            fs::write(&login[0], text).unwrap();
+        };
+        let now_ms = 1_800_000_000_000;
+        put(now_ms, r#","refresh":"r""#);
+        assert_eq!(expiring(&login, &format(), now_ms), None);
+        assert_eq!(expired(&login, &format(), now_ms), Some(login[0].as_path()));
+        put(now_ms + 1, r#","refresh":"r""#);
+        assert_eq!(expired(&login, &format(), now_ms), None);
+        let named = LoginFormat { account: vec!["account".into()], ..format() };
+        put(now_ms, r#","refresh":"r","account":"ada""#);
+        assert!(expiring(&login, &named, now_ms).is_some());
+        assert_eq!(expired(&login, &named, now_ms), None);
     }
 
     #[tokio::test]

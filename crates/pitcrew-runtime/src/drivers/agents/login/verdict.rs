@@ -38,6 +38,10 @@ pub enum Fault {
     Older,
     /// It is a text that nobody can check.
     Unchecked,
+    /// More than its tokens has changed: it is of another account, or says so.
+    OtherAccount,
+    /// Nothing in the user's says whose login it is, so nothing can be compared.
+    NoAccount,
     /// The user has logged out, or nobody was logged in.
     NoLogin,
 }
@@ -45,7 +49,8 @@ pub enum Fault {
 /// Judges a copy that was made from the user's credential with the digest `from`. Absent: there is
 /// no such file, or it holds no credential.
 ///
-/// The user's is never given up for one that is blank, cut off, or older, whoever wrote it.
+/// The user's is never given up for one that is blank, cut off, older, or of another account, whoever
+/// wrote it.
 pub fn judge(user: Option<&Known>, copy: Option<&Known>, from: &str) -> Verdict {
     let (Some(user), copy) = (user, copy) else { return Verdict::Leave(Fault::NoLogin) };
     let is_new = user.credential.digest != from;
@@ -77,6 +82,10 @@ fn fault(copy: &Known, user: &Known) -> Option<Fault> {
         Some(Fault::Older)
     } else if !copy.is_understood {
         Some(Fault::Unchecked)
+    } else if user.account.is_none() {
+        Some(Fault::NoAccount)
+    } else if copy.account != user.account {
+        Some(Fault::OtherAccount)
     } else {
         None
     }

@@ -1,5 +1,10 @@
 use super::*;
-use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
+use pitcrew_process::{Cancel, Run, run_trusted};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, symlink},
+    path::PathBuf,
+};
 use tempfile::TempDir;
 
 const NOW: u64 = 1_800_000_000_000;
@@ -8,8 +13,12 @@ const APART_MS: u64 = 180_000;
 
 fn credential(token: u64, expires: u64) -> String {
     format!(
-        r#"{{"oauth":{{"accessToken":"a{token}","refreshToken":"r{token}","expiresAt":{expires}}}}}"#
+        r#"{{"account":"ada","oauth":{{"accessToken":"a{token}","refreshToken":"r{token}","expiresAt":{expires}}}}}"#
     )
+}
+
+fn format() -> LoginFormat {
+    LoginFormat { expires: vec!["oauth.expiresAt".into()], account: vec!["account".into()] }
 }
 
 /// A user with a login, and agents with copies of it.
@@ -31,15 +40,31 @@ impl Stage {
                 backend: "fake".into(),
                 home,
                 sooner_ms: slot * APART_MS,
-                expires: vec!["oauth.expiresAt".into()],
+                format: format(),
                 copies: vec![copied],
             };
+            fs::create_dir(&record.home).unwrap();
             let copy = &record.copies[0];
             record.copies[0].from = put(&copy.user, &copy.copy, &record, NOW).unwrap();
             let attempt = AttemptId(slot);
             stage.entries.push(Entry { attempt, record, has_ended: false });
         }
         stage
+    }
+
+    /// One agent, whose login is in a folder of its home.
+    fn nested() -> Self {
+        let mut stage = Self::new(1);
+        let record = &mut stage.entries[0].record;
+        let copy = record.home.join("inner/login.json");
+        fs::create_dir(copy.parent().unwrap()).unwrap();
+        fs::rename(&record.copies[0].copy, &copy).unwrap();
+        record.copies[0].copy = copy;
+        stage
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.dir.path().join("outside")
     }
 
     fn user(&self) -> PathBuf {
@@ -77,10 +102,9 @@ fn every_copy_says_another_time_and_all_say_an_earlier_one_than_the_user() {
 
 #[test]
 fn what_is_about_to_expire_has_expired_for_whoever_gets_it() {
-    let expires = ["oauth.expiresAt".to_owned()];
     let said = |expires_at: u64, sooner_ms: u64| {
-        let bytes = told(credential(1, expires_at).as_bytes(), &expires, sooner_ms, NOW);
-        Credential::read(&bytes, &expires).unwrap().expires_at_ms.unwrap()
+        let bytes = given(credential(1, expires_at).as_bytes(), &format(), sooner_ms, NOW);
+        Credential::read(&bytes, &format()).unwrap().expires_at_ms.unwrap()
     };
     assert_eq!(said(NOW + HOUR / 10, 1), NOW);
     assert_eq!(said(NOW - HOUR, 1), NOW - HOUR);
@@ -154,7 +178,7 @@ fn an_agent_that_is_writing_is_not_disturbed() {
     let mut stage = Stage::new(1);
     fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
     fs::write(stage.copy(0), "").unwrap();
-    let written_ms = files::read(&stage.copy(0)).unwrap().1;
+    let written_ms = written_ms(&stage.copy(0).metadata().unwrap());
     let done = in_step(&mut stage.entries, written_ms);
     assert_eq!(done.undone, [stage.entries[0].attempt]);
     assert_eq!(fs::read(stage.copy(0)).unwrap(), b"");
@@ -185,7 +209,7 @@ fn what_an_agent_leaves_is_kept_while_the_user_writes() {
     stage.entries[0].has_ended = true;
     fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
     fs::write(stage.user(), "").unwrap();
-    let written_ms = files::read(&stage.user()).unwrap().1;
+    let written_ms = written_ms(&stage.user().metadata().unwrap());
     let done = in_step(&mut stage.entries, written_ms);
     assert_eq!(done.undone, [stage.entries[0].attempt]);
     fs::write(stage.user(), credential(1, NOW + 8 * HOUR)).unwrap();
@@ -207,4 +231,104 @@ fn who_was_not_logged_in_gets_the_login_that_comes_later() {
     fs::write(stage.user(), credential(7, NOW + HOUR)).unwrap();
     stage.round();
     assert_eq!(Stage::says(&late.copy(0)).0, "r7");
+}
+
+/// A login of somebody else's, newer than the user's.
+fn planted() -> String {
+    credential(9, NOW + 90 * HOUR).replace("ada", "eve")
+}
+
+#[test]
+fn a_login_of_another_account_is_not_taken_back() {
+    let address = r#","url":"https://eve.example"}"#;
+    let moved = credential(9, NOW + 90 * HOUR).trim_end_matches('}').to_owned() + "}" + address;
+    for planted in [planted(), planted().replace("eve", ""), moved] {
+        let mut stage = Stage::new(2);
+        let before = fs::read(stage.user()).unwrap();
+        fs::write(stage.copy(0), &planted).unwrap();
+        let done = stage.round();
+        assert_eq!(fs::read(stage.user()).unwrap(), before, "{planted}");
+        assert_eq!(Stage::says(&stage.copy(1)).0, "r1", "nor given to others");
+        let said = &done.complaints[0].1;
+        assert!(said.contains("not taken back") && said.contains("another account"), "{said}");
+    }
+    // The user's has changed meanwhile.
+    let mut stage = Stage::new(1);
+    let users = credential(2, NOW + 9 * HOUR);
+    fs::write(stage.user(), &users).unwrap();
+    fs::write(stage.copy(0), planted()).unwrap();
+    stage.round();
+    assert_eq!(fs::read_to_string(stage.user()).unwrap(), users);
+    assert_eq!(Stage::says(&stage.copy(0)).0, "r2");
+}
+
+#[test]
+fn nothing_is_taken_back_that_does_not_say_whose_it_is() {
+    let mut stage = Stage::new(1);
+    let record = &mut stage.entries[0].record;
+    record.format.account.clear();
+    let (user, copy) = (record.copies[0].user.clone(), record.copies[0].copy.clone());
+    record.copies[0].from = put(&user, &copy, &record.clone(), NOW).unwrap();
+    let before = fs::read(&user).unwrap();
+    assert_eq!(Stage::says(&copy), (String::new(), NOW + 8 * HOUR), "without its refresh token");
+    let done = stage.round();
+    assert!(done.notes.is_empty() && done.complaints.is_empty(), "{:?}", done.complaints);
+    fs::write(&copy, credential(2, NOW + 9 * HOUR)).unwrap();
+    let done = stage.round();
+    assert_eq!(fs::read(&user).unwrap(), before);
+    assert!(done.complaints[0].1.contains("whose it is"), "{:?}", done.complaints);
+    fs::write(&user, credential(5, NOW + 20 * HOUR)).unwrap();
+    stage.round();
+    assert_eq!(Stage::says(&copy), (String::new(), NOW + 20 * HOUR));
+}
+
+/// Whatever an agent puts in the way of its login, on the way there too.
+#[test]
+fn what_an_agent_plants_in_its_home_leads_nowhere() {
+    type Plant = fn(&Stage, &Path);
+    let plants: [(&str, Plant); 5] = [
+        ("a link to a file", |stage, copy| {
+            fs::remove_file(copy).unwrap();
+            symlink(stage.outside().join("login.json"), copy).unwrap();
+        }),
+        ("a link to a folder", |stage, copy| {
+            fs::remove_dir_all(copy.parent().unwrap()).unwrap();
+            symlink(stage.outside(), copy.parent().unwrap()).unwrap();
+        }),
+        ("a pipe", |_, copy| {
+            fs::remove_file(copy).unwrap();
+            let run = Run::new("mkfifo", "/").arg(copy);
+            assert!(run_trusted(run, &Cancel::default()).unwrap().success());
+        }),
+        ("a folder", |_, copy| {
+            fs::remove_file(copy).unwrap();
+            fs::create_dir(copy).unwrap();
+        }),
+        ("too much", |_, copy| {
+            let text = credential(9, NOW + 90 * HOUR) + &" ".repeat(2_000_000);
+            fs::write(copy, text).unwrap();
+        }),
+    ];
+    for (what, plant) in plants {
+        for has_ended in [false, true] {
+            let mut stage = Stage::nested();
+            let outside = stage.outside().join("login.json");
+            fs::create_dir(stage.outside()).unwrap();
+            // Of the same account, so that only its place speaks against it.
+            let theirs = credential(9, NOW + 90 * HOUR);
+            fs::write(&outside, &theirs).unwrap();
+            let copy = stage.copy(0);
+            plant(&stage, &copy);
+            stage.entries[0].has_ended = has_ended;
+            let done = stage.round();
+            assert_eq!(Stage::says(&stage.user()).0, "r1", "{what}");
+            let said = &done.complaints[0].1;
+            assert!(said.contains("not taken back"), "{what}: {said}");
+            // What is given leads nowhere either.
+            fs::write(stage.user(), credential(5, NOW + 95 * HOUR)).unwrap();
+            stage.round();
+            assert_eq!(fs::read_to_string(&outside).unwrap(), theirs, "{what}");
+            assert_eq!(fs::read_dir(stage.outside()).unwrap().count(), 1, "{what}");
+        }
+    }
 }

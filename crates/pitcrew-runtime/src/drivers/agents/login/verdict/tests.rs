@@ -1,12 +1,17 @@
 use super::*;
+use pitcrew_config::LoginFormat;
 use proptest::prelude::*;
+
+fn format(expires: &str) -> LoginFormat {
+    LoginFormat { expires: vec![expires.into()], account: vec!["account".into()] }
+}
 
 /// A credential of this generation: its tokens are `token` and it expires at `expires`.
 fn known(token: u8, expires: u64, written_ms: u64) -> Known {
     let text = format!(
-        r#"{{"oauth":{{"access_token":"a{token}","refresh_token":"r{token}","expires":{expires}}}}}"#
+        r#"{{"account":"ada","oauth":{{"access_token":"a{token}","refresh_token":"r{token}","expires":{expires}}}}}"#
     );
-    let credential = Credential::read(text.as_bytes(), &["oauth.expires".into()]).unwrap();
+    let credential = Credential::read(text.as_bytes(), &format("oauth.expires")).unwrap();
     Known { credential, written_ms }
 }
 
@@ -37,7 +42,7 @@ fn a_blank_or_older_copy_leaves_the_user_alone() {
     assert_eq!(judge(Some(&user), None, &digest(1)), Verdict::Leave(Fault::Blank));
     let older = known(2, NOW - HOUR, 9);
     assert_eq!(judge(Some(&user), Some(&older), &digest(1)), Verdict::Leave(Fault::Older));
-    let partial = Credential::read(br#"{"other":{"token":"t"}}"#, &["oauth.expires".into()]);
+    let partial = Credential::read(br#"{"other":{"token":"t"}}"#, &format("oauth.expires"));
     let partial = Known { credential: partial.unwrap(), written_ms: 9 };
     assert_eq!(judge(Some(&user), Some(&partial), &digest(1)), Verdict::Leave(Fault::Blank));
 }
@@ -67,9 +72,9 @@ fn of_two_that_have_changed_the_later_one_counts() {
 
 #[test]
 fn a_key_that_the_user_adds_is_not_lost_to_an_agent_that_refreshes() {
-    let expires = ["*.expires".to_owned()];
+    let format = format("*.expires");
     let known = |text: &str| Known {
-        credential: Credential::read(text.as_bytes(), &expires).unwrap(),
+        credential: Credential::read(text.as_bytes(), &format).unwrap(),
         written_ms: 5,
     };
     let from = known(r#"{"one":{"access":"a","expires":5}}"#);
@@ -82,7 +87,7 @@ fn a_key_that_the_user_adds_is_not_lost_to_an_agent_that_refreshes() {
 #[test]
 fn a_text_that_nobody_can_check_is_never_taken() {
     let text = |it: &str, written_ms| Known {
-        credential: Credential::read(it.as_bytes(), &[]).unwrap(),
+        credential: Credential::read(it.as_bytes(), &LoginFormat::default()).unwrap(),
         written_ms,
     };
     let (user, copy) = (text("KEY: one", 5), text("KEY: two", 6));
@@ -106,6 +111,7 @@ proptest! {
                 let (user, copy) = (user.unwrap().credential, copy.unwrap().credential);
                 prop_assert!(copy.keeps(&user));
                 prop_assert!(copy.expires_at_ms >= user.expires_at_ms);
+                prop_assert!(copy.account.is_some() && copy.account == user.account);
                 prop_assert_ne!(copy.digest, digest(from), "the agent has changed it");
             }
             Verdict::Give(_) => prop_assert!(user.is_some()),
