@@ -8,7 +8,7 @@ use crate::{
     gate::Verdict,
     import::{Checking, ImportError},
     records::{self, Durability},
-    snapshot::{Nested, Snapshot, Source},
+    snapshot::{Agent, Nested, Snapshot, Source},
 };
 use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone};
 use pitcrew_process::{Cancel, Policy};
@@ -56,8 +56,10 @@ impl Vault {
             start: &order.start,
             message: &order.message,
             nested: Nested::Listed,
+            agent: Agent::Gone,
         };
         let mut snapshot = self.snapshot(source, ready, policy, cancel)?;
+        snapshot.require_all_read()?;
         let mut verdict = Verdict::default();
         for path in &snapshot.left_out {
             verdict.refuse(path, RefusalKind::Gitlink);

@@ -1,6 +1,6 @@
 //! Shows what changed, from the vault only.
 
-use crate::{Vault, error::VaultError};
+use crate::{Vault, error::VaultError, snapshot::Agent};
 use pitcrew_model::{AttemptId, CommitId, FileChange, RepoPath};
 use pitcrew_process::{Cancel, Policy};
 use std::path::PathBuf;
@@ -72,6 +72,7 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<CommitId, VaultError> {
-        self.save_tree(checkout.attempt, &checkout.path, &checkout.start, policy, cancel)
+        let LiveCheckout { attempt, path, start } = checkout;
+        self.save_tree(*attempt, path, start, Agent::Working, policy, cancel)
     }
 }

@@ -39,6 +39,19 @@ pub enum GitErrorKind {
     TooLong { bytes_max: usize },
     #[error("its answer cannot be read: {reason}")]
     Unreadable { reason: String },
+    #[error(
+        "{}, so the work is not complete: make what cannot be read readable, or remove it",
+        describe_denied(paths)
+    )]
+    Denied { paths: Vec<String> },
+}
+
+fn describe_denied(paths: &[String]) -> String {
+    match paths {
+        [] => "nothing is denied".into(),
+        [one] => format!("permission denied for `{one}`"),
+        [first, more @ ..] => format!("permission denied for `{first}` and {} more", more.len()),
+    }
 }
 
 fn describe_exit(code: Option<i32>, signal: Option<i32>, stderr: &str) -> String {
@@ -82,6 +95,7 @@ impl From<GitError> for Failure {
             | GitErrorKind::Exit { .. }
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::TooLong { .. }
+            | GitErrorKind::Denied { .. }
             | GitErrorKind::Unreadable { .. } => Self::Git { message: chain(&error) },
         }
     }

@@ -4,6 +4,9 @@
 before=$1 start=$2 folder=$3
 shift 3
 
+# Git waits for ever where it opens a pipe.
+find . -type p -exec rm -f {} + 2>/dev/null
+
 # Whether nobody has written. Both of these look at every file, and neither waits for the other.
 is_tidy() {
     "$@" diff-files --quiet --ignore-submodules=all &

@@ -37,6 +37,7 @@ mod snapshot;
 mod steps;
 mod add_all;
 mod nested;
+mod agent_git;
 mod ready;
 mod take_pack;
 mod import;

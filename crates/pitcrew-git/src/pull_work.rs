@@ -13,7 +13,7 @@ use crate::{
     merge::Merge,
     names,
     records::{self, Durability},
-    snapshot::{Nested, Snapshot, Source},
+    snapshot::{Agent, Nested, Snapshot, Source},
 };
 use pitcrew_model::{AttemptId, CommitId, Failure, Work, Zone};
 use pitcrew_process::{Cancel, Policy};
@@ -219,6 +219,7 @@ impl Pulling<'_> {
             start,
             message: "State before the work of a sub-task was pulled",
             nested: Nested::Listed,
+            agent: Agent::Working,
         };
         let mut snapshot = vault.look_at(source, policy, cancel)?;
         snapshot.begin_with(&vault.records().index(order.attempt))?;

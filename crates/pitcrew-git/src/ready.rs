@@ -7,7 +7,7 @@ use crate::{
     files::{self, TemporaryFolder},
     git::Waiting,
     records::CheckoutState,
-    snapshot::{KEEPING, Nested, Snapshot, Source},
+    snapshot::{Agent, KEEPING, Nested, Snapshot, Source},
     steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId};
@@ -26,11 +26,12 @@ pub struct Ready {
 
 impl Ready {
     pub(crate) fn is_for(&self, source: &Source<'_>) -> bool {
-        let Source { attempt, path, start, message: _, nested } = *source;
+        let Source { attempt, path, start, message: _, nested, agent } = *source;
         self.attempt == attempt
             && self.path == path
             && self.start == *start
             && nested == Nested::Listed
+            && agent == Agent::Gone
     }
 }
 
@@ -50,7 +51,9 @@ impl Vault {
             return None;
         }
         let (message, nested, cancel) = ("", Nested::Listed, Cancel::default());
-        let source = Source { attempt, path: &path, start: &record.start, message, nested };
+        // It will be by the time at which the steps begin.
+        let agent = Agent::Gone;
+        let source = Source { attempt, path: &path, start: &record.start, message, nested, agent };
         let snapshot = self.look_at(source, policy, &cancel).ok()?;
         snapshot.begin_with(&index).ok()?;
         let waiting = snapshot.wait_with(&[&[Step::Add], &KEEPING[..]].concat())?;

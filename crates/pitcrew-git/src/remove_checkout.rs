@@ -3,12 +3,13 @@
 mod other_refs;
 
 use crate::{
-    Vault,
+    Vault, agent_git,
     error::{GitError, GitErrorKind, VaultError, chain},
     files,
     import::Checking,
     names,
     records::CheckoutRecord,
+    snapshot::Agent,
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -52,13 +53,25 @@ impl Vault {
         if let Some(process) = process_in(path) {
             return kept(format!("process {process} works in it"));
         }
+        let known = self.known_trees(attempt, &record, cancel)?;
+        let saved = match self.save_tree(attempt, path, &record.start, Agent::Gone, policy, cancel)
+        {
+            Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Denied { .. }) => {
+                return kept(chain(&error));
+            }
+            other => other?,
+        };
+        if !agent_git::is_plain(path) {
+            let reason = "its `.git` has links or special files where git would look: look into it \
+                 and remove it by hand";
+            return kept(reason.into());
+        }
+        // After the pipes are gone that a git would wait for.
         for module in &record.submodules {
             if self.is_changed(path, module, policy, cancel)? {
                 return kept(format!("the submodule {module} has changes, which are not saved"));
             }
         }
-        let known = self.known_trees(attempt, &record, cancel)?;
-        let saved = self.save_tree(attempt, path, &record.start, policy, cancel)?;
         match self.save_branches(attempt, path, &record.start, policy, cancel) {
             Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Exit { .. }) => {
                 return kept(format!(

@@ -7,7 +7,7 @@ use crate::{
     import::{Checking, ImportError},
     names,
     records::{self, KeptRecord},
-    snapshot::{Nested, Snapshot, Source},
+    snapshot::{Agent, Nested, Snapshot, Source},
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -45,7 +45,7 @@ impl Vault {
             None => self.resolve(&names::start_ref(order.name.plan), cancel)?,
         };
         let Some(start) = start else { return Ok(None) };
-        Ok(Some(self.save_tree(attempt, path, &start, policy, cancel)?))
+        Ok(Some(self.save_tree(attempt, path, &start, Agent::Gone, policy, cancel)?))
     }
 
     pub(crate) fn save_tree(
@@ -53,12 +53,14 @@ impl Vault {
         attempt: AttemptId,
         path: &Path,
         start: &CommitId,
+        agent: Agent,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<CommitId, VaultError> {
         until_not_killed(|| {
             let message = "Saved state of a Pitcrew worker";
-            let source = Source { attempt, path, start, message, nested: Nested::Flattened };
+            let nested = Nested::Flattened;
+            let source = Source { attempt, path, start, message, nested, agent };
             let mut snapshot = self.look_at(source, policy, cancel)?;
             snapshot.begin_with(&self.records().index(attempt))?;
             snapshot.look(&[])?;
@@ -70,11 +72,18 @@ impl Vault {
                     && self.resolve(&kept.commit.0, cancel)?.is_some()
                 {
                     self.set_ref(&names::saved_ref(attempt), &kept.commit)?;
+                    if agent == Agent::Gone {
+                        snapshot.require_all_read()?;
+                    }
                     return Ok(kept.commit);
                 }
             }
             snapshot.keep()?;
             snapshot.import_anyhow(&names::saved_ref(attempt))?;
+            if agent == Agent::Gone {
+                // The rest of it is saved; what could not be read is still in the tree.
+                snapshot.require_all_read()?;
+            }
             Ok(snapshot.commit)
         })
     }

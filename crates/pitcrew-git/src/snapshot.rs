@@ -5,11 +5,11 @@
 //! still make git run their programs, so every call is confined.
 
 use crate::{
-    Vault,
-    error::{GitError, VaultError},
+    Vault, agent_git,
+    error::{FileError, GitError, GitErrorKind, VaultError},
     files::{self, TemporaryFolder},
     git::{Call, Waiting},
-    git_dir::GitDir,
+    git_dir::{GitDir, alternates},
     index_file,
     ready::Ready,
     records::KeptRecord,
@@ -37,6 +37,24 @@ pub(crate) struct Source<'a> {
     pub(crate) start: &'a CommitId,
     pub(crate) message: &'a str,
     pub(crate) nested: Nested,
+    pub(crate) agent: Agent,
+}
+
+/// Whether anything of an agent may still run in a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Agent {
+    /// It may rely on what it has made there.
+    Working,
+    Gone,
+}
+
+impl Agent {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 /// What becomes of repositories that the agent made inside the tree.
@@ -77,6 +95,8 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) listed: Listed,
     /// Repositories of the agent's that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
+    /// Files and folders that cannot be read, and are not in the snapshot.
+    pub(crate) denied: Vec<String>,
     /// The index is of files of this tree only, so that the next snapshot may begin with it.
     pub(crate) is_plain: bool,
 }
@@ -136,6 +156,7 @@ impl Vault {
             broken: None,
             listed: Listed::Not,
             left_out: Vec::new(),
+            denied: Vec::new(),
             is_plain: false,
         })
     }
@@ -185,10 +206,7 @@ impl Snapshot<'_> {
             Some(exclude) => exclude,
             None => self.vault.settings.excludes(&self.vault.user)?,
         };
-        let mut objects = vec![self.vault.objects()];
-        if files::is_folder(&self.source.path.join(".git")) {
-            objects.push(self.source.path.join(".git/objects"));
-        }
+        let objects = [self.vault.objects()];
         let git_dir = self.git_dir();
         GitDir {
             branch: BRANCH,
@@ -199,6 +217,29 @@ impl Snapshot<'_> {
         }
         .write(&git_dir)?;
         Ok(())
+    }
+
+    /// Finds out which commit the agent is at, without a git. Where that is one of its own, git looks for
+    /// it among the agent's objects too.
+    pub(crate) fn find_head(&self) -> Result<(), FileError> {
+        let folder = self.folder.path();
+        let head = agent_git::head(self.source.path, self.source.start);
+        let mut objects = vec![self.vault.objects()];
+        if head.as_ref().is_some_and(|it| it != self.source.start) {
+            objects.push(self.source.path.join(".git/objects"));
+        }
+        files::write(&self.git_dir().join("objects/info/alternates"), alternates(&objects))?;
+        let head = head.map_or_else(String::new, |it| format!("{it}\n"));
+        files::write(&folder.join("head"), head)
+    }
+
+    /// An error where something could not be read that would be lost with the tree.
+    pub(crate) fn require_all_read(&self) -> Result<(), GitError> {
+        if self.denied.is_empty() {
+            return Ok(());
+        }
+        let kind = GitErrorKind::Denied { paths: self.denied.clone() };
+        Err(GitError { command: "add", place: self.source.path.to_owned(), kind })
     }
 
     /// Takes an index that says which files are as they were; the start's where there is none.

@@ -3,13 +3,13 @@
 
 use crate::{
     error::{GitError, GitErrorKind, VaultError},
-    files,
     git::{Answer, Call, OUTPUT_BYTES_MAX, Waiting},
     git_dir::WORKER,
     snapshot::{Listed, Snapshot},
 };
 use pitcrew_model::{CommitId, limits};
-use std::{ffi::OsString, fs};
+use pitcrew_process::read_plain;
+use std::{ffi::OsString, io};
 
 const SCRIPT: &str = include_str!("steps.sh");
 
@@ -104,13 +104,14 @@ impl Snapshot<'_> {
     }
 
     /// In the box where they wait already, or in one of their own.
-    fn run(&mut self, words: Vec<OsString>) -> Result<Answer, GitError> {
+    fn run(&mut self, words: Vec<OsString>) -> Result<Answer, VaultError> {
+        self.find_head()?;
         let waiting = self.waiting.take().filter(|it| it.0 == words);
         let answer = waiting.map(|it| it.1.go(self.cancel)).transpose()?;
         match answer {
             // One that never began is made again.
             Some(answer) if !answer.finished.stdout.is_empty() => Ok(answer),
-            Some(_) | None => self.ordered(SCRIPT, words).finish(self.cancel),
+            Some(_) | None => Ok(self.ordered(SCRIPT, words).finish(self.cancel)?),
         }
     }
 
@@ -129,14 +130,13 @@ impl Snapshot<'_> {
     fn words(&self, steps: &[Step]) -> Vec<OsString> {
         let names: Vec<&str> = steps.iter().map(|it| it.name()).collect();
         let head = self.head.as_ref().map(|it| it.0.as_str()).unwrap_or_default();
-        let agents = self.source.path.join(".git");
-        let agents = if files::is_folder(&agents) { agents.into() } else { OsString::new() };
+        let agent = self.source.agent.word().into();
         let folder = self.folder.path().into();
         let large = limits::BLOB_BYTES_MAX.to_string().into();
         let before = self.vault.known.tree(self.source.start).unwrap_or_default().into();
         let [names, start, tree, head] =
             [&names.join(" "), self.source.start.0.as_str(), &self.tree, head].map(OsString::from);
-        vec![names, folder, start, tree, head, agents, large, before]
+        vec![names, folder, start, tree, head, agent, large, before]
     }
 
     /// Takes note of what the steps told, and says which was the last.
@@ -153,7 +153,10 @@ impl Snapshot<'_> {
                 "step" => last = Step::ALL.into_iter().find(|it| it.name() == value),
                 "listed" if value == "nothing" => self.listed = Listed::Nothing,
                 "listed" if value == "all" => self.listed = Listed::All,
-                "added" => self.left_out = left_out(answer, value),
+                "added" => {
+                    self.left_out = left_out(answer, value);
+                    self.denied = denied(&answer.stderr());
+                }
                 "tree" => self.tree = object()?,
                 "head" => self.head = is_object.then(|| CommitId(value.to_owned())),
                 "commit" => self.commit = CommitId(object()?),
@@ -166,13 +169,14 @@ impl Snapshot<'_> {
     /// What a step has written into our folder. Whatever else ran in the box may have been there.
     pub(crate) fn written(&self, step: Step) -> Result<Vec<u8>, VaultError> {
         let path = self.folder.path().join(step.name());
-        let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file);
-        let bytes = found.ok_or_else(|| self.unreadable(step))?.len();
-        if bytes > OUTPUT_BYTES_MAX as u64 {
-            let kind = GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX };
-            return Err(self.failed(step, kind).into());
+        match read_plain(&path, OUTPUT_BYTES_MAX as u64) {
+            Ok(content) => Ok(content.bytes),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                let kind = GitErrorKind::TooLong { bytes_max: OUTPUT_BYTES_MAX };
+                Err(self.failed(step, kind).into())
+            }
+            Err(_) => Err(self.unreadable(step).into()),
         }
-        Ok(fs::read(&path).map_err(files::failed("read", &path))?)
     }
 
     pub(crate) fn unreadable(&self, step: Step) -> GitError {
@@ -183,6 +187,17 @@ impl Snapshot<'_> {
     fn failed(&self, step: Step, kind: GitErrorKind) -> GitError {
         GitError { command: step.command(), place: self.source.path.to_owned(), kind }
     }
+}
+
+/// Files and folders that git was not allowed to read, of which it says so in two ways.
+fn denied(stderr: &str) -> Vec<String> {
+    let path = |line: &str| {
+        let words = line.strip_suffix(": Permission denied")?;
+        let file = words.strip_prefix("error: open(\"").and_then(|it| it.strip_suffix("\")"));
+        let folder = words.strip_prefix("warning: could not open directory '");
+        Some(file.or_else(|| folder?.strip_suffix('\''))?.to_owned())
+    };
+    stderr.lines().filter_map(path).collect()
 }
 
 /// The folders that git would not look into.

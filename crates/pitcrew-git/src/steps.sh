@@ -1,11 +1,28 @@
 # The steps of a snapshot, one after another in one box. What a step finds out is told in a line
 # `name value`; the line before says which step it is, for whoever reads where it ended.
 #
-# Words: the steps, our folder, the start, the tree, the agent's head, its git folder, the size of a
-# file that is too large, the tree of the start where it is known, and then our git.
-steps=$1 folder=$2 start=$3 tree=$4 head=$5 agents=$6 large=$7 before=$8
+# Words: the steps, our folder, the start, the tree, the agent's head, whether the agent is `gone` or
+# `working`, the size of a file that is too large, the tree of the start where it is known, and then our
+# git.
+steps=$1 folder=$2 start=$3 tree=$4 head=$5 agent=$6 large=$7 before=$8
 shift 8
 commit=$start
+
+# Git waits for ever where it opens a pipe, such as one that is called `.gitignore`, and there is nothing
+# in a pipe that could be lost. An agent that is still working may need those that git does not look
+# for. What nobody may enter is opened for its owner: it is work too.
+make_readable() {
+    if [ "$agent" = gone ]; then
+        find . -type d ! -perm -500 -exec chmod u+rx {} \; -o -type p -exec rm -f {} + 2>/dev/null
+    else
+        find . -type p \( -name '.git*' -o -path '*/.git/*' \) -exec rm -f {} + 2>/dev/null
+    fi
+}
+
+add_all() {
+    "$@" add --all --ignore-errors --pathspec-from-file="$folder/paths" --pathspec-file-nul \
+        2>"$folder/errors"
+}
 
 # Whether the names are few and of one line each, and lead to nothing but links and files of a usual
 # size. What is gone leads to nothing.
@@ -22,22 +39,12 @@ are_plain() (
         [ -z "$(find "$@" -prune ! -type l ! \( -type f ! -size +"$large"c \) -print 2>/dev/null)" ]
 )
 
-# A head that did not move is read without a git.
+# What was found to be the agent's head: one that moved has to be a commit.
 read_head() {
     head=
-    [ -n "$agents" ] || return
-    at=
-    if [ -f "$agents/HEAD" ]; then read -r at <"$agents/HEAD"; fi
-    case $at in
-    "ref: refs/heads/"*)
-        at="$agents/${at#ref: }"
-        if [ -f "$at" ]; then read -r at <"$at"; fi
-        ;;
-    esac
-    if [ "$at" = "$start" ]; then
-        head=$start
-    else
-        head=$("$@" --git-dir="$agents" rev-parse --verify --quiet 'HEAD^{commit}' 2>/dev/null)
+    if [ -f "$folder/head" ]; then read -r head <"$folder/head"; fi
+    if [ -n "$head" ] && [ "$head" != "$start" ]; then
+        head=$("$@" rev-parse --verify --quiet "$head^{commit}" 2>/dev/null)
     fi
 }
 
@@ -48,6 +55,10 @@ case " $steps " in
         "$@" rev-parse --verify --quiet "$start^{tree}" >"$folder/before" &
     fi
     ;;
+esac
+
+case " $steps " in
+*" changed "* | *" listed "* | *" add "*) make_readable ;;
 esac
 
 for step in $steps; do
@@ -75,8 +86,14 @@ for step in $steps; do
         echo "listed all"
         ;;
     add)
-        "$@" add --all --ignore-errors --pathspec-from-file="$folder/paths" --pathspec-file-nul
+        add_all "$@"
         code=$?
+        if [ $code -eq 1 ] && [ "$agent" = gone ]; then
+            find . -type f ! -perm -400 -exec chmod u+r {} + 2>/dev/null
+            add_all "$@"
+            code=$?
+        fi
+        cat "$folder/errors" >&2
         echo "added $code"
         # With 1, some of it could not be read, and everything else is in.
         [ $code -le 1 ] || exit $code

@@ -10,7 +10,7 @@ use crate::{
     files::{self, require_free_space},
     names,
     records::{self, Durability, KeptRecord},
-    snapshot::{Listed, Nested, Snapshot, Source},
+    snapshot::{Agent, Listed, Nested, Snapshot, Source},
     steps::Step,
 };
 use pitcrew_model::{AttemptId, CommitId, Failure, limits};
@@ -101,6 +101,7 @@ impl Vault {
             start: &order.start,
             message: "Snapshot of a Pitcrew worker",
             nested: Nested::Flattened,
+            agent: Agent::Working,
         };
         let mut snapshot = self.look_at(source, policy, cancel)?;
         let last = self.last_kept(order, cancel)?;

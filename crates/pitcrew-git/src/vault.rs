@@ -195,6 +195,7 @@ impl Vault {
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::Cancelled
             | GitErrorKind::TooLong { .. }
+            | GitErrorKind::Denied { .. }
             | GitErrorKind::Unreadable { .. } => Some(error),
         });
         match changed {

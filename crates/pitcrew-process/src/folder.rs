@@ -7,8 +7,8 @@
 use crate::beneath::{BeneathError, PATIENTLY_NOT, exactly, is_file};
 use rustix::{
     fs::{
-        AtFlags, CWD, Gid, Mode, OFlags, ResolveFlags, Uid, fchmod, fchown, mkdirat, openat, openat2,
-        renameat, unlinkat,
+        AtFlags, CWD, Gid, Mode, OFlags, ResolveFlags, Uid, fchmod, fchown, mkdirat, openat,
+        openat2, renameat, unlinkat,
     },
     io::Errno,
 };

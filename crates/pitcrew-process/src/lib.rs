@@ -51,8 +51,8 @@ pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
 pub use enclose::is_machine_root;
 pub use environment::agent_environment;
-pub use folder::{Content, Folder, read_plain};
 pub use find::{FoundProgram, find_program};
+pub use folder::{Content, Folder, read_plain};
 pub use inherited::pass_nothing_on;
 pub use launch::{
     BoxUser, CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix,

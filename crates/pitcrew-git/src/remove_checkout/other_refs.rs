@@ -5,6 +5,7 @@
 //! and whatever is not as it was made is left to git.
 
 use pitcrew_model::CommitId;
+use pitcrew_process::read_plain;
 use std::{fs, path::Path};
 
 /// More than a folder that nobody worked with has.
@@ -49,9 +50,7 @@ fn lead_to(folder: &Path, start: &CommitId, entries_count: &mut usize) -> bool {
 
 /// What stands in a small file.
 fn text(path: &Path) -> Option<String> {
-    let found = fs::symlink_metadata(path).ok()?;
-    let is_small = found.is_file() && found.len() <= REF_BYTES_MAX;
-    if is_small { fs::read_to_string(path).ok() } else { None }
+    String::from_utf8(read_plain(path, REF_BYTES_MAX).ok()?.bytes).ok()
 }
 
 #[cfg(test)]

@@ -1,9 +1,18 @@
 //! An agent may do anything to its checkout. Its work is judged or saved all the same.
 
 use crate::lab::{Lab, attempt, make_executable, read, refusals, write};
+use pitcrew_git::Removal;
 use pitcrew_git::Vault;
 use pitcrew_model::{PlanBase, RefusalKind, Work};
-use std::{fs, path::Path, path::PathBuf};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown, symlink},
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 struct Scene {
     lab: Lab,
@@ -182,4 +191,139 @@ fn a_checkout_that_is_gone_is_what_was_saved_last() {
     assert!(saved.is_some());
     fs::remove_dir_all(&path).unwrap();
     assert_eq!(lab.save(&vault, &attempt(1), &path), saved);
+}
+
+fn make_pipe(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::remove_file(path).ok();
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Ends the work of a git that waits, long before it would end by itself.
+fn without_waiting(scene: &Scene, work: impl FnOnce()) {
+    let (done, is_done) = mpsc::channel::<()>();
+    let cancel = scene.lab.cancel.clone();
+    let guard = thread::spawn(move || {
+        if is_done.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+            cancel.cancel();
+        }
+    });
+    work();
+    drop(done);
+    guard.join().unwrap();
+}
+
+/// Where a git would open them: as files of its own and of nested repositories, and as rules.
+#[test]
+fn no_git_waits_for_a_pipe() {
+    for pipe in [
+        ".git/HEAD",
+        ".git/config",
+        ".git/packed-refs",
+        ".git/refs/heads/other",
+        ".git/objects/info/alternates",
+        ".gitignore",
+        ".gitattributes",
+        ".gitmodules",
+        "core/.gitignore",
+        "core/inner/.git/HEAD",
+        "core/lib.rs",
+        "core/pipe",
+    ] {
+        let scene = scene();
+        write(&scene.path.join("core/more.rs"), "more\n");
+        make_pipe(&scene.path.join(pipe));
+        without_waiting(&scene, || {
+            let Scene { lab, vault, base, path } = &scene;
+            let work = lab.collect(vault, &attempt(1), path, &base.start, &["core"]);
+            let work = work.unwrap_or_else(|error| panic!("{pipe}: {error}"));
+            let show = |it: &str| lab.vault_git(vault, &["show", &format!("{}:{it}", work.commit)]);
+            assert_eq!(show("core/more.rs"), "more", "{pipe}");
+            let policy = &lab.policy;
+            let removed = vault.remove_checkout(attempt(1).attempt, path, policy, &lab.cancel);
+            assert_eq!(removed.unwrap(), Removal::Removed, "{pipe}");
+        });
+    }
+}
+
+/// The files of a nested repository may be anywhere, and the agent's own objects too.
+#[test]
+fn no_git_waits_for_a_pipe_that_something_leads_to() {
+    let scene = scene();
+    scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+    make_pipe(&scene.path.join("core/elsewhere/HEAD"));
+    write(&scene.path.join("core/inner/.git"), "gitdir: ../elsewhere\n");
+    write(&scene.path.join("core/inner/file"), "x\n");
+    make_pipe(&scene.path.join("core/objects/info/alternates"));
+    let objects = scene.path.join("core/objects");
+    let alternates = scene.path.join(".git/objects/info/alternates");
+    let text = read(&alternates);
+    write(&alternates, format!("{text}{}\n", objects.display()));
+    without_waiting(&scene, || {
+        let Scene { lab, vault, path, .. } = &scene;
+        let saved = lab.save(vault, &attempt(1), path).expect("saved");
+        assert_eq!(lab.vault_git(vault, &["show", &format!("{saved}:core/lib.rs")]), "work");
+        let parent = lab.vault_git(vault, &["rev-parse", &format!("{saved}^")]);
+        assert_eq!(parent, scene.base.start.0, "its own commits were not looked at");
+    });
+}
+
+#[test]
+fn a_git_folder_that_leads_elsewhere_is_kept_for_a_person() {
+    let scene = scene();
+    scene.git(&["branch", "more"]);
+    symlink("/dev/zero", scene.path.join(".git/packed-refs")).unwrap();
+    without_waiting(&scene, || {
+        let Scene { lab, vault, base, path } = &scene;
+        lab.collect(vault, &attempt(1), path, &base.start, &["core"]).expect("work");
+        let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
+        let Ok(Removal::Kept { reason }) = removed else { panic!("{removed:?}") };
+        assert!(reason.contains("`.git` has links"), "{reason}");
+        assert!(path.exists());
+    });
+}
+
+#[test]
+fn what_nobody_may_read_is_collected_all_the_same() {
+    let scene = scene();
+    write(&scene.path.join("core/closed/deep/file"), "hidden\n");
+    write(&scene.path.join("core/secret"), "secret\n");
+    set_mode(&scene.path.join("core/lib.rs"), 0);
+    set_mode(&scene.path.join("core/secret"), 0);
+    set_mode(&scene.path.join("core/closed/deep"), 0);
+    set_mode(&scene.path.join("core/closed"), 0);
+    let work = scene.collect();
+    let Scene { lab, vault, path, .. } = &scene;
+    let show = |it: &str| lab.vault_git(vault, &["show", &format!("{}:{it}", work.commit)]);
+    assert_eq!(show("core/lib.rs"), "work");
+    assert_eq!(show("core/secret"), "secret");
+    assert_eq!(show("core/closed/deep/file"), "hidden");
+    let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
+    assert_eq!(removed.unwrap(), Removal::Removed);
+}
+
+/// Such as what a container has left there. Only root can give a file to somebody else.
+#[test]
+fn what_cannot_be_read_is_named_and_kept() {
+    let scene = scene();
+    let theirs = scene.path.join("core/theirs");
+    write(&theirs, "theirs\n");
+    set_mode(&theirs, 0o600);
+    if chown(&theirs, Some(54_321), Some(54_321)).is_err() {
+        return;
+    }
+    let Scene { lab, vault, base, path } = &scene;
+    let collected = lab.collect(vault, &attempt(1), path, &base.start, &["core"]);
+    let said = collected.expect_err("not all of it").to_string();
+    assert!(said.contains("permission denied for `core/theirs`"), "{said}");
+    let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
+    let Ok(Removal::Kept { reason }) = removed else { panic!("{removed:?}") };
+    assert!(reason.contains("core/theirs"), "{reason}");
+    assert_eq!(read(&theirs), "theirs\n");
+    let saved = lab.vault_git(vault, &["show", "refs/pitcrew/saved/attempt-1:core/lib.rs"]);
+    assert_eq!(saved, "work", "the rest is saved");
 }

@@ -335,3 +335,17 @@ fn whatever_the_changes_look_like_they_are_kept() {
     let fifth = scene.take(5, Some(&fourth)).expect("they are gone");
     assert_eq!(scene.names(&fifth.commit).lines().count(), 6);
 }
+
+/// Its own pipes may be what it works with.
+#[test]
+fn a_working_agent_keeps_its_pipes_but_those_that_git_would_wait_for() {
+    let scene = Scene::new();
+    write(&scene.path.join("core/more.rs"), "more\n");
+    for pipe in ["core/pipe", "core/.gitignore"] {
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, scene.path.join(pipe), kind, mode, 0).unwrap();
+    }
+    let taken = scene.take(1, None).expect("something new");
+    assert_eq!(scene.text(&taken.commit, "core/more.rs"), "more");
+    assert!(scene.path.join("core/pipe").exists() && !scene.path.join("core/.gitignore").exists());
+}

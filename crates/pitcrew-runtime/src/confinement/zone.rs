@@ -5,6 +5,7 @@
 //! Links in a checkout are never followed.
 
 use pitcrew_model::{RepoPath, Tier, Zone};
+use pitcrew_process::read_plain;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -136,10 +137,8 @@ struct Line {
 impl Ignored {
     fn of(checkout: &Path) -> Self {
         let path = checkout.join(".gitignore");
-        let is_plain =
-            fs::symlink_metadata(&path).is_ok_and(|it| it.is_file() && it.len() < IGNORE_BYTES_MAX);
-        let text = if is_plain { fs::read_to_string(&path) } else { Ok(String::new()) };
-        Self(text.unwrap_or_default().lines().filter_map(Line::read).collect())
+        let bytes = read_plain(&path, IGNORE_BYTES_MAX).map(|it| it.bytes).unwrap_or_default();
+        Self(String::from_utf8_lossy(&bytes).lines().filter_map(Line::read).collect())
     }
 
     /// Folders at the top that builds may want to make.
