@@ -9,11 +9,13 @@ mod bubblewrap;
 mod unboxed;
 mod scratch;
 mod roots;
+mod tools;
 mod probe;
 
 pub use probe::{Obstacle, find_box, try_without_box};
 pub use roots::{Roots, program_roots, roots};
 pub(crate) use scratch::{Scratch, remove_left_behind};
+pub use tools::tool_variables;
 
 use crate::{ConfineSpec, Policy, Tier, command, ends::Ends};
 use std::{

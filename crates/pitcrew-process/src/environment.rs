@@ -8,14 +8,10 @@ use crate::{
 };
 use std::ffi::{OsStr, OsString};
 
-/// Names that every program may see. What is not here has to be given by name.
+/// Names that every program may see, whatever their value. What is not here has to be given by name.
 const KEPT: &[&str] = &[
     "PATH",
     "HOME",
-    "LANG",
-    "LANGUAGE",
-    "TERM",
-    "TZ",
     "TMPDIR",
     "USER",
     "LOGNAME",
@@ -25,8 +21,54 @@ const KEPT: &[&str] = &[
     "RUSTUP_TOOLCHAIN",
 ];
 
-fn is_kept(name: &str) -> bool {
-    KEPT.contains(&name) || name.starts_with("LC_")
+/// The same where the value is a locale, or a list of them.
+const LOCALES: &[&str] = &[
+    "LANG",
+    "LANGUAGE",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
+
+/// The same where the value is a short name: of a terminal, of a time zone.
+const NAMED: &[&str] = &["TERM", "TZ"];
+
+const NAME_BYTES_MAX: usize = 64;
+
+fn is_kept(name: &str, value: &str) -> bool {
+    KEPT.contains(&name)
+        || LOCALES.contains(&name) && value.split(':').all(|it| it.is_empty() || is_locale(it))
+        || NAMED.contains(&name) && is_name(value)
+}
+
+/// `C`, `POSIX`, or a language with territory, character set and modifier: `de_AT.UTF-8@euro`.
+fn is_locale(value: &str) -> bool {
+    let (value, modifier) = value.split_once('@').unwrap_or((value, "x"));
+    let (value, charset) = value.split_once('.').unwrap_or((value, "x"));
+    let (language, territory) = value.split_once('_').unwrap_or((value, "XX"));
+    let is_language = matches!(language, "C" | "POSIX")
+        || matches!(language.len(), 2 | 3) && language.bytes().all(|it| it.is_ascii_lowercase());
+    let is_territory = matches!(territory.len(), 2 | 3)
+        && territory.bytes().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit());
+    let is_word = |it: &str| {
+        matches!(it.len(), 1..=12) && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
+    };
+    is_language && is_territory && is_word(charset) && is_word(modifier)
+}
+
+fn is_name(value: &str) -> bool {
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-_+./:,<>".contains(&it);
+    value.len() <= NAME_BYTES_MAX && value.bytes().all(is_plain)
 }
 
 /// The environment of an agent: the names of ours that are on the allow-list, then `extra`.
@@ -36,7 +78,7 @@ fn is_kept(name: &str) -> bool {
 pub fn agent_environment(extra: &[(String, String)]) -> Vec<(String, String)> {
     let ours = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    merge(ours.filter(|(name, _)| is_kept(name)), extra.iter().cloned())
+    merge(ours.filter(|(name, value)| is_kept(name, value)), extra.iter().cloned())
 }
 
 /// The environment of a program that is not ours. Whatever it is given, it has this marker.
@@ -45,7 +87,12 @@ pub(crate) fn confined(
     extra: Vec<(OsString, OsString)>,
     marker: &str,
 ) -> Vec<(OsString, OsString)> {
-    let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_kept));
+    let kept = std::env::vars_os().filter(|(name, value)| match (name.to_str(), value.to_str()) {
+        (Some(name), Some(value)) => is_kept(name, value),
+        // A path need not be UTF-8.
+        (Some(name), None) => KEPT.contains(&name),
+        (None, _) => false,
+    });
     let policy = policy.env.iter().map(|(name, value)| (name.into(), value.into()));
     merge(kept, policy.chain(extra).chain([(RUN_MARKER.into(), marker.into())]))
 }
@@ -89,9 +136,34 @@ mod tests {
             RUN_MARKER,
             OWNER_MARKER,
         ] {
-            assert!(!is_kept(name), "{name}");
+            assert!(!is_kept(name, "C"), "{name}");
         }
-        assert!(is_kept("PATH") && is_kept("LC_ALL"));
+        assert!(is_kept("PATH", "/bin") && is_kept("TZ", "Europe/Vienna"));
+    }
+
+    #[test]
+    fn locales_are_kept_where_they_are_locales() {
+        let locales = [
+            "",
+            "C",
+            "POSIX",
+            "C.UTF-8",
+            "de",
+            "de_AT",
+            "de_AT.UTF-8@euro",
+            "sr_RS@latin",
+            "es_419",
+        ];
+        for value in locales {
+            assert!(is_kept("LC_ALL", value), "{value}");
+        }
+        assert!(is_kept("LANGUAGE", "de_AT:de:en") && is_kept("LC_PAPER", "en_US.utf8"));
+        assert!(!is_kept("LC_TOKEN", "C") && !is_kept("LC_", "C"));
+        for value in ["ghp_0123456789abcdef", "sk-ant-1234", "/home/ada/locale", "de_AT.UTF-8/../x"]
+        {
+            assert!(!is_kept("LC_ALL", value), "{value}");
+        }
+        assert!(!is_kept("TERM", "a secret") && !is_kept("TZ", &"x".repeat(65)));
     }
 
     #[test]

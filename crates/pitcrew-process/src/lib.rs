@@ -46,7 +46,9 @@ pub use client::{
     Attached, Complaint, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents,
     ShimHandle, attach_shim, end_shim, prepare_shim, start_shim, until_gone,
 };
-pub use confine::{Obstacle, Roots, find_box, program_roots, roots, try_without_box};
+pub use confine::{
+    Obstacle, Roots, find_box, program_roots, roots, tool_variables, try_without_box,
+};
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
 pub use enclose::is_machine_root;

@@ -125,6 +125,37 @@ fn who_is_root_outside_is_nobody_in_a_box_and_owns_its_checkout() {
     lab.refuses("cat /etc/shadow");
 }
 
+/// A box lists what it shows of `/etc`, so a file that is put in the place of another by a new name is
+/// as absent as the one before.
+#[test]
+fn a_file_of_etc_that_is_replaced_while_a_box_lives_does_not_become_visible() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let lab = Lab::new();
+    let secret = tempfile::Builder::new().prefix("pitcrew-test-").tempfile_in("/etc");
+    let secret = secret.expect("root writes there").into_temp_path();
+    let [go, replaced] = ["go", "replaced"].map(|it| lab.checkout().join(it));
+    let script = format!(
+        "touch go; until [ -e replaced ]; do :; done; cat {0} 2>/dev/null; ls -a /etc | grep -c pitcrew-test- || true",
+        secret.display()
+    );
+    std::thread::scope(|scope| {
+        let boxed = scope.spawn(|| lab.run(&script));
+        while !go.exists() {
+            assert!(!boxed.is_finished(), "it waits for us");
+            std::thread::yield_now();
+        }
+        let new = secret.with_extension("new");
+        fs::write(&new, "hidden").expect("room");
+        fs::set_permissions(&new, Permissions::from_mode(0o644)).expect("it is ours");
+        fs::rename(&new, &secret).expect("it is ours");
+        fs::write(&replaced, "").expect("room");
+        let finished = boxed.join().expect("it ends");
+        assert_eq!(String::from_utf8_lossy(&finished.stdout), "0\n");
+    });
+}
+
 #[test]
 fn nothing_of_the_kernel_can_be_set_in_a_box() {
     for nests in [false, true] {

@@ -167,6 +167,10 @@ fn arguments(policy: &Policy, user: &User, mounts: &[(PathBuf, Mount)], argv: &m
             Mount::Link(target) => say(&["--symlink".as_ref(), target.as_os_str(), place]),
             Mount::Hidden if path.is_dir() => {
                 say(&["--tmpfs".as_ref(), place]);
+                for folder in user.leads_below(path, mounts) {
+                    let folder = folder.as_os_str();
+                    say(&["--perms".as_ref(), "0755".as_ref(), "--dir".as_ref(), folder]);
+                }
                 hidden.push(place);
             }
             // A device cannot be opened there, so this reads as a file that may not be read.

@@ -2,6 +2,7 @@
 //!
 //! Looks at folders and links, and reads no file.
 
+use super::tools::{parts_of, tool_parts};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -93,9 +94,18 @@ const SECRETS: &[&str] = &[
 /// What is never a part of one installation.
 const SHARED: &[&str] = &["/home", "/media", "/mnt", "/opt", "/run", "/srv", "/tmp", "/var"];
 
+/// Folders that hold programs and nothing else, by their names.
+const PROGRAM_FOLDERS: &[&str] = &["bin", "sbin", "shims", "condabin", ".bin"];
+
+/// Where programs that update themselves keep each of their versions.
+const VERSIONS: &str = "versions";
+
 /// Folders of programs that are looked into, and programs in each of them.
 const FOLDERS_MAX: usize = 128;
 const PROGRAMS_MAX: usize = 4_096;
+
+/// Programs that are shown one by one, of a folder that may hold anything.
+const SHOWN_MAX: usize = 128;
 
 /// What a box shares with the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,8 +114,27 @@ pub struct Roots {
     pub deny: Vec<PathBuf>,
 }
 
-/// What every box reads: the system, and the programs on the `PATH` of this environment with what
-/// they are installed with.
+impl Roots {
+    /// The same without the user's repository: a box has a checkout of it instead. Where the home is in
+    /// the repository, only what would show the whole repository goes.
+    #[must_use]
+    pub fn without_repository(mut self, repository: &Path, home: Option<&Path>) -> Self {
+        let repository = repository.canonicalize().unwrap_or_else(|_| repository.to_owned());
+        let has_home = home.is_some_and(|it| it.starts_with(&repository));
+        self.read.retain(|path| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let is_above = repository.starts_with(&real) && !is_system(&real);
+            !is_above && (has_home || !real.starts_with(&repository))
+        });
+        if !has_home {
+            self.deny.push(repository);
+        }
+        self
+    }
+}
+
+/// What every box reads: the system, the programs on the `PATH` of this environment, and what these
+/// are installed with as far as their layout is known.
 pub fn roots(environment: &BTreeMap<String, String>) -> Roots {
     let home = environment.get("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     let mut tools = Tools::new(home.clone());
@@ -113,12 +142,13 @@ pub fn roots(environment: &BTreeMap<String, String>) -> Roots {
     for folder in std::env::split_paths(path).filter(|it| it.is_absolute()) {
         tools.add_folder(&folder);
     }
+    tools.found.extend(tool_parts(environment));
     let deny = home.iter().flat_map(|home| SECRETS.iter().map(|it| home.join(it))).collect();
     let system = SYSTEM.iter().map(PathBuf::from).chain(settings(Path::new("/etc")));
     Roots { read: system.chain(tools.found).collect(), deny }
 }
 
-/// What a program reads of itself: the package that it is installed with.
+/// What a program reads of itself: its file, and what it is installed with.
 pub fn program_roots(program: &Path, environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let mut tools = Tools::new(environment.get("HOME").map(PathBuf::from));
     tools.add_program(program);
@@ -156,56 +186,73 @@ impl Tools {
         Self { home, found: BTreeSet::new(), folders: BTreeSet::new() }
     }
 
-    /// A folder of programs, with what is beside it where it is part of an installation, and with
-    /// what the links in it lead to.
+    /// A folder of programs, with what they are installed with and what links in it lead to. Of a
+    /// folder that may hold anything else, the programs alone.
     fn add_folder(&mut self, folder: &Path) {
         let Ok(real) = folder.canonicalize() else { return };
-        if is_system(&real) || self.is_too_much(&real) || self.folders.len() >= FOLDERS_MAX {
+        if is_system(&real) {
+            // The links on the way to it.
+            self.found.insert(folder.to_owned());
             return;
         }
-        // As it is called, and as it is.
-        self.found.insert(folder.to_owned());
+        if self.is_too_much(&real) || self.folders.len() >= FOLDERS_MAX {
+            return;
+        }
+        let has_programs_only = holds_programs(&real);
+        if has_programs_only {
+            // As it is called, and as it is.
+            self.found.insert(folder.to_owned());
+        }
         if !self.folders.insert(real.clone()) {
             return;
         }
-        self.add_beside(&real);
+        if let Some(prefix) = real.parent().filter(|it| has_programs_only && !self.is_too_much(it))
+        {
+            self.found.extend(parts_of(prefix, self.home.as_deref()));
+        }
         let entries = fs::read_dir(&real).into_iter().flatten().flatten().take(PROGRAMS_MAX);
-        let links = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_symlink()));
-        for link in links.collect::<Vec<_>>() {
-            self.add_program(&link.path());
-        }
-    }
-
-    fn add_beside(&mut self, folder: &Path) {
-        let Some(parent) = folder.parent() else { return };
-        let name = folder.file_name().unwrap_or_default();
-        let is_installation = name == "bin" || name == "sbin" || name == "shims";
-        if !is_installation || self.is_too_much(parent) {
-            return;
-        }
-        // In a home, tools keep their logins beside their programs.
-        if name != "shims" && self.is_in_home(parent) {
-            let libraries = ["lib", "lib64", "libexec"].map(|it| parent.join(it));
-            self.found.extend(libraries.into_iter().filter(|it| it.is_dir()));
-        } else {
-            self.found.insert(parent.to_owned());
+        let mut shown_count = 0;
+        for entry in entries.collect::<Vec<_>>() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                self.add_program(&folder.join(entry.file_name()));
+            } else if !has_programs_only && is_program(&entry) && shown_count < SHOWN_MAX {
+                self.found.insert(folder.join(entry.file_name()));
+                shown_count += 1;
+            }
         }
     }
 
     fn add_program(&mut self, program: &Path) {
         let Ok(real) = program.canonicalize() else { return };
-        if is_system(&real) {
+        if is_system(&real) || !real.is_file() {
             return;
         }
         self.found.insert(program.to_owned());
+        let Some(folder) = real.parent() else { return };
         let modules = real.ancestors().filter(|it| it.ends_with("node_modules")).last();
-        let Some(folder) = modules.or(real.parent()) else { return };
-        if folder.ends_with("bin") {
+        let prefix = folder.parent().filter(|it| holds_programs(folder) && !self.is_too_much(it));
+        if let Some(modules) = modules {
+            self.found.insert(modules.to_owned());
+        } else if prefix.is_some_and(|it| !parts_of(it, self.home.as_deref()).is_empty()) {
             self.add_folder(folder);
-        } else if !self.is_too_much(folder) && !self.is_in_home(folder) {
-            self.found.insert(folder.to_owned());
+        } else if let Some(version) = self.version_of(&real) {
+            self.found.insert(version.to_owned());
+        }
+        let beside = folder.join("node_modules");
+        if beside.is_dir() {
+            self.found.insert(beside);
         }
         self.found.insert(real);
+    }
+
+    /// The folder of one version, of a program that keeps several in `.local/share` or in `/opt`.
+    fn version_of<'a>(&self, program: &'a Path) -> Option<&'a Path> {
+        let data = self.home.as_ref().map(|it| it.join(".local/share"));
+        let is_data = data.is_some_and(|it| program.starts_with(it));
+        let is_version = |it: &&Path| it.parent().is_some_and(|above| above.ends_with(VERSIONS));
+        let found = program.ancestors().skip(1).find(is_version);
+        found.filter(|_| is_data || program.starts_with("/opt"))
     }
 
     /// Whether a folder is more than programs: there is a home in it, or what everybody uses.
@@ -213,11 +260,14 @@ impl Tools {
         let holds = |it: &Path| it.starts_with(folder);
         SHARED.iter().any(|it| holds(Path::new(it))) || self.home.as_deref().is_some_and(holds)
     }
+}
 
-    /// Whether a folder is directly in the home.
-    fn is_in_home(&self, folder: &Path) -> bool {
-        folder.parent().is_some() && folder.parent() == self.home.as_deref()
-    }
+fn holds_programs(folder: &Path) -> bool {
+    PROGRAM_FOLDERS.iter().any(|it| folder.ends_with(it))
+}
+
+fn is_program(entry: &fs::DirEntry) -> bool {
+    entry.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a path belongs to the system, and not to a user's tools.
@@ -235,53 +285,133 @@ mod tests {
         fs::write(path, "").unwrap();
     }
 
-    #[test]
-    fn tools_come_with_what_they_are_installed_with_and_without_logins() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let home = root.join("home");
-        program(&root.join("node/bin/node"));
-        program(&home.join(".cargo/bin/cargo"));
-        program(&home.join(".cargo/lib/x"));
-        program(&home.join(".pyenv/shims/python"));
-        program(&home.join(".local/share/tool/versions/tool"));
-        program(&home.join("lib/node_modules/agent/cli.js"));
-        fs::create_dir_all(home.join(".local/bin")).unwrap();
-        symlink("../share/tool/versions/tool", home.join(".local/bin/tool")).unwrap();
-        symlink("../../lib/node_modules/agent/cli.js", home.join(".local/bin/agent")).unwrap();
+    /// A home with tools as their installers leave them, and what is secret beside them.
+    fn tools_of(home: &Path) -> Vec<PathBuf> {
+        for file in [
+            ".cargo/bin/cargo",
+            ".cargo/registry/index",
+            ".cargo/credentials.toml",
+            ".gradle/caches/jar",
+            ".gradle/gradle.properties",
+            ".local/lib/python3.12/site-packages/tool.py",
+            ".local/share/keyrings/login",
+            ".local/share/tool/versions/2.0/tool",
+            ".local/share/tool/auth.json",
+            ".local/share/pipx/venvs/app/bin/app",
+            ".local/share/pipx/venvs/app/lib/app.py",
+            ".local/share/pipx/venvs/app/pyvenv.cfg",
+            ".local/share/pipx/venvs/app/.env",
+            ".npm-global/lib/node_modules/agent/cli.js",
+            ".npm-global/.env",
+            ".nvm/versions/node/v22/bin/node",
+            ".nvm/versions/node/v22/lib/node_modules/npm/cli.js",
+            ".pyenv/shims/python",
+            ".pyenv/libexec/pyenv",
+            ".pyenv/.env",
+            "project/bin/run",
+            "project/lib/x",
+            "project/.env",
+            "scripts/deploy",
+            "scripts/.env",
+        ] {
+            program(&home.join(file));
+        }
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(home.join("scripts/deploy"), executable).unwrap();
+        for folder in [".local/bin", ".npm-global/bin"] {
+            fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        for (link, target) in [
+            (".local/bin/tool", "../share/tool/versions/2.0/tool"),
+            (".local/bin/app", "../share/pipx/venvs/app/bin/app"),
+            (".local/bin/run", "../../project/bin/run"),
+            (".npm-global/bin/agent", "../lib/node_modules/agent/cli.js"),
+        ] {
+            symlink(target, home.join(link)).unwrap();
+        }
         let folders = [
-            root.join("node/bin"),
-            home.join(".cargo/bin"),
-            home.join(".pyenv/shims"),
-            home.join(".local/bin"),
-            home.clone(),
-            root.join("none"),
-            "/usr/bin".into(),
+            ".cargo/bin",
+            ".local/bin",
+            ".npm-global/bin",
+            ".nvm/versions/node/v22/bin",
+            ".pyenv/shims",
+            "scripts",
+            "",
+            "none",
         ];
-        let path = std::env::join_paths(folders).unwrap().into_string().unwrap();
-        let environment =
-            [("HOME".to_owned(), home.display().to_string()), ("PATH".to_owned(), path)];
-        let Roots { read, deny } = roots(&environment.into());
+        folders.map(|it| home.join(it)).to_vec()
+    }
+
+    fn environment(home: &Path, path: Vec<PathBuf>) -> BTreeMap<String, String> {
+        let path = std::env::join_paths(path).unwrap().into_string().unwrap();
+        [("HOME".to_owned(), home.display().to_string()), ("PATH".to_owned(), path)].into()
+    }
+
+    #[test]
+    fn programs_come_with_the_known_parts_of_their_installation_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let path = tools_of(&home);
+        let Roots { read, deny } = roots(&environment(&home, path));
+        let mut shown: Vec<_> = read.iter().filter_map(|it| it.strip_prefix(&home).ok()).collect();
+        shown.sort();
+        shown.dedup();
         let expected = [
-            root.join("home/.cargo/bin"),
-            root.join("home/.cargo/lib"),
-            root.join("home/.local/bin"),
-            root.join("home/.local/bin/agent"),
-            root.join("home/.local/bin/tool"),
-            root.join("home/.local/share/tool/versions"),
-            root.join("home/.local/share/tool/versions/tool"),
-            root.join("home/.pyenv"),
-            root.join("home/.pyenv/shims"),
-            root.join("home/lib/node_modules"),
-            root.join("home/lib/node_modules/agent/cli.js"),
-            root.join("node"),
-            root.join("node/bin"),
+            ".cargo/bin",
+            ".cargo/registry",
+            ".gradle/caches",
+            ".local/bin",
+            ".local/bin/app",
+            ".local/bin/run",
+            ".local/bin/tool",
+            ".local/lib",
+            ".local/lib/python3.12",
+            ".local/share/pipx/venvs/app/bin",
+            ".local/share/pipx/venvs/app/bin/app",
+            ".local/share/pipx/venvs/app/lib",
+            ".local/share/pipx/venvs/app/pyvenv.cfg",
+            ".local/share/tool/versions/2.0",
+            ".local/share/tool/versions/2.0/tool",
+            ".npm-global/bin",
+            ".npm-global/bin/agent",
+            ".npm-global/lib/node_modules",
+            ".npm-global/lib/node_modules/agent/cli.js",
+            ".nvm/versions",
+            ".nvm/versions/node/v22/bin",
+            ".nvm/versions/node/v22/lib/node_modules",
+            ".pyenv/libexec",
+            ".pyenv/shims",
+            "project/bin/run",
+            "scripts/deploy",
         ];
-        let tools: Vec<_> = read.into_iter().filter(|it| it.starts_with(&root)).collect();
-        assert_eq!(tools, expected);
-        assert!(
-            deny.contains(&home.join(".ssh")) && deny.contains(&home.join(".cargo/credentials"))
-        );
+        let expected = expected.map(Path::new);
+        assert_eq!(shown, expected);
+        assert!(deny.contains(&home.join(".ssh")));
+    }
+
+    #[test]
+    fn nothing_of_the_repository_is_shown_and_nothing_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap().join("home");
+        let repository = home.join("shop");
+        for file in ["bin/run", "sub/node_modules/.bin/tool", ".env"] {
+            program(&repository.join(file));
+        }
+        fs::create_dir_all(home.join("bin")).unwrap();
+        symlink("../shop/bin/run", home.join("bin/run")).unwrap();
+        let path = ["shop/bin", "shop/sub/node_modules/.bin", "bin"].map(|it| home.join(it));
+        let roots = roots(&environment(&home, path.to_vec()));
+        assert!(roots.read.contains(&repository.join("bin")));
+        let roots = roots.without_repository(&repository, Some(&home));
+        let shown: Vec<_> = roots.read.iter().filter(|it| it.starts_with(&home)).collect();
+        assert_eq!(shown, [&home.join("bin")]);
+        assert!(roots.deny.contains(&repository));
+        let above = Roots { read: vec![home.clone(), "/usr".into()], deny: Vec::new() };
+        let above = above.without_repository(&repository, Some(&home));
+        assert_eq!(above.read, [PathBuf::from("/usr")]);
+        let dotfiles = Roots { read: vec![home.join("bin"), home.clone()], deny: Vec::new() };
+        let dotfiles = dotfiles.without_repository(&home, Some(&home));
+        assert_eq!((dotfiles.read, dotfiles.deny), (vec![home.join("bin")], Vec::new()));
     }
 
     #[test]

@@ -103,6 +103,22 @@ impl User {
         folders
     }
 
+    /// The same below a folder that is hidden but for what is mounted in it.
+    pub(super) fn leads_below(
+        &self,
+        hidden: &Path,
+        mounts: &[(PathBuf, Mount)],
+    ) -> BTreeSet<PathBuf> {
+        let mut folders = BTreeSet::new();
+        let Self::Own = *self else { return folders };
+        for (path, _) in mounts.iter().filter(|it| it.0.starts_with(hidden)) {
+            if let (Some(Mount::Hidden), between) = above(path, mounts) {
+                folders.extend(between.into_iter().map(Path::to_owned));
+            }
+        }
+        folders
+    }
+
     /// Whom our launcher becomes in the box.
     pub(super) fn switch(&self, policy: &Policy, mounts: &[(PathBuf, Mount)]) -> Option<BoxUser> {
         let Self::Own = *self else { return None };
