@@ -4,7 +4,7 @@
 use super::{Checking, refusal};
 use crate::{
     lab::{Lab, attempt, write},
-    snapshot::{Nested, Source},
+    snapshot::{Agent, Nested, Source},
 };
 use pitcrew_testkit::{cases, corpus};
 use std::{
@@ -53,7 +53,8 @@ fn a_pack_is_taken_as_it_was_made_or_not_at_all() {
     let path = lab.checkout(&vault, &attempt(1), &start).path;
     write(&path.join("core/lib.rs"), "work\n");
     let (path, message, nested) = (path.as_path(), "did it", Nested::Listed);
-    let source = Source { attempt: attempt(1).attempt, path, start: &start, message, nested };
+    let (attempt, agent) = (attempt(1).attempt, Agent::Gone);
+    let source = Source { attempt, path, start: &start, message, nested, agent };
     let snapshot = vault.snapshot(source, None, &lab.policy, &lab.cancel).expect("a snapshot");
     let place = &vault.layout().vault;
     let before = packs(place);
