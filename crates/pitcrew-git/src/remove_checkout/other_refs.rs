@@ -4,6 +4,7 @@
 //! Its agent is gone, and may have left anything there: only small files are read, no link is followed,
 //! and whatever is not as it was made is left to git.
 
+use crate::files;
 use pitcrew_model::CommitId;
 use pitcrew_process::read_plain;
 use std::{fs, path::Path};
@@ -19,9 +20,11 @@ pub(super) fn are_none(git_dir: &Path, start: &CommitId) -> bool {
     if others.iter().any(|it| fs::symlink_metadata(git_dir.join(it)).is_ok()) {
         return false;
     }
-    let head = text(&git_dir.join("HEAD"));
+    let head = git_dir.join("HEAD");
     let is_known = |it: &str| it == start.0 || it.starts_with("ref: refs/");
-    if !head.is_some_and(|it| is_known(it.trim_end())) {
+    // A HEAD that is missing leads nowhere: a pipe in its place was removed before.
+    let is_missing = || !files::is_there(&head);
+    if !text(&head).map_or_else(is_missing, |it| is_known(it.trim_end())) {
         return false;
     }
     let refs = git_dir.join("refs");
@@ -89,6 +92,12 @@ mod tests {
         assert!(!are_none(), "all of them behind a link");
         fs::remove_file(git_dir.join("refs")).expect("it is there");
         fs::rename(git_dir.join("elsewhere"), git_dir.join("refs")).expect("it is there");
+        fs::remove_file(git_dir.join("HEAD")).expect("it is there");
+        assert!(are_none(), "no HEAD");
+        fs::create_dir(git_dir.join("HEAD")).expect("a folder");
+        assert!(!are_none(), "a folder in its place");
+        fs::remove_dir(git_dir.join("HEAD")).expect("it is there");
+        fs::write(git_dir.join("HEAD"), "ref: refs/heads/same\n").expect("a file");
         git(&["pack-refs", "--all"]);
         assert!(!are_none(), "packed refs may be any");
     }
