@@ -154,7 +154,7 @@ fn what_an_agent_spoils_stays_its_own() {
     }
     let mut stage = Stage::new(1);
     fs::remove_file(stage.copy(0)).unwrap();
-    std::os::unix::fs::symlink("/dev/null", stage.copy(0)).unwrap();
+    symlink("/dev/null", stage.copy(0)).unwrap();
     let before = fs::read(stage.user()).unwrap();
     stage.round();
     assert_eq!(fs::read(stage.user()).unwrap(), before);
