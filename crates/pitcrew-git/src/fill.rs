@@ -180,7 +180,9 @@ mod tests {
         fn folder(&self, name: &str) -> PathBuf {
             let path = self.lab.folder.path().join(name);
             fs::create_dir(&path).expect("a folder");
-            self.vault.write_git_dir(&path, "filled", &self.commit).expect("its git folder");
+            self.vault
+                .write_git_dir(&path, "filled", &self.commit, &Cancel::default())
+                .expect("its git folder");
             path
         }
 

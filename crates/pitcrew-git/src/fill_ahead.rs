@@ -90,7 +90,7 @@ impl Vault {
         }
         let Some(path) = path else { return };
         let made = self
-            .write_git_dir(&path, BRANCH, &order.commit)
+            .write_git_dir(&path, BRANCH, &order.commit, &cancel)
             .and_then(|_| Ok(self.fill_tree(&path, &order.commit, policy, &cancel)?));
         if made.is_err() {
             files::remove_folder(&path).ok();
@@ -176,7 +176,10 @@ impl Vault {
             let words = [&ahead.commit, start].map(|it| it.0.as_str().into()).into();
             let call = self.git.fresh(policy, &ahead.path, "read-tree");
             let call = call.config("submodule.recurse=false").script(SCRIPT, words);
-            ahead.date_index().is_ok() && call.done(cancel).is_ok()
+            let objects = ahead.path.join(".git/objects");
+            self.supply(&objects, &start.0, cancel).is_ok()
+                && ahead.date_index().is_ok()
+                && call.done(cancel).is_ok()
         };
         let branch = ahead.path.join(".git/refs/heads").join(BRANCH);
         is_there && files::remove_if_there(&branch).is_ok()

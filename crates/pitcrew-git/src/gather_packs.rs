@@ -1,9 +1,9 @@
 //! Gathers the small packs of the vault in larger ones. Never forgets an object.
 
-use crate::{Vault, error::VaultError};
+use crate::{Vault, error::VaultError, git::Call};
 use pitcrew_model::Failure;
 use pitcrew_process::Cancel;
-use std::fs;
+use std::{fs, path::Path};
 
 /// Every import leaves a pack, and every look-up may ask each of them.
 const PACKS_MAX: usize = 50;
@@ -38,15 +38,21 @@ impl Vault {
         Ok(())
     }
 
+    /// The same for the base store.
+    pub(crate) fn gather_store_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
+        if count_packs(&self.borrowed()) <= PACKS_MAX {
+            return Ok(());
+        }
+        let Ok(_gathering) = self.gathering.try_lock() else { return Ok(()) };
+        let store = self.layout.base_store();
+        Ok(repacked(self.git.ours(&store, "repack").git_dir(&store)).done(cancel)?)
+    }
+
     /// Puts loose objects and small packs into one pack; large packs stay as they are.
     pub(crate) fn repack(&self, cancel: &Cancel) -> Result<(), VaultError> {
         // Snapshots are many refs, each in a file of its own.
         self.change_refs(|| self.call("pack-refs").arg("--all"))?;
-        self.call("repack")
-            .config("core.fsync=all")
-            .args(["-d", "--quiet", "--geometric=2", "--no-write-bitmap-index"])
-            .done(cancel)?;
-        Ok(())
+        Ok(repacked(self.call("repack")).done(cancel)?)
     }
 
     fn loose_count(&self) -> usize {
@@ -59,7 +65,20 @@ impl Vault {
     }
 
     fn packs_count(&self) -> usize {
-        let files = fs::read_dir(self.objects().join("pack")).into_iter().flatten().flatten();
-        files.filter(|it| it.path().extension().is_some_and(|it| it == "idx")).count()
+        count_packs(&self.objects())
     }
+}
+
+fn repacked(call: Call<'_>) -> Call<'_> {
+    call.config("core.fsync=all").args([
+        "-d",
+        "--quiet",
+        "--geometric=2",
+        "--no-write-bitmap-index",
+    ])
+}
+
+fn count_packs(objects: &Path) -> usize {
+    let files = fs::read_dir(objects.join("pack")).into_iter().flatten().flatten();
+    files.filter(|it| it.path().extension().is_some_and(|it| it == "idx")).count()
 }

@@ -30,6 +30,8 @@ const WHOLE_INDEX: &str = "core.splitIndex=false";
 pub struct Git {
     home: Option<PathBuf>,
     owner: Option<String>,
+    /// The user's settings in boxes.
+    settings: Option<PathBuf>,
 }
 
 /// Who wrote the repository or the tree that git is started on.
@@ -67,7 +69,7 @@ struct Script {
 impl Git {
     /// A git that takes the settings of its user from `home` and none from the machine.
     pub fn at_home(home: impl Into<PathBuf>) -> Self {
-        Self { home: Some(home.into()), owner: None }
+        Self { home: Some(home.into()), ..Self::default() }
     }
 
     /// Every git that is started says whose it is, so that `end_left_behind` of the process layer
@@ -75,6 +77,13 @@ impl Git {
     #[must_use]
     pub fn owned_by(mut self, owner: &str) -> Self {
         self.owner = Some(owner.into());
+        self
+    }
+
+    /// In boxes it has these settings in place of the user's.
+    #[must_use]
+    pub(crate) fn with_settings(mut self, path: &Path) -> Self {
+        self.settings = Some(path.to_owned());
         self
     }
 
@@ -139,21 +148,25 @@ impl Git {
         if let Some(owner) = &self.owner {
             run = run.owned_by(owner);
         }
+        if let Trust::Confined(_) | Trust::Fresh(_) = trust {
+            let settings = self.settings.as_deref().unwrap_or("/dev/null".as_ref());
+            run = run.env("GIT_CONFIG_GLOBAL", settings);
+        }
         let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
         let (settings, tree) = (self.settings(trust), place.to_owned());
         let writes = Vec::new();
         Call { command, trust, options, run, settings, tree, writes, script: None }
     }
 
-    /// The user's own settings, without the logins that are kept beside them.
+    /// The settings that git reads in a box.
     fn settings(&self, trust: Trust<'_>) -> Vec<PathBuf> {
         match trust {
             Trust::Ours => Vec::new(),
             Trust::Confined(_) | Trust::Fresh(_) => {
-                let names = ["config", "ignore", "attributes"];
+                let names = ["ignore", "attributes"];
                 let folder = self.config_home().map(|it| it.join("git"));
                 let below = folder.iter().flat_map(|it| names.map(|name| it.join(name)));
-                below.chain(self.home().map(|it| it.join(".gitconfig"))).collect()
+                below.chain(self.settings.clone()).collect()
             }
         }
     }
@@ -440,6 +453,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::{Lab, attempt};
     use tempfile::TempDir;
 
     /// The environment that a program gets which git starts.
@@ -447,6 +461,24 @@ mod tests {
         let call = git.call(trust, place, "print-environment");
         let output = call.config("alias.print-environment=!env").output(&Cancel::default());
         String::from_utf8(output.expect("git runs the alias")).expect("UTF-8")
+    }
+
+    /// Owners are mapped in root's boxes. Where the index had others than its files have there, every
+    /// git would read all of them again.
+    #[test]
+    fn git_in_a_box_has_no_rights_of_root_and_finds_its_files_as_they_were() {
+        let lab = Lab::new();
+        let vault = lab.vault();
+        let base = lab.plan(&vault);
+        let path = lab.checkout(&vault, &attempt(1), &base.start).path;
+        let output = |call: Call<'_>| {
+            String::from_utf8(call.output(&lab.cancel).expect("git runs")).expect("UTF-8")
+        };
+        let git = |command| vault.git.confined(&lab.policy, &path, command);
+        let user = output(git("print-user").config("alias.print-user=!id -u"));
+        assert_ne!(user.trim(), "0");
+        // Lists what has to be read to be compared.
+        assert_eq!(output(git("diff-files").arg("--raw")), "");
     }
 
     #[test]

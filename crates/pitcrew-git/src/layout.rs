@@ -15,6 +15,16 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The settings of git for boxes, beside the vault.
+    pub(crate) fn git_settings(&self) -> PathBuf {
+        self.vault.with_file_name("gitconfig")
+    }
+
+    /// The bare repository that checkouts borrow objects from, beside the vault.
+    pub fn base_store(&self) -> PathBuf {
+        self.vault.with_file_name("base.git")
+    }
+
     /// The usual places: checkouts beside the repository, everything else in the workspace's state folder.
     pub fn beside(user: &Repository, state: &Path) -> Self {
         let checkouts = match (user.root().parent(), user.root().file_name()) {

@@ -229,6 +229,9 @@ impl Lending<'_> {
     fn fill(&self, mut lent: Lent, before: Option<&CommitId>) -> Result<Lent, VaultError> {
         let (start, path) = (&self.order.start, PathBuf::from(&lent.path));
         let tree = self.tree(&lent)?;
+        if lent.commit != *start {
+            self.vault.supply(&tree.git_dir().join("objects"), &start.0, self.cancel)?;
+        }
         // What a reader made of it is no repository of ours.
         files::remove_folder(&path.join(".git"))?;
         match before {
@@ -335,11 +338,12 @@ impl Tree<'_> {
     fn write_git_dir(&self, path: &Path, commit: &CommitId) -> Result<(), VaultError> {
         let vault = self.lending.vault;
         let exclude = vault.settings.excludes(&vault.user)?;
-        let objects = [vault.objects()];
+        let objects = [vault.borrowed()];
         let settings = &vault.settings;
         let git_dir =
             GitDir { branch: BRANCH, commit, objects: &objects, settings, exclude: &exclude };
-        Ok(git_dir.write(path)?)
+        git_dir.write(path)?;
+        vault.supply(&path.join("objects"), &commit.0, self.lending.cancel)
     }
 
     /// Everything that is not as in the commit: changed, missing, added, ignored.

@@ -158,7 +158,7 @@ impl Vault {
         let (branch, start) = (order.name.branch(order.kind), &order.start);
         if let Some(ahead) = ahead {
             if self.catch_up(ahead, start, policy, cancel) {
-                let exclude = self.write_git_dir(path, &branch, start)?;
+                let exclude = self.write_git_dir(path, &branch, start, cancel)?;
                 return Ok(self.complete_tree(path, exclude, policy, cancel)?);
             }
             // Whoever was told of the folder may hold it, so the new one is told of too.

@@ -49,6 +49,7 @@ impl Vault {
                 (snapshot.commit, snapshot.changes.len() as u64)
             }
         };
+        self.publish(&start, cancel)?;
         self.set_ref(&names::start_ref(order.plan), &start)?;
         self.set_ref(&names::head_ref(order.plan), &start)?;
         fail::fail_point!("plan-before-record", |_| std::process::abort());

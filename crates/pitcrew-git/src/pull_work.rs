@@ -147,6 +147,7 @@ impl Pulling<'_> {
         let (from, to) = (CommitId(before.clone()), CommitId(after.clone()));
         let counted = vault.count_changes(&from, &to, cancel)?;
         self.require_room(&counted)?;
+        snapshot.supply(&after)?;
         let pulled = counted.into_work(order.work.clone());
         let mut record = PullRecord { state: PullState::Applying, before, after, pulled };
         self.note(&record)?;
@@ -203,6 +204,7 @@ impl Pulling<'_> {
             .args(PLAIN_DIFF)
             .args(["--raw", from, to])
             .changes(self.cancel)?;
+        now.supply(to)?;
         let wanted = self.with_changes(now, &changes)?;
         self.apply(now, &now.tree, &wanted).map_err(|it| match it {
             Tried::Moved(error) => VaultError::Git(error).into(),

@@ -115,11 +115,6 @@ impl Records {
         self.root.join("copies")
     }
 
-    /// The vaults of the user's submodules.
-    pub(crate) fn modules(&self) -> PathBuf {
-        self.root.join("modules")
-    }
-
     pub(crate) fn checkout(&self, attempt: AttemptId) -> Result<Option<CheckoutRecord>, FileError> {
         read(&self.attempt(attempt).join("checkout.json"))
     }

@@ -206,7 +206,7 @@ impl Snapshot<'_> {
             Some(exclude) => exclude,
             None => self.vault.settings.excludes(&self.vault.user)?,
         };
-        let objects = [self.vault.objects()];
+        let objects = [self.vault.borrowed()];
         let git_dir = self.git_dir();
         GitDir {
             branch: BRANCH,
@@ -216,7 +216,12 @@ impl Snapshot<'_> {
             exclude: &exclude,
         }
         .write(&git_dir)?;
-        Ok(())
+        self.supply(&self.source.start.0)
+    }
+
+    /// Makes objects of the vault readable that neither the base store nor the checkout has.
+    pub(crate) fn supply(&self, wanted: &str) -> Result<(), VaultError> {
+        self.vault.supply(&self.git_dir().join("objects"), wanted, self.cancel)
     }
 
     /// Finds out which commit the agent is at, without a git. Where that is one of its own, git looks for
@@ -224,7 +229,7 @@ impl Snapshot<'_> {
     pub(crate) fn find_head(&self) -> Result<(), FileError> {
         let folder = self.folder.path();
         let head = agent_git::head(self.source.path, self.source.start);
-        let mut objects = vec![self.vault.objects()];
+        let mut objects = vec![self.vault.borrowed()];
         if head.as_ref().is_some_and(|it| it != self.source.start) {
             objects.push(self.source.path.join(".git/objects"));
         }

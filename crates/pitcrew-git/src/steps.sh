@@ -113,11 +113,9 @@ for step in $steps; do
         parent=$start
         # On top of what the agent committed, if that is sound and goes on from the start.
         if [ -n "$head" ] && [ "$head" != "$start" ] &&
-            "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null; then
-            parent=$head
-        fi
-        if [ "$parent" != "$start" ]; then
-            before=$("$@" rev-parse --verify --quiet "$parent^{tree}") || exit
+            "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null &&
+            heads=$("$@" rev-parse --verify --quiet "$head^{tree}" 2>/dev/null); then
+            parent=$head before=$heads
         elif [ -z "$before" ]; then
             wait
             read -r before <"$folder/before" || exit

@@ -1,11 +1,13 @@
-//! Fills the submodules of a checkout: nested clones, borrowing from vaults of their own.
+//! Fills the submodules of a checkout: nested clones, borrowing from bare repositories that have only
+//! the commits that checkouts needed.
 
 use crate::{
     Vault,
+    base_store::init_bare,
     error::{GitError, VaultError, chain},
     files,
     git_dir::GitDir,
-    vault::{clone_bare, fetch_commit},
+    vault::fetch_commit,
 };
 use pitcrew_model::CommitId;
 use pitcrew_process::{Cancel, Policy};
@@ -110,25 +112,25 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<(), VaultError> {
-        let vault = self.records().modules().join(format!("{}.git", plain(path)));
+        let store = self.modules().join(format!("{}.git", plain(path)));
         {
             let _exchange = self.exchange.lock().expect("no holder of the lock panics");
-            if !files::is_there(&vault.join("HEAD")) {
-                clone_bare(&self.git, source, &vault, cancel)?;
+            if !files::is_there(&store.join("HEAD")) {
+                init_bare(&self.git, &store, &module.commit, cancel)?;
             }
             let there = self
                 .git
-                .ours(&vault, "cat-file")
-                .git_dir(&vault)
+                .ours(&store, "cat-file")
+                .git_dir(&store)
                 .args(["-e", &format!("{}^{{commit}}", module.commit)])
                 .finish(cancel)?;
             if !there.finished.success() {
                 let to = format!("refs/pitcrew/commits/{}", module.commit);
-                let call = self.git.ours(&vault, "fetch").git_dir(&vault);
+                let call = self.git.ours(&store, "fetch").git_dir(&store);
                 fetch_commit(call, source, &module.commit, &to, cancel)?;
             }
         }
-        let objects = [vault.join("objects")];
+        let objects = [store.join("objects")];
         GitDir {
             branch: "pitcrew",
             commit: &module.commit,

@@ -105,6 +105,9 @@ impl Vault {
         };
         let mut snapshot = self.look_at(source, policy, cancel)?;
         let last = self.last_kept(order, cancel)?;
+        if last.is_kept_index {
+            snapshot.supply(&last.record.commit.0)?;
+        }
         snapshot.begin_with(&last.index)?;
         let is_same_head =
             |it: &Snapshot<'_>| it.head.as_ref().unwrap_or(&order.start) == &last.record.head;
@@ -191,8 +194,13 @@ impl Vault {
         let record = records::read::<KeptRecord>(&records.kept(order.attempt))?;
         let kept = records.kept_index(order.attempt);
         match record.filter(|it| it.commit == *last) {
-            Some(record) if files::is_there(&kept) => Ok(LastKept { record, index: kept }),
-            Some(record) => Ok(LastKept { record, index: records.index(order.attempt) }),
+            Some(record) if files::is_there(&kept) => {
+                Ok(LastKept { record, index: kept, is_kept_index: true })
+            }
+            Some(record) => {
+                let index = records.index(order.attempt);
+                Ok(LastKept { record, index, is_kept_index: false })
+            }
             None => {
                 let (tree, commit) = (self.tree(last, cancel)?, last.clone());
                 let record = KeptRecord { commit, tree, head: order.start.clone() };
@@ -201,7 +209,8 @@ impl Vault {
                     files::remove_if_there(&kept)?;
                     records::write(&records.kept(order.attempt), &record, Durability::Process)?;
                 }
-                Ok(LastKept { record, index: records.index(order.attempt) })
+                let index = records.index(order.attempt);
+                Ok(LastKept { record, index, is_kept_index: false })
             }
         }
     }
@@ -227,6 +236,8 @@ enum Kept {
 struct LastKept {
     record: KeptRecord,
     index: PathBuf,
+    /// The index knows objects of the kept commit that only the vault has.
+    is_kept_index: bool,
 }
 
 impl Snapshot<'_> {

@@ -5,6 +5,7 @@
 
 use crate::{
     Git, Layout, Repository,
+    base_store::Published,
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     fill_ahead::AllAhead,
@@ -13,6 +14,7 @@ use crate::{
     known::{Known, KnownCommits},
     records::Records,
     settings::Settings,
+    shared_settings,
     sweep::{self, sweep},
 };
 use pitcrew_model::{AttemptId, CommitId, folded_name};
@@ -24,7 +26,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-const CONFIG: &str = "\
+pub(crate) const CONFIG: &str = "\
 [gc]
 	auto = 0
 	pruneExpire = never
@@ -64,6 +66,7 @@ pub struct Vault {
     pub(crate) known: KnownCommits,
     /// What the gate lets in only by name, beside what it knows itself.
     pub(crate) config_files: ConfigFiles,
+    pub(crate) published: Published,
 }
 
 impl Vault {
@@ -84,7 +87,8 @@ impl Vault {
         files::remove_folder(&layout.scratch)?;
         files::create_folder(&layout.scratch)?;
         let settings = Settings::read(&user, cancel)?;
-        let git = user.git().clone();
+        shared_settings::share(&user, &layout.git_settings(), cancel)?;
+        let git = user.git().clone().with_settings(&layout.git_settings());
         let vault = Self {
             git,
             user,
@@ -98,12 +102,14 @@ impl Vault {
             copying: Mutex::new(()),
             known: KnownCommits::default(),
             config_files: ConfigFiles::new(),
+            published: Published::default(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
         }
         sweep(&vault.layout.vault);
-        for module in fs::read_dir(vault.records().modules()).into_iter().flatten().flatten() {
+        sweep(&vault.layout.base_store());
+        for module in fs::read_dir(vault.modules()).into_iter().flatten().flatten() {
             sweep(&module.path());
         }
         vault.sweep_ahead();
@@ -141,7 +147,17 @@ impl Vault {
 
     /// What a checkout borrows from us, and whoever works in it has to read.
     pub fn shared_folders(&self) -> Vec<PathBuf> {
-        vec![self.objects(), self.records().modules()]
+        vec![self.borrowed(), self.modules()]
+    }
+
+    /// The settings of git that programs in boxes get in place of the user's.
+    pub fn git_settings(&self) -> PathBuf {
+        self.layout.git_settings()
+    }
+
+    /// The repositories that submodules borrow from.
+    pub(crate) fn modules(&self) -> PathBuf {
+        self.layout.base_store().join("modules")
     }
 
     pub(crate) fn objects(&self) -> PathBuf {

@@ -30,7 +30,7 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<WorkingTree, VaultError> {
-        let exclude = self.write_git_dir(path, branch, commit)?;
+        let exclude = self.write_git_dir(path, branch, commit, cancel)?;
         self.fill_tree(path, commit, policy, cancel)?;
         self.complete_tree(path, exclude, policy, cancel)
     }
@@ -60,12 +60,14 @@ impl Vault {
         path: &Path,
         branch: &str,
         commit: &CommitId,
+        cancel: &Cancel,
     ) -> Result<Vec<u8>, VaultError> {
         let exclude = self.settings.excludes(&self.user)?;
-        let objects = [self.objects()];
+        let objects = [self.borrowed()];
         let settings = &self.settings;
         GitDir { branch, commit, objects: &objects, settings, exclude: &exclude }
             .write(&path.join(".git"))?;
+        self.supply(&path.join(".git/objects"), &commit.0, cancel)?;
         Ok(exclude)
     }
 

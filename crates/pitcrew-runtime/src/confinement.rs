@@ -23,9 +23,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What of git's own settings every box reads; its logins are kept in other files.
-const GIT_SETTINGS: &[&str] =
-    &[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"];
+/// The user's rules for git that every box reads. Of the settings it gets a copy without secrets.
+const GIT_RULES: &[&str] = &[".config/git/ignore", ".config/git/attributes"];
 
 const MIB: u64 = 1_024 * 1_024;
 
@@ -105,8 +104,7 @@ pub fn base(
     policy.read = system.read;
     policy.read.extend(tool_folders(user));
     let home = user.get("HOME").map(PathBuf::from);
-    let git = home.iter().flat_map(|home| GIT_SETTINGS.iter().map(|it| home.join(it)));
-    policy.read.extend(git.filter(|it| !keeps_secrets(it)));
+    policy.read.extend(home.iter().flat_map(|home| GIT_RULES.iter().map(|it| home.join(it))));
     policy.read.push(program.to_owned());
     policy.read.extend(settings.read.iter().cloned());
     policy.write.clone_from(&settings.write);

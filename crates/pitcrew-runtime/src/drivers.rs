@@ -51,7 +51,9 @@ impl Drivers {
         symbols: Symbols,
         log: Arc<Log>,
     ) -> Self {
-        let agents = Arc::new(Agents::new(handle.clone(), setup, symbols.clone(), log.clone()));
+        let settings = vault.git_settings();
+        let agents = Agents::new(handle.clone(), setup, settings, symbols.clone(), log.clone());
+        let agents = Arc::new(agents);
         Self { handle, agents, vault: Arc::new(vault), symbols, log }
     }
 

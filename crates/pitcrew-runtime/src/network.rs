@@ -101,10 +101,6 @@ impl Network {
             policy.env.push((name.into(), folder.display().to_string()));
             policy.write.push(folder.to_owned());
         }
-        if let Some(git) = &self.tools.git {
-            policy.env.push(("GIT_CONFIG_GLOBAL".into(), git.display().to_string()));
-            policy.read.push(git.clone());
-        }
         policy
     }
 

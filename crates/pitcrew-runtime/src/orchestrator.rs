@@ -141,6 +141,11 @@ impl Orchestrator {
         let handle = Handle { inputs, published: published.clone() };
         let mut policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
         policy.read.extend(vault.shared_folders());
+        if policy.tier > Tier::T1 {
+            let git_settings = vault.git_settings();
+            policy.env.push(("GIT_CONFIG_GLOBAL".into(), git_settings.display().to_string()));
+            policy.read.push(git_settings);
+        }
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
         let doors = WorkerDoors::new(&setup.dirs, policy.tier);

@@ -162,7 +162,18 @@ fn other_work_of_the_vault_cannot_be_smuggled_in() {
     let other = lab.checkout(vault, &attempt(2), &base.start).path;
     std::fs::write(other.join("api/evil.rs"), "evil\n").unwrap();
     let saved = lab.save(vault, &attempt(2), &other).expect("saved");
-    lab.git_in(path, &["reset", "--quiet", "--hard", &saved.0]);
-    let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &["core"]));
-    assert_eq!(refused, [("api/evil.rs".to_owned(), RefusalKind::OutsideZone)]);
+    assert!(!lab.try_git(path, &["cat-file", "-e", &saved.0], "").success(), "it is not borrowed");
+    // Whoever knows a name can still write it down: as a head, and as the tree of a commit.
+    let tree = lab.vault_git(vault, &["rev-parse", &format!("{saved}^{{tree}}")]);
+    let commit = format!(
+        "tree {tree}\nparent {}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n",
+        base.start
+    );
+    let make = ["hash-object", "-t", "commit", "-w", "--literally", "--stdin"];
+    let forged = String::from_utf8(lab.try_git(path, &make, commit).stdout).unwrap();
+    for head in [&saved.0, forged.trim()] {
+        std::fs::write(path.join(".git/HEAD"), format!("{head}\n")).unwrap();
+        let work = lab.collect(vault, &attempt(1), path, &base.start, &["core"]).expect("work");
+        assert_eq!(work.commit, base.start, "nothing of the other came in");
+    }
 }

@@ -39,7 +39,9 @@ fn policy(home: String, vault: &Path) -> Policy {
         launcher: Some(launcher()),
         ..Policy::unconfined()
     };
-    policy.reading(vault.join("objects")).reading(vault.join("pitcrew/modules"))
+    policy
+        .reading(vault.with_file_name("base.git/objects"))
+        .reading(vault.with_file_name("base.git/modules"))
 }
 
 /// Cargo builds the examples of a crate with its tests.

@@ -7,6 +7,7 @@ mod prepare_plan;
 mod user_snapshot;
 mod checkout;
 mod ahead;
+mod base_store;
 mod bootstrap;
 mod submodules;
 mod collect;

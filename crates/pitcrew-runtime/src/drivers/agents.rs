@@ -34,7 +34,7 @@ use pitcrew_writer::{LOST, Subject};
 use std::{
     collections::{BTreeSet, HashMap},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
@@ -64,8 +64,16 @@ pub struct Agents {
 }
 
 impl Agents {
-    pub fn new(handle: Handle, setup: AgentSetup, symbols: Symbols, log: Arc<Log>) -> Self {
-        let logins = Arc::new(Logins::new(setup.dirs.clone(), user_environment(), log.clone()));
+    pub fn new(
+        handle: Handle,
+        setup: AgentSetup,
+        git_settings: PathBuf,
+        symbols: Symbols,
+        log: Arc<Log>,
+    ) -> Self {
+        let dirs = setup.dirs.clone();
+        let logins = Logins::new(dirs, user_environment(), git_settings, log.clone());
+        let logins = Arc::new(logins);
         let owner = setup.dirs.state.display().to_string();
         let policy = setup.policy.clone().owned_by(&owner);
         let unpacked = Unpacked::new(setup.dirs.user_programs(), policy, log);

@@ -61,6 +61,10 @@ impl VaultDriver {
         Self { vault, policy, network, dirs, removals, snapshots, expected_work, expected_checks }
     }
 
+    pub fn git_settings(&self) -> PathBuf {
+        self.vault.git_settings()
+    }
+
     /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
     fn fetching(&self, caches: Caches, dir: &Path) -> Policy {
         match self.policy.tier {

@@ -2,7 +2,7 @@
 //! machine, and tool chains, which are read only.
 
 use super::registries::{Registry, cargo_home};
-use crate::secrets::{has_secrets, without_secrets};
+use crate::secrets::without_secrets;
 use std::{
     collections::BTreeMap,
     fs,
@@ -60,8 +60,6 @@ pub struct Tools {
     pub read: Vec<PathBuf>,
     /// Each with the variable that names it.
     caches: Vec<(Caches, String, PathBuf)>,
-    /// The user's settings of git, where the files themselves have secrets and are not shown.
-    pub git: Option<PathBuf>,
 }
 
 impl Tools {
@@ -82,7 +80,6 @@ impl Tools {
             }
             copy_settings(cargo_home(user).as_deref(), &caches.join("cargo"));
         }
-        tools.git = git_settings(user, &caches.join("git"));
         for name in CERTIFICATES {
             if let Some(path) = user.get(*name).filter(|it| Path::new(it).is_absolute()) {
                 tools.env.push(((*name).into(), path.clone()));
@@ -117,23 +114,6 @@ impl Tools {
     }
 }
 
-/// A copy of the user's settings of git without what is secret in them; none where nothing is.
-///
-/// A box does not show a file with secrets, and without it nobody knows who commits there.
-fn git_settings(user: &BTreeMap<String, String>, to: &Path) -> Option<PathBuf> {
-    let home = Path::new(user.get("HOME")?);
-    // In the order in which git reads them.
-    let files = [".config/git/config", ".gitconfig"].map(|it| home.join(it));
-    let texts: Vec<String> = files.iter().filter_map(|it| fs::read_to_string(it).ok()).collect();
-    if !texts.iter().any(|it| has_secrets(it)) {
-        return None;
-    }
-    let kept: Vec<String> = texts.iter().map(|it| without_secrets(it)).collect();
-    let path = to.join("config");
-    fs::create_dir_all(to).and_then(|()| fs::write(&path, kept.join("\n"))).ok()?;
-    Some(path)
-}
-
 /// The user's settings of cargo, without what is secret in them.
 fn copy_settings(from: Option<&Path>, to: &Path) {
     let text = from.and_then(|it| fs::read_to_string(it.join("config.toml")).ok());
@@ -149,23 +129,6 @@ fn copy_settings(from: Option<&Path>, to: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn who_commits_is_known_where_the_settings_of_git_have_secrets() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (home, copy) = (folder.path().join("home"), folder.path().join("git"));
-        fs::create_dir_all(home.join(".config/git")).expect("a folder");
-        let user = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
-        fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n").expect("a file");
-        assert_eq!(git_settings(&user, &copy), None, "the file itself is shown");
-        let secret =
-            "[http]\n\textraHeader = Authorization: hidden\n[init]\n\tdefaultBranch = trunk\n";
-        fs::write(home.join(".config/git/config"), secret).expect("a file");
-        let copied = git_settings(&user, &copy).expect("a copy");
-        let text = fs::read_to_string(copied).expect("a file");
-        assert!(text.contains("name = Ada") && text.contains("trunk"), "{text}");
-        assert!(!text.contains("hidden"), "{text}");
-    }
 
     #[test]
     fn caches_are_the_workspaces_and_secrets_stay_outside() {

@@ -13,6 +13,8 @@ use pitcrew_model::{AttemptId, Failure};
 use pitcrew_process::remove_tree;
 use std::{fs, io, path::PathBuf, sync::Arc};
 
+const GIT_SETTINGS: &str = ".gitconfig";
+
 /// An agent's turn to begin has come. Nobody else begins before its home is made.
 pub struct Turn {
     plan: Plan,
@@ -77,7 +79,8 @@ impl Logins {
             home: home.clone(),
         };
         let placed = |it: Vec<LoginFile>| it.into_iter().map(|it| (it.source, home.join(it.below)));
-        let tools = placed(backend.moved_places(TOOL_SETTINGS, &self.user)).collect();
+        let git = (self.git_settings.clone(), home.join(GIT_SETTINGS));
+        let tools = placed(backend.moved_places(TOOL_SETTINGS, &self.user)).chain([git]).collect();
         let settings = placed(backend.state_places(&self.user)).collect();
         // What it begins with may be a file that a variable leads to.
         let is_folder =
@@ -128,6 +131,9 @@ impl Logins {
         let own = backend.private_state(&home).into_iter();
         let own = own.map(|(name, path)| (name, path.display().to_string()));
         let own = own.chain(inner::variable(backend, &self.user, &home));
+        // A copy that the agent can change.
+        let git = ("GIT_CONFIG_GLOBAL".to_owned(), home.join(GIT_SETTINGS).display().to_string());
+        let own = own.chain([git]);
         let tools = home::tool_variables(&self.user).into_iter();
         tools.filter(|it| !backend.env.contains_key(&it.0)).chain(own).collect()
     }

@@ -49,14 +49,8 @@ const TOOLS: &[(&str, &str)] = &[
 
 /// Settings of tools that every agent uses. Copied, because agents like to change them, without
 /// what is secret in them: who needs a login of the user's has it named by its backend.
-pub const TOOL_SETTINGS: &[&str] = &[
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/ignore",
-    ".config/git/attributes",
-    ".npmrc",
-    ".config/pip/pip.conf",
-];
+pub const TOOL_SETTINGS: &[&str] =
+    &[".config/git/ignore", ".config/git/attributes", ".npmrc", ".config/pip/pip.conf"];
 
 /// What a private home is made of.
 pub struct Plan {

@@ -32,6 +32,8 @@ pub struct Logins {
     pub(super) dirs: WorkspaceDirs,
     /// The environment of the user, which says where the user's files are.
     pub(super) user: BTreeMap<String, String>,
+    /// The user's settings of git, without what is secret in them.
+    pub(super) git_settings: PathBuf,
     log: Arc<Log>,
     watched: Mutex<BTreeMap<AttemptId, Watched>>,
     /// There is something to watch, or something has ended.
@@ -67,10 +69,16 @@ impl Watched {
 }
 
 impl Logins {
-    pub fn new(dirs: WorkspaceDirs, user: BTreeMap<String, String>, log: Arc<Log>) -> Self {
+    pub fn new(
+        dirs: WorkspaceDirs,
+        user: BTreeMap<String, String>,
+        git_settings: PathBuf,
+        log: Arc<Log>,
+    ) -> Self {
         Self {
             dirs,
             user,
+            git_settings,
             log,
             watched: Mutex::default(),
             wake: Arc::default(),
