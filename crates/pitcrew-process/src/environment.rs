@@ -159,7 +159,7 @@ mod tests {
         }
         assert!(is_kept("LANGUAGE", "de_AT:de:en") && is_kept("LC_PAPER", "en_US.utf8"));
         assert!(!is_kept("LC_TOKEN", "C") && !is_kept("LC_", "C"));
-        for value in ["ghp_0123456789abcdef", "sk-ant-1234", "/home/ada/locale", "de_AT.UTF-8/../x"]
+        for value in ["ghp_0123456789abcdef", "sk-ant-1234", "/opt/ada/locale", "de_AT.UTF-8/../x"]
         {
             assert!(!is_kept("LC_ALL", value), "{value}");
         }

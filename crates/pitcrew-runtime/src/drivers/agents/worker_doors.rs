@@ -6,7 +6,7 @@
 
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_model::{AttemptId, Tier};
-use pitcrew_process::is_machine_root;
+use pitcrew_process::{is_machine_root, remove_tree};
 use std::{
     collections::{BTreeSet, HashMap},
     fs::{self, Permissions},
@@ -69,7 +69,7 @@ impl WorkerDoors {
     /// Closes the socket of an attempt whose agent has ended.
     pub fn close(&self, attempt: AttemptId) {
         if self.lock().remove(&attempt).is_some() {
-            fs::remove_dir_all(self.dirs.worker_door(attempt)).ok();
+            remove_tree(&self.dirs.worker_door(attempt)).ok();
         }
     }
 
@@ -78,7 +78,7 @@ impl WorkerDoors {
         for entry in fs::read_dir(&self.dirs.runtime).into_iter().flatten().flatten() {
             let attempt = entry.file_name().to_str().and_then(|it| it.parse().ok());
             if attempt.is_some_and(|it: AttemptId| !kept.contains(&it)) {
-                fs::remove_dir_all(entry.path()).ok();
+                remove_tree(&entry.path()).ok();
             }
         }
     }
