@@ -170,9 +170,9 @@ fn carried(call: &ToolCall, named: &Named) -> Option<&'static str> {
     let has = |it: fn(&ToolCallContent) -> bool| call.content.iter().any(it);
     if !named.commands.is_empty() || has(|it| matches!(it, ToolCallContent::Terminal(_))) {
         Some("execute")
-    } else if named.has_change || has(|it| matches!(it, ToolCallContent::Diff(_))) {
+    } else if named.carries.change || has(|it| matches!(it, ToolCallContent::Diff(_))) {
         Some("edit")
-    } else if named.has_address {
+    } else if named.carries.address {
         Some("fetch")
     } else {
         // What it does not show at all may be anything.

@@ -126,13 +126,11 @@ fn has_only_files(folder: &OwnedFd, depth: usize, left: &mut usize) -> io::Resul
             return Ok(false);
         }
         *left -= 1;
-        let kind = match entry.file_type() {
-            FileType::Unknown => {
-                let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(found.st_mode)
-            }
-            known => known,
-        };
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            kind = FileType::from_raw_mode(found.st_mode);
+        }
         let is_plain = match kind {
             FileType::RegularFile => true,
             FileType::Directory => {

@@ -118,9 +118,11 @@ pub fn read_plain(path: &Path, bytes_max: u64) -> io::Result<Content> {
 }
 
 fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
-    is_file(&file).map_err(|error| match error {
-        BeneathError::Io(error) => error,
-        _ => io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"),
+    is_file(&file).map_err(|error| {
+        if let BeneathError::Io(error) = error {
+            return error;
+        }
+        io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
     })?;
     let file = File::from(file);
     let metadata = file.metadata()?;

@@ -102,6 +102,18 @@ struct Engine {
     egress: JoinHandle<()>,
 }
 
+/// Adds what every confined program reads of the vault: shared objects, and our copy of the user's
+/// git settings.
+fn with_vault(mut policy: Policy, vault: &Vault) -> Policy {
+    policy.read.extend(vault.shared_folders());
+    if policy.tier > Tier::T1 {
+        let git_settings = vault.git_settings();
+        policy.env.push(("GIT_CONFIG_GLOBAL".into(), git_settings.display().to_string()));
+        policy.read.push(git_settings);
+    }
+    policy
+}
+
 impl Orchestrator {
     /// Replays the journal and goes on where it stopped. Blocks; needs a tokio runtime around it.
     pub fn start(setup: Setup) -> Result<Self, StartError> {
@@ -139,13 +151,8 @@ impl Orchestrator {
         let (due, due_changes) = watch::channel(None);
         let published = Arc::new(Published::new(views, writer.last()));
         let handle = Handle { inputs, published: published.clone() };
-        let mut policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
-        policy.read.extend(vault.shared_folders());
-        if policy.tier > Tier::T1 {
-            let git_settings = vault.git_settings();
-            policy.env.push(("GIT_CONFIG_GLOBAL".into(), git_settings.display().to_string()));
-            policy.read.push(git_settings);
-        }
+        let policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
+        let policy = with_vault(policy, &vault);
         log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
         let doors = WorkerDoors::new(&setup.dirs, policy.tier);

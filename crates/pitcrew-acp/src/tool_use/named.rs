@@ -24,17 +24,31 @@ pub struct Named {
     pub is_partial: bool,
     /// There is more to the commands than was taken: a part of one, or whole ones.
     pub is_command_cut: bool,
-    /// New text for a file is named.
-    pub has_change: bool,
-    /// An address on the network is named.
-    pub has_address: bool,
-    /// It says that it only looks: then whatever may be a command counts as one.
-    is_look: bool,
+    pub carries: Carries,
+    claim: Claim,
+}
+
+/// What a call carries beside paths and commands.
+#[derive(Debug, Default)]
+pub struct Carries {
+    /// New text for a file.
+    pub change: bool,
+    /// An address on the network.
+    pub address: bool,
+}
+
+/// What the call says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Claim {
+    #[default]
+    Acts,
+    /// It only reads, so anything that may be a command counts as one.
+    Reads,
 }
 
 impl Named {
     pub fn of_look() -> Self {
-        Self { is_look: true, ..Self::default() }
+        Self { claim: Claim::Reads, ..Self::default() }
     }
 
     pub fn path(&mut self, path: impl Into<PathBuf>) {
@@ -84,15 +98,15 @@ impl Named {
                 }
             }
             Value::Object(object) => {
-                self.command(command(object, self.is_look));
+                self.command(command(object, self.claim == Claim::Reads));
                 for (key, value) in object {
                     if let ("changes", Value::Object(changes)) = (key.as_str(), value) {
                         // A patch as a map from path to change.
                         changes.keys().for_each(|it| self.path(it));
                     }
                     let key = letters(key);
-                    self.has_change |= is_change_key(&key) && !value.is_null();
-                    self.has_address |= is_address_key(&key) && is_address(value);
+                    self.carries.change |= is_change_key(&key) && !value.is_null();
+                    self.carries.address |= is_address_key(&key) && is_address(value);
                     self.search(value, is_path_key(&key));
                 }
             }

@@ -101,7 +101,7 @@ fn any_name_is_judged() {
             return;
         };
         executes::special(name, &ConfigFiles::new());
-        let has_git = name.split('/').any(|it| disguise::is_git(it));
+        let has_git = name.split('/').any(disguise::is_git);
         assert!(!has_git || leaves, "a link into a git folder leaves");
         if kinds.is_empty() {
             let is_odd = |it: &str| it.is_empty() || it == ".." || it.eq_ignore_ascii_case(".git");

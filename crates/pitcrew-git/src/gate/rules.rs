@@ -42,7 +42,7 @@ pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Optio
         verdict.refuse(shown, RefusalKind::BadName);
         return None;
     };
-    if path.split('/').any(|it| disguise::is_git(it)) {
+    if path.split('/').any(disguise::is_git) {
         verdict.refuse(shown, RefusalKind::GitDir);
         return None;
     }

@@ -208,7 +208,7 @@ fn without_waiting(scene: &Scene, work: impl FnOnce()) {
     let (done, is_done) = mpsc::channel::<()>();
     let cancel = scene.lab.cancel.clone();
     let guard = thread::spawn(move || {
-        if is_done.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        if is_done.recv_timeout(Duration::from_mins(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
             cancel.cancel();
         }
     });

@@ -43,6 +43,7 @@ fn copy(sandbox: &Sandbox, task: &str) -> PathBuf {
     PathBuf::from(sandbox.pitcrew(&["path", task]).expect(0).stdout.trim())
 }
 
+#[expect(clippy::disallowed_methods, reason = "tests start what they need")]
 fn git(sandbox: &Sandbox, place: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.arg("-C").arg(place).args(arguments).env_clear().envs(sandbox.environment());
