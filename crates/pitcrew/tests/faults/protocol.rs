@@ -116,13 +116,12 @@ fn a_token_is_of_no_use_after_its_attempt() {
     let mut sandbox = sandbox();
     let steps = "run env | grep ^PITCREW_ > core/env.txt\ncomplete it";
     completes_beside_a_sibling(&sandbox, &script(steps));
-    let checkout = sandbox.pitcrew(&["path", "faulty"]).expect(0).stdout;
-    let environment = std::fs::read_to_string(format!("{}/core/env.txt", checkout.trim()));
+    let environment = std::fs::read_to_string(checkout(&sandbox, "faulty").join("core/env.txt"));
     for line in environment.expect("the agent wrote it down").lines() {
         let (name, value) = line.split_once('=').expect("a variable");
         sandbox.set(name, value);
     }
     let late = ["tool", "orchestrator_complete_task", "--json", "{\"summary\": \"again\"}"];
     let refused = sandbox.pitcrew(&late);
-    assert_ne!(refused.code, Some(0), "{refused}");
+    refused.expect(6).notes("this attempt has ended");
 }

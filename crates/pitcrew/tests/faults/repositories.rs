@@ -252,7 +252,7 @@ fn checkouts_are_beside_the_repository_and_go_after_the_landing() {
             "{COPIES}\n[[task]]\nid = \"other\"\nregion = \"core\"\ncommand = \"echo b > core/b.txt\"\n"
         ),
     );
-    let path = |task: &str| sandbox.pitcrew(&["path", task]).expect(0).stdout.trim().to_owned();
+    let path = |task: &str| checkout(&sandbox, task).display().to_string();
     let (copy, other) = (path("copy"), path("other"));
     let folder = sandbox.root().join(".worktrees/repo").display().to_string();
     assert!(copy.starts_with(&folder) && other.starts_with(&folder), "{copy} {other}");

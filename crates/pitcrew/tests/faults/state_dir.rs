@@ -114,8 +114,7 @@ fn a_checkout_that_somebody_removed_costs_its_task_only() {
     let plan = sandbox.plan(&beside_a_sibling(&task));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_reached(&gate);
-    let checkout = sandbox.pitcrew(&["path", "faulty"]).expect(0).stdout;
-    fs::remove_dir_all(checkout.trim()).expect("it is there");
+    fs::remove_dir_all(checkout(&sandbox, "faulty")).expect("it is there");
     open_gate(&gate);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(4).says("1 of 2 completed");
 }

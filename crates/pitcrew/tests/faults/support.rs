@@ -154,6 +154,14 @@ pub fn task_of<'a>(board: &'a BoardView, key: &str) -> &'a TaskView {
     task.unwrap_or_else(|| panic!("there is no task {key}"))
 }
 
+/// Where the newest attempt of a task works, which `pitcrew path` shows to no person.
+#[track_caller]
+pub fn checkout(sandbox: &Sandbox, key: &str) -> PathBuf {
+    let board = board(sandbox);
+    let path = task_of(&board, key).newest_attempt().and_then(|it| it.path.clone());
+    PathBuf::from(path.expect("a checkout"))
+}
+
 /// Waits until a task has a status.
 pub fn await_task(sandbox: &Sandbox, key: &str, status: TaskStatus) -> TaskView {
     eventually(&format!("{key} is {status}"), || {

@@ -168,6 +168,7 @@ fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
         format!("@use\n@lead_out {}\n@wait {}", outside.display(), gate.display()),
     ]);
     user.await_reached("a");
+    user.await_said("not taken back");
     assert_eq!(user.picture(), before);
     // And what is given to agents leads nowhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
@@ -178,7 +179,6 @@ fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
     assert_eq!(user.picture(), new);
     assert_eq!(fs::read_to_string(outside.join("login.json")).expect("a file"), theirs);
     assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 1);
-    user.await_said("not taken back");
 }
 
 /// Of such a login an agent cannot use up what the user needs, so it ends with its access token.
@@ -232,13 +232,12 @@ fn an_agent_has_the_settings_of_tools_without_their_passwords() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let pip = ".config/pip/pip.conf";
     user.write(pip, "[global]\nindex-url = https://me:a-secret-word@pip.example/simple\n");
-    let git = ".config/git/config";
-    user.write(git, "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n");
+    user.write(".config/git/config", "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n");
     user.begin(&[format!("@wait {}", user.gate("a").display())]);
     user.await_reached("a");
     let copied = |path: &str| fs::read_to_string(user.home(1).join(path)).expect("a copy");
     assert_eq!(copied(pip), "[global]\nindex-url = https://pip.example/simple\n");
-    assert_eq!(copied(git), "[user]\n\tname = Ada\n[http]\n");
+    assert_eq!(copied(".gitconfig"), "[user]\n\tname = \"Ada\"\n");
     user.open_gate("a");
     user.completes(1);
     no_secret_is_in(&user.sandbox);
