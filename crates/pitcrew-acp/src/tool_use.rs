@@ -256,7 +256,7 @@ mod tests {
                 (json!({"cmd": "rm x", "command": "view"}), "rm x\nview"),
                 (json!({"input": {"shellCommand": "rm x"}}), "rm x"),
                 (json!({"calls": [[{"Command": "rm x"}]]}), "rm x"),
-                (json!({"command": {"run": "rm x"}}), r#"{"run":"rm x"}"#),
+                (json!({"command": {"it": "rm x"}}), r#"{"it":"rm x"}"#),
                 (json!(["rm", "x"]), "rm x"),
                 (json!("rm x"), "rm x"),
             ] {
@@ -278,10 +278,12 @@ mod tests {
     /// What needs no permission is that and nothing else.
     #[test]
     fn a_look_is_taken_for_what_it_carries() {
+        let checkout = tempfile::tempdir().expect("a folder");
+        std::fs::write(checkout.path().join("there"), "").expect("a file");
         let kind = |said: &str, rest: Value| {
             let mut call = json!({"toolCallId": "1", "title": "look", "kind": said});
             call.as_object_mut().expect("an object").extend(rest.as_object().expect("one").clone());
-            let tool = described(Path::new("/nowhere"), call);
+            let tool = described(checkout.path(), call);
             (tool.kind, tool.command)
         };
         let diff = json!([{"type": "diff", "path": "a", "newText": "x"}]);
@@ -302,12 +304,16 @@ mod tests {
             }
             for (rest, kind_carried) in [
                 (json!({"content": terminal}), "execute"),
-                (json!({"content": diff}), "edit"),
-                (json!({"rawInput": {"path": "a", "new_string": "x"}}), "edit"),
+                (json!({"content": diff}), "create"),
+                (json!({"rawInput": {"path": "a", "new_string": "x"}}), "create"),
+                (json!({"rawInput": {"path": "there", "new_string": "x"}}), "edit"),
                 (json!({"rawInput": {"path": "a", "url": "https://example.com/?q=x"}}), "fetch"),
                 (json!({}), "other"),
                 (json!({"rawInput": {"path": "a", "description": "what", "limit": 3}}), said),
-                (json!({"rawInput": {"query": "x", "uri": "file:///nowhere/a"}}), said),
+                (
+                    json!({"rawInput": {"query": "x", "uri": format!("file://{}/a", checkout.path().display())}}),
+                    said,
+                ),
                 (json!({"rawInput": {"pattern": "https://example.com"}}), said),
                 (json!({"locations": [{"path": "a"}]}), said),
             ] {

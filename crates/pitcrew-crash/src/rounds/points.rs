@@ -18,6 +18,7 @@ pub const POINTS: &[Point] = &[
     point("ordered", 100),
     point("effect-before", 70),
     point("effect-done", 70),
+    point("publish-packed", 12),
     point("plan-before-record", 3),
     point("checkout-made", 13),
     point("agent-started", 16),

@@ -232,7 +232,10 @@ fn an_agent_has_the_settings_of_tools_without_their_passwords() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let pip = ".config/pip/pip.conf";
     user.write(pip, "[global]\nindex-url = https://me:a-secret-word@pip.example/simple\n");
-    user.write(".config/git/config", "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n");
+    user.write(
+        ".config/git/config",
+        "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n",
+    );
     user.begin(&[format!("@wait {}", user.gate("a").display())]);
     user.await_reached("a");
     let copied = |path: &str| fs::read_to_string(user.home(1).join(path)).expect("a copy");

@@ -115,7 +115,7 @@ def answers_under_a_wrong_number(prompt):
 
 
 def asks_twice_under_one_number(_):
-    call = {"toolCallId": "t", "kind": "read", "title": "look"}
+    call = {"toolCallId": "t", "kind": "read", "title": "look", "rawInput": {"path": "."}}
     options = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]
     for _ in range(2):
         asked = {"sessionId": "s", "toolCall": call, "options": options}
