@@ -52,7 +52,7 @@ fn stand_in(sandbox: &Sandbox, name: &str) {
     let script = put(
         sandbox,
         "script.txt",
-        "when \"repository is for\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"guide for newcomers\" write docs/guide.md <<END\nBegin here.\nEND\ncomplete it is written\n",
+        "when \"repository is for\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"purpose of this repository\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"guide for newcomers\" write docs/guide.md <<END\nBegin here.\nEND\ncomplete it is written\n",
     );
     let script = script.display();
     own(sandbox, name, &format!("command = [{BINARY:?}, \"agent\", \"--script\", \"{script}\"]\n"));
@@ -391,7 +391,7 @@ mod documents {
         let mut sandbox = machine();
         sandbox.add_to_path(PathBuf::from(BINARY).parent().expect("a folder"));
         let text = read("backends.md");
-        let example = text.split("## Adding one").nth(1).expect("the section");
+        let example = text.split("## Add a backend").nth(1).expect("the section");
         let steps = "write core/new.txt <<END\nnew\nEND\ncomplete wrote it\n";
         let steps = put(&sandbox, "steps.txt", steps);
         let by_script = format!("\"agent\", \"--script\", {steps:?}]");
