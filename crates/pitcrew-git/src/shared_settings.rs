@@ -97,11 +97,14 @@ pub(crate) fn share(user: &Repository, path: &Path, cancel: &Cancel) -> Result<(
     Ok(replace(path, &allowed(&listed))?)
 }
 
+/// Writes in place: the boxes of agents that outlive an orchestrator hold this very file, by its mount or
+/// its Landlock rule, and a file renamed over it would be closed to them.
 fn replace(path: &Path, text: &str) -> Result<(), FileError> {
-    let new = path.with_extension("new");
+    if files::read_if_there(path)?.as_deref() == Some(text.as_bytes()) {
+        return Ok(());
+    }
     files::create_folder(path.parent().expect("it is in a folder"))?;
-    files::write(&new, text)?;
-    files::rename(&new, path)
+    files::write(path, text)
 }
 
 /// The settings of the user, from pairs of a scope and a setting, as a file of settings.
@@ -150,7 +153,7 @@ fn quoted(value: &str) -> Option<String> {
 mod tests {
     use crate::lab::{Lab, attempt, write};
     use pitcrew_process::{Run, run_confined};
-    use std::fs;
+    use std::{fs, os::unix::fs::MetadataExt};
 
     const SETTINGS: &str = r#"
 [user]
@@ -199,5 +202,17 @@ mod tests {
         let listed = git("config").args(["--list"]).output(&lab.cancel).expect("its settings");
         let listed = String::from_utf8(listed).expect("UTF-8");
         assert!(listed.contains("trunk") && !listed.contains("hidden"), "{listed}");
+    }
+    #[test]
+    fn a_restart_keeps_the_file_that_running_boxes_hold() {
+        let lab = Lab::new();
+        let settings = lab.home().join(".gitconfig");
+        write(&settings, "[user]\n\tname = Ada\n");
+        let path = lab.vault().git_settings();
+        let held = fs::metadata(&path).expect("a file").ino();
+        write(&settings, "[user]\n\tname = Grace\n");
+        assert_eq!(lab.vault().git_settings(), path);
+        assert_eq!(fs::metadata(&path).expect("a file").ino(), held);
+        assert!(fs::read_to_string(&path).expect("a file").contains("Grace"));
     }
 }
