@@ -160,6 +160,19 @@ pub const HEARTBEAT_MS_MIN: u64 = 5 * 1_000;
 
 pub const BLOB_BYTES_MAX: u64 = 20 * 1_024 * 1_024;
 pub const FILES_PER_ATTEMPT_MAX: usize = 20_000;
+/// Paths that one commit of an attempt may reach through trees that are new. A few small trees that
+/// name each other many times make any number of paths.
+pub const PATHS_PER_COMMIT_MAX: u64 = 2_000_000;
+/// Folders in each other. No path that a system takes has more.
+pub const PATH_DEPTH_MAX: u64 = 2_000;
+/// Branches, tags and stashes of one checkout that are saved when it is removed.
+pub const SAVED_REFS_MAX: usize = 10_000;
+/// Memory of one git that reads what an agent has made and nobody has judged.
+pub const GIT_FOREIGN_MEMORY_BYTES_MAX: u64 = 2 * 1_024 * 1_024 * 1_024;
+/// Memory of any other git of ours: enough for the history of a very large repository.
+pub const GIT_MEMORY_BYTES_MAX: u64 = 8 * 1_024 * 1_024 * 1_024;
+/// Processes of one git in a box, which an agent's settings may make it start.
+pub const GIT_PROCESSES_MAX: u64 = 1_000;
 /// New checkouts are refused below this much free space.
 pub const FREE_BYTES_MIN: u64 = 256 * 1_024 * 1_024;
 
@@ -189,4 +202,7 @@ const _: () = assert!(QUERY_TEXT_BYTES_MAX < SUMMARY_BYTES_MAX);
 const _: () = assert!(QUERY_ANSWER_BYTES_MAX <= QUERY_TEXT_BYTES_MAX);
 const _: () = assert!(STOP_GRACE_MS < CANCEL_GRACE_MS);
 const _: () = assert!(FILES_LISTED_MAX < FILES_PER_ATTEMPT_MAX);
+const _: () = assert!(FILES_PER_ATTEMPT_MAX as u64 <= PATHS_PER_COMMIT_MAX);
+const _: () = assert!(BLOB_BYTES_MAX * 8 <= GIT_FOREIGN_MEMORY_BYTES_MAX);
+const _: () = assert!(GIT_FOREIGN_MEMORY_BYTES_MAX <= GIT_MEMORY_BYTES_MAX);
 const _: () = assert!(FRAME_BYTES_MAX as u64 <= AGENT_BYTES_AT_ONCE_MAX);

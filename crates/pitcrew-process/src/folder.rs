@@ -66,6 +66,24 @@ impl Folder {
         content(exactly(&self.0, below, OFlags::RDONLY | PATIENTLY_NOT)?, bytes_max)
     }
 
+    /// Opens a regular file below this folder for reading.
+    pub fn file(&self, below: &Path) -> io::Result<File> {
+        plain(exactly(&self.0, below, OFlags::RDONLY | PATIENTLY_NOT)?)
+    }
+
+    /// Writes a new file of this folder, in the place of whatever has its name but a folder.
+    ///
+    /// Not for what has to survive a crash: for a moment there is no such file.
+    pub fn write(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        match unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?;
+        File::from(file).write_all(bytes)
+    }
+
     /// Replaces a file of this folder as a whole, for this user only. A link that has its name gives
     /// way to it.
     pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
@@ -113,18 +131,32 @@ impl Folder {
 
 /// Reads a regular file by its path. A link at its end is not followed, and nothing is waited for.
 pub fn read_plain(path: &Path, bytes_max: u64) -> io::Result<Content> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PATIENTLY_NOT;
-    content(openat(CWD, path, flags, Mode::empty())?, bytes_max)
+    content(open_at(path)?, bytes_max)
 }
 
-fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
+/// Opens a regular file by its path for reading. A link at its end is not followed, and nothing is
+/// waited for.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    plain(open_at(path)?)
+}
+
+fn open_at(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PATIENTLY_NOT;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+fn plain(file: OwnedFd) -> io::Result<File> {
     is_file(&file).map_err(|error| {
         if let BeneathError::Io(error) = error {
             return error;
         }
         io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
     })?;
-    let file = File::from(file);
+    Ok(File::from(file))
+}
+
+fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
+    let file = plain(file)?;
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
     (&file).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -180,6 +212,29 @@ mod tests {
         for name in ["link", "pipe", "real", "long"] {
             assert!(read_plain(&at(name), BYTES_MAX).is_err(), "{name}");
         }
+        assert!(open_plain(&at("long")).is_ok());
+        for name in ["link", "pipe", "real", "none"] {
+            assert!(open_plain(&at(name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_takes_the_place_of_a_link_or_a_pipe() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("outside"), "kept").unwrap();
+        symlink("outside", at("link")).unwrap();
+        make_fifo(&at("pipe"));
+        fs::write(at("file"), "a longer text").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        for name in ["link", "pipe", "file", "new"] {
+            folder.write(OsStr::new(name), b"new").unwrap();
+            assert!(fs::symlink_metadata(at(name)).unwrap().is_file(), "{name}");
+            assert_eq!(fs::read(at(name)).unwrap(), b"new", "{name}");
+        }
+        assert_eq!(fs::read(at("outside")).unwrap(), b"kept");
+        assert!(folder.write(OsStr::new("folder"), b"new").is_err());
     }
 
     #[test]

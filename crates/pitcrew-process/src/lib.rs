@@ -54,7 +54,7 @@ pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, led
 pub use enclose::is_machine_root;
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
-pub use folder::{Content, Folder, read_plain};
+pub use folder::{Content, Folder, open_plain, read_plain};
 pub use inherited::pass_nothing_on;
 pub use launch::{
     BoxUser, CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix,
@@ -67,8 +67,8 @@ pub use pitcrew_model::Tier;
 pub use policy::{Egress, EgressAt, Limits, Net, Policy};
 pub use remove_tree::remove_tree;
 pub use run::{
-    Finished, Prepared, Run, RunError, RunErrorKind, Stdin, Streams, Way, open_way, prepare,
-    prepare_waiting, run_confined, run_observed, run_trusted, shell,
+    Finished, Overflow, Prepared, Run, RunError, RunErrorKind, Stdin, Streams, Way, open_way,
+    prepare, prepare_waiting, run_confined, run_observed, run_trusted, shell,
 };
 pub use shim::{ShimSpec, SpoolReader, SpoolRecord, forget_spec, shim_main};
 pub use tree::open_process;

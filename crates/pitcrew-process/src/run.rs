@@ -36,6 +36,19 @@ pub struct Run {
     pub timeout: Duration,
     /// How much of the end of each output stream is kept.
     pub output_bytes_max: usize,
+    pub overflow: Overflow,
+    /// Memory of its own that each process may have, whatever the way of running. Absent: what the
+    /// policy says.
+    pub memory_bytes_max: Option<u64>,
+}
+
+/// What becomes of a program that writes more than is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It goes on, and only the end of its output is kept.
+    KeepEnd,
+    /// It is killed. Its output would be of no use.
+    Kill,
 }
 
 /// What a program reads from its standard input.
@@ -64,6 +77,8 @@ impl Run {
             streams: Streams::Apart,
             timeout: Duration::from_millis(CHECK_TIMEOUT_MS),
             output_bytes_max: OUTPUT_BYTES_MAX,
+            overflow: Overflow::KeepEnd,
+            memory_bytes_max: None,
         }
     }
 
@@ -122,6 +137,18 @@ impl Run {
     #[must_use]
     pub fn output_bytes_max(mut self, bytes: usize) -> Self {
         self.output_bytes_max = bytes;
+        self
+    }
+
+    #[must_use]
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = overflow;
+        self
+    }
+
+    #[must_use]
+    pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
+        self.memory_bytes_max = Some(bytes);
         self
     }
 }

@@ -213,7 +213,7 @@ fn descendants_in_table(root: i32, see: See<'_>) {
 }
 
 /// The children of a process, the newest last. Some may be missing while others end.
-fn children(parent: i32) -> Vec<i32> {
+pub(crate) fn children(parent: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
     let list =
         |it: fs::DirEntry| String::from_utf8(read_at_once(&it.path().join("children")).ok()?).ok();

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use pitcrew_process::{
-    Cancel, Policy, Run, RunErrorKind, end_left_behind, run_confined, run_observed, run_trusted,
-    shell,
+    Cancel, Overflow, Policy, Run, RunErrorKind, end_left_behind, run_confined, run_observed,
+    run_trusted, shell,
 };
 use std::{
     fs,
@@ -38,6 +38,46 @@ fn a_file_is_read_from_where_it_was_said() {
     assert_eq!(run_trusted(run, &Cancel::default()).unwrap().stdout, b"body\n");
     let run = Run::new("cat", folder.path()).stdin_file(folder.path().join("none"), 0);
     assert!(run_trusted(run, &Cancel::default()).is_err());
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_input_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    let run = Run::new("cat", folder.path()).stdin_file(&path, 0);
+    assert!(run_trusted(run, &Cancel::default()).is_err());
+}
+
+/// Reads this much into memory at once, when its input says so.
+fn reads(bytes: u64, dir: &Path) -> Run {
+    let script = format!("read -r go; exec dd if=/dev/zero of=/dev/null count=1 bs={bytes}");
+    sh(&script, dir).stdin("go\n")
+}
+
+#[test]
+fn a_program_has_no_more_memory_than_it_is_given() {
+    const LIMIT: u64 = 64 * 1_024 * 1_024;
+    let dir = TempDir::new().unwrap();
+    let (policy, cancel) = (Policy::unconfined(), Cancel::default());
+    for bytes in [LIMIT / 2, LIMIT * 2] {
+        let run = || reads(bytes, dir.path()).memory_bytes_max(LIMIT);
+        let trusted = run_trusted(run(), &cancel).unwrap();
+        let confined = run_confined(&policy, run(), &cancel).unwrap();
+        for finished in [trusted, confined] {
+            let said = String::from_utf8_lossy(&finished.stderr);
+            assert_eq!(finished.success(), bytes < LIMIT, "{bytes}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_writes_too_much_is_killed_where_its_output_is_of_no_use() {
+    let dir = TempDir::new().unwrap();
+    let run = Run::new("yes", dir.path()).timeout(LONG).output_bytes_max(100_000);
+    let finished = run_trusted(run.overflow(Overflow::Kill), &Cancel::default()).unwrap();
+    assert!(finished.truncated && !finished.timed_out && !finished.success());
+    assert!(finished.took < LONG, "{:?}", finished.took);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! How much one program may use: limits of the operating system, which all it starts inherit.
 
-use crate::Limits;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::{Limits, tree};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::{fs, io, os::unix::fs::MetadataExt};
 
 pub(super) fn apply(limits: &Limits) -> io::Result<()> {
@@ -12,6 +13,24 @@ pub(super) fn apply(limits: &Limits) -> io::Result<()> {
     limits.file_bytes.map_or(Ok(()), |it| limit(Resource::Fsize, it))?;
     limits.open_files.map_or(Ok(()), |it| limit(Resource::Nofile, it))?;
     limits.processes.map_or(Ok(()), |it| limit(Resource::Nproc, it.saturating_add(running())))
+}
+
+/// Limits the memory of a program that was just started, and of each that it starts. One that has
+/// ended meanwhile needs no limit.
+pub(crate) fn limit_memory(program: Pid, bytes: u64) -> io::Result<()> {
+    // It has the limits of this process, which stay where they are lower.
+    let hard = getrlimit(Resource::Data).maximum.map_or(bytes, |it| it.min(bytes));
+    let limit = Rlimit { current: Some(hard), maximum: Some(hard) };
+    let mut open = vec![program];
+    while let Some(pid) = open.pop() {
+        match prlimit(Some(pid), Resource::Data, limit) {
+            Ok(_) | Err(Errno::SRCH) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // Those that it starts from now on inherit the limit; it may have started some before.
+        open.extend(tree::children(pid.as_raw_pid()).into_iter().filter_map(Pid::from_raw));
+    }
+    Ok(())
 }
 
 /// Lowers a limit. One that is lower already stays.

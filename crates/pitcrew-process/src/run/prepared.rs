@@ -64,6 +64,11 @@ impl Prepared {
     pub(super) fn new(policy: &Policy, mut run: Run, ends: Ends) -> Result<Self, RunError> {
         let failed = |error| RunError::new(&run.argv, &run.cwd, error);
         let (outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
+        if policy.tier > Tier::T1 {
+            // The launcher takes it from the policy, before anything of the program runs.
+            let limits = [policy.limits.memory_bytes, run.memory_bytes_max.take()];
+            policy.limits.memory_bytes = limits.into_iter().flatten().min();
+        }
         let home = Scratch::open(&mut policy).map_err(failed)?;
         let mark = Mark::new(&policy);
         let env = environment::confined(&policy, run.env.clone(), &mark.text);

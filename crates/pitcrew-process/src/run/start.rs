@@ -1,9 +1,8 @@
 //! Starts the program of a run with its pipes.
 
 use super::{Run, Stdin, Streams};
-use crate::{Owned, command, marker::Mark, poll};
+use crate::{Owned, command, folder, launch, marker::Mark, poll};
 use std::{
-    fs::File,
     io::{self, PipeReader, PipeWriter, Seek, SeekFrom},
     os::unix::process::CommandExt,
     time::Instant,
@@ -30,7 +29,7 @@ pub(super) fn start(run: &Run, mark: Option<Mark>) -> io::Result<Started> {
             Some(ours)
         }
         Stdin::File(path, from) => {
-            let mut file = File::open(path)?;
+            let mut file = folder::open_plain(path)?;
             file.seek(SeekFrom::Start(*from))?;
             command.stdin(file);
             None
@@ -58,5 +57,8 @@ pub(super) fn start(run: &Run, mark: Option<Mark>) -> io::Result<Started> {
     let at = Instant::now();
     // The command holds the other ends of the pipes and lets them go when it is dropped here.
     let program = Owned::new(command.spawn()?, mark);
+    if let Some(bytes) = run.memory_bytes_max {
+        launch::limit_memory(program.pid(), bytes)?;
+    }
     Ok(Started { program, stdin: ours_stdin, stdout: Some(ours_stdout), stderr: ours_stderr, at })
 }

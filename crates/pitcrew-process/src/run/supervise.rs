@@ -1,6 +1,6 @@
 //! Feeds and drains a started program until it ends or has to be ended.
 
-use super::{Finished, Run, Stdin, start::Started};
+use super::{Finished, Overflow, Run, Stdin, start::Started};
 use crate::{Cancel, head_count::HeadCount, poll, poll::Step, tail::Tail};
 use rustix::{
     event::PollFlags,
@@ -23,6 +23,8 @@ enum End {
     ByItself,
     TimedOut,
     Cancelled,
+    /// It wrote more than is kept.
+    Overflowed,
     /// It was too many, in these words.
     Crowd(String),
 }
@@ -44,6 +46,7 @@ pub(super) fn supervise(
         stdin: started.stdin.map(|pipe| (pipe, bytes, 0)),
         stdout: (started.stdout, Tail::new(run.output_bytes_max)),
         stderr: (started.stderr, Tail::new(run.output_bytes_max)),
+        overflow: run.overflow,
         observe,
     };
     let exit = pidfd_open(program.pid(), PidfdFlags::empty())?;
@@ -52,7 +55,7 @@ pub(super) fn supervise(
     let end = flow.until_end(&exit, cancel, deadline, crowd)?;
     match &end {
         End::ByItself => program.end_rest(),
-        End::TimedOut | End::Cancelled => program.end(),
+        End::TimedOut | End::Cancelled | End::Overflowed => program.end(),
         End::Crowd(words) => {
             if head_count.is_some_and(|it| it.is_boxed) {
                 program.kill();
@@ -68,7 +71,7 @@ pub(super) fn supervise(
         signal: status.signal(),
         timed_out: end == End::TimedOut,
         cancelled: end == End::Cancelled,
-        truncated: flow.stdout.1.is_truncated() || flow.stderr.1.is_truncated(),
+        truncated: flow.is_truncated(),
         stdout: flow.stdout.1.into_bytes(),
         stderr: flow.stderr.1.into_bytes(),
         took: started.at.elapsed(),
@@ -80,6 +83,7 @@ struct Flow<'a> {
     stdin: Option<(PipeWriter, Vec<u8>, usize)>,
     stdout: (Option<PipeReader>, Tail),
     stderr: (Option<PipeReader>, Tail),
+    overflow: Overflow,
     observe: &'a mut dyn FnMut(&[u8]),
 }
 
@@ -105,10 +109,17 @@ impl Flow<'_> {
             if deadline.is_some_and(|it| Instant::now() >= it) {
                 return Ok(End::TimedOut);
             }
+            if self.overflow == Overflow::Kill && self.is_truncated() {
+                return Ok(End::Overflowed);
+            }
             if let Some(words) = crowd.as_mut().and_then(|(count, root)| count.exceeded(*root)) {
                 return Ok(End::Crowd(words));
             }
         }
+    }
+
+    fn is_truncated(&self) -> bool {
+        self.stdout.1.is_truncated() || self.stderr.1.is_truncated()
     }
 
     /// Says something of ours where the program complains.
