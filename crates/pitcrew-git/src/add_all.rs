@@ -1,4 +1,4 @@
-//! Puts a tree into an index while somebody may be writing to it.
+//! Adds a tree to an index while an agent may be writing to it.
 
 use crate::{
     error::{GitError, GitErrorKind, VaultError},

@@ -1,8 +1,8 @@
-//! What the git folder of an agent's checkout leads to, as far as it is read without a git.
+//! Reads the git folder of an agent's checkout without starting git.
 //!
-//! An agent may leave anything in it. Git opens what it finds, waits for a pipe, and follows links and
-//! settings to wherever they lead; so only regular files of a bounded size are looked at here, and a
-//! git is led to the rest only where it is made of folders and regular files.
+//! An agent may leave anything in it. Git opens what it finds, waits for pipes, and follows links
+//! and settings; so only regular files of a bounded size are read here, and git is pointed at the
+//! objects only if they consist of folders and regular files.
 
 use pitcrew_model::CommitId;
 use pitcrew_process::Folder;
@@ -36,8 +36,8 @@ const OPENED: [&str; 10] = [
     "worktrees",
 ];
 
-/// The commit that the HEAD of a checkout is at. Nothing where that cannot be told, or where it is one
-/// of the agent's and its objects cannot be read like those of others.
+/// The commit that the HEAD of a checkout is at. `None` where that is unknown, or where it is a
+/// commit of the agent's and its objects are not plain folders and files.
 pub(crate) fn head(checkout: &Path, start: &CommitId) -> Option<CommitId> {
     let git = open(checkout).ok()?;
     let commit = CommitId(named(&git, start)?);
@@ -45,7 +45,7 @@ pub(crate) fn head(checkout: &Path, start: &CommitId) -> Option<CommitId> {
     (commit == *start || may_be_read()).then_some(commit)
 }
 
-/// Whether a git may be started on the folder itself. One that is gone leads nowhere.
+/// Whether git may be started on the folder itself. A missing one is harmless.
 pub(crate) fn is_plain(checkout: &Path) -> bool {
     let git_dir = checkout.join(".git");
     match fs::symlink_metadata(&git_dir) {
@@ -87,7 +87,7 @@ fn object(text: &str, start: &CommitId) -> Option<String> {
     is_name.then(|| name.to_owned())
 }
 
-/// Whether the folders that it borrows objects from are where they say, and none is the agent's.
+/// Whether the alternates are real paths without links, and none is in the agent's checkout.
 fn borrows_plainly(checkout: &Path, git: &Folder) -> bool {
     let path = Path::new("objects/info/alternates");
     let lines = match git.read(path, ALTERNATES_BYTES_MAX) {

@@ -1,4 +1,4 @@
-# Takes a checkout that nobody has been in from one state to another. Only what differs is looked at.
+# Brings an unused checkout from one state to another. Only what differs is read.
 #
 # Words: the state that it has, the one that is asked for, and then our git.
 before=$1 start=$2

@@ -1,4 +1,4 @@
-//! What differs between two trees, as git's raw format tells it.
+//! Differences between two trees, parsed from git's raw format.
 
 use crate::{Vault, error::GitError, git::Call};
 use pitcrew_model::{CommitId, FileChange, Work, limits};
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(parse_raw(b""), Some(Vec::new()));
     }
 
-    /// The gate would pass what it was not told of.
+    /// The gate would let in what is missing from the list.
     #[test]
     fn what_cannot_be_read_to_its_end_is_not_read_at_all() {
         let unreadable: [&[u8]; 7] = [

@@ -1,4 +1,4 @@
-//! Runs the checks of a plan on what it starts from, so that "already red" is known.
+//! Runs the checks of a plan on its base, so that checks that fail already are known.
 
 use crate::{Vault, scratch::Trial};
 use pitcrew_model::{CheckResult, CommitId, Failure, PlanId};

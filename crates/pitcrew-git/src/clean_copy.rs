@@ -75,7 +75,7 @@ impl Vault {
         .into())
     }
 
-    /// Removes the copies of a task, or of all, that nobody has changed or works in.
+    /// Removes the copies of a task, or of all tasks, that are unchanged and not in use.
     pub fn remove_copies(
         &self,
         task: Option<TaskId>,
@@ -133,7 +133,7 @@ impl Vault {
                 == self.tree(&order.commit, cancel)?
                 || !self.is_changed_copy(path, &commit, policy, cancel)?
                     && self.renew_copy(order, path, &commit, policy, cancel)?),
-            // Nobody was told of it.
+            // Its path was never returned.
             Some(CopyRecord { commit: None, .. }) => {
                 self.make_copy(order, path, policy, cancel)?;
                 Ok(true)
@@ -206,7 +206,7 @@ impl Vault {
         let status = call("status").args(["--porcelain", "--untracked-files=all"]);
         let refs = call("for-each-ref").args(["--format=%(objectname)"]);
         let head = call("rev-parse").args(["--verify", "HEAD"]);
-        // Where git finds nothing that it can read, somebody was at it.
+        // A copy that git cannot read was changed.
         for (call, expected) in [(status, ""), (refs, commit.0.as_str()), (head, commit.0.as_str())]
         {
             let answer = call.finish(cancel)?;

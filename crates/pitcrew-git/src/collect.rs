@@ -1,4 +1,4 @@
-//! Brings the work of an attempt into the vault, judged.
+//! Collects the work of an attempt into the vault, through the import gate.
 
 use crate::{
     AttemptName, Ready, Vault,
@@ -72,7 +72,7 @@ impl Vault {
             unreachable!("what was not imported was refused");
         }
         let end = std::thread::scope(|scope| {
-            // Many small files, and nobody has to wait until they are gone.
+            // Removing many small files takes time, and the judgement does not depend on it.
             scope.spawn(|| drop(snapshot));
             self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel)
         });

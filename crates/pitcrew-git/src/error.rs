@@ -1,4 +1,4 @@
-//! What can go wrong, and how it reads as the failure of an attempt.
+//! Errors, and the failure of an attempt that each becomes.
 
 use crate::locks;
 use pitcrew_model::Failure;
@@ -17,7 +17,7 @@ pub struct GitError {
 }
 
 impl GitError {
-    /// Whether somebody has killed it.
+    /// Whether a signal killed it.
     pub(crate) fn is_kill(&self) -> bool {
         matches!(self.kind, GitErrorKind::Exit { signal: Some(_), .. })
     }

@@ -1,4 +1,4 @@
-//! Files and folders, with errors that say what was tried on what.
+//! File operations whose errors say what was attempted on which path.
 
 use crate::error::FileError;
 use pitcrew_model::{Failure, limits};
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_with_its_place() {
+    fn a_full_disk_is_reported_with_its_path() {
         // Nothing can be stored there, and it says so.
         let failure = require_free_space(Path::new("/proc")).expect_err("no room");
         assert_eq!(failure, Failure::DiskLow { path: "/proc".into(), free_bytes: 0 });

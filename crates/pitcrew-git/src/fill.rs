@@ -1,8 +1,8 @@
 //! Fills a new folder with the files of a commit.
 //!
-//! A git uses one core for that. Those that it starts itself on others tell it of every file, which
-//! takes as long as they save where there are few cores. So several gits that know nothing of each
-//! other write a part of the files each, with an index of its own, and the indexes are put together.
+//! One git uses one core for that. Git's own parallel workers report every file to it, which costs
+//! as much as they save on few cores. So several independent gits write a part of the files each,
+//! with an index of their own, and the indexes are merged.
 
 use crate::{
     error::GitError,
@@ -251,13 +251,13 @@ mod tests {
     fn few_files_are_left_to_one_git() {
         let folder = tempfile::tempdir().expect("a folder");
         let index = folder.path().join("index");
-        let told = |count: u32| {
+        let parts_for = |count: u32| {
             fs::write(&index, [b"DIRC\0\0\0\x04".as_slice(), &count.to_be_bytes()].concat())
                 .expect("an index");
             parts(&index)
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        assert_eq!((told(999), told(1_000)), (1, cores.min(PARTS_MAX)));
+        assert_eq!((parts_for(999), parts_for(1_000)), (1, cores.min(PARTS_MAX)));
         assert_eq!(parts(folder.path()), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! Fills the checkout of a sub-task while the state that it will begin with is still being kept.
+//! Fills the checkout of a sub-task while the snapshot that it will start from is still being taken.
 //!
-//! It is a guess: filled with the state that was kept last, of which hardly anything differs. Whoever
-//! makes the checkout changes that and nothing else, or begins anew. Nobody has been in it before, so
-//! it may be thrown away at any time.
+//! It is speculative: the folder is filled with the last snapshot, which hardly differs.
+//! `PrepareCheckout` then updates what differs, or starts from scratch. No agent has used the
+//! folder, so it may be discarded at any time.
 
 use crate::{
     CheckoutKind, PrepareCheckout, Vault,
@@ -24,14 +24,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What the tree is on until it is somebody's.
+/// The branch of the tree until it is used.
 const BRANCH: &str = "pitcrew/ahead";
 const SCRIPT: &str = include_str!("ahead.sh");
 
 /// A guess is not made where there is less room.
 const FREE_BYTES_MIN: u64 = 4 * limits::FREE_BYTES_MIN;
 
-/// How soon it is noticed that nobody wants it any more.
+/// How soon a cancellation is noticed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Vault {
         let (path, old) = {
             let mut all = self.all_ahead();
             let is_same = |it: &Ahead| it.task == order.task;
-            // Whoever takes it gets over a state that is a little older.
+            // A state that is a little older is brought up to date when it is used.
             if all.is_over || all.of.get(&order.parent).is_some_and(is_same) {
                 return;
             }
@@ -98,7 +98,7 @@ impl Vault {
         sender.send(made.is_ok()).ok();
     }
 
-    /// Nobody will take what was filled for a sub-task of this attempt.
+    /// Discards what was filled for a sub-task of this attempt.
     pub fn drop_ahead(&self, parent: AttemptId) {
         let ahead = self.all_ahead().of.remove(&parent);
         if let Some(ahead) = ahead {

@@ -1,7 +1,7 @@
 //! The import gate: what an agent did, compared with what it may do.
 //!
-//! It judges by names and trees only and runs nothing of the work. Every commit counts, not only
-//! the last: what was there once is in the history for ever.
+//! It judges names, modes and sizes and runs nothing of the work. Every commit is judged, not only the
+//! last: what was committed once stays in the history forever.
 
 mod batch;
 mod disguise;

@@ -1,4 +1,4 @@
-//! Gathers the small packs of the vault in larger ones. Never forgets an object.
+//! Combines the small packs of the vault into larger ones. Never deletes an object.
 
 use crate::{Vault, error::VaultError, git::Call};
 use pitcrew_model::Failure;
@@ -12,8 +12,8 @@ const PACKS_MAX: usize = 50;
 const LOOSE_MAX: usize = 2_000;
 
 impl Vault {
-    /// Gathers what is in many files, where it is in very many. Answers how many loose objects went
-    /// into a pack.
+    /// Packs loose objects and small packs where there are very many. Returns how many loose
+    /// objects were packed.
     pub fn tidy(&self, cancel: &Cancel) -> Result<u64, Failure> {
         let loose = self.loose_count();
         if loose <= LOOSE_MAX && self.packs_count() <= PACKS_MAX {
@@ -24,13 +24,13 @@ impl Vault {
         Ok(loose.saturating_sub(self.loose_count()) as u64)
     }
 
-    /// Gathers small packs where there are many. Whoever borrows from the vault finds every object
-    /// before and after: git looks again where a pack is gone.
+    /// Combines small packs where there are many. A repository that borrows from the vault finds every
+    /// object before and after: git rescans when a pack is gone.
     pub(crate) fn gather_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
         if self.packs_count() <= PACKS_MAX {
             return Ok(());
         }
-        // Somebody else gathers them already.
+        // Another thread is doing it already.
         let Ok(_gathering) = self.gathering.try_lock() else { return Ok(()) };
         if self.packs_count() > PACKS_MAX {
             self.repack(cancel)?;

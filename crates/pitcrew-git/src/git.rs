@@ -1,4 +1,4 @@
-//! Starts git and reads its answer. Knows no repository.
+//! Starts git and reads its output. Knows nothing of any particular repository.
 
 use crate::{
     error::{GitError, GitErrorKind},
@@ -41,7 +41,7 @@ pub(crate) enum Trust<'a> {
     Ours,
     /// An agent may have written to it.
     Confined(&'a Policy),
-    /// Nobody yet: the folder is new and its `.git` is ours. Only what is filled in is an agent's.
+    /// No agent yet: the folder is new and its `.git` is ours. Only the files come from an agent.
     Fresh(&'a Policy),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Call<'a> {
     script: Option<Script>,
 }
 
-/// What a shell runs in the place of one command. The words are its arguments, and ours to choose.
+/// What a shell runs instead of one command. The words are its arguments, and chosen by us.
 struct Script {
     text: &'static str,
     words: Vec<OsString>,
@@ -198,8 +198,9 @@ impl<'a> Call<'a> {
         self.writing(path).option("--git-dir").option(path)
     }
 
-    /// The tree of which the place is a part. An agent may make a link of any folder in its tree at
-    /// any moment; whoever shares that folder shares what the link leads to.
+    /// The tree of which the place is a part, which is mounted as a whole. An agent may replace any
+    /// folder of its tree by a link at any time, and to mount that folder would mount the link's
+    /// target.
     #[must_use]
     pub(crate) fn within(mut self, tree: &Path) -> Self {
         tree.clone_into(&mut self.tree);
@@ -266,8 +267,8 @@ impl<'a> Call<'a> {
         answered(command, place, finished)
     }
 
-    /// Makes the box of a confined script that waits for a line of its input. Nothing where that
-    /// cannot be done; whoever runs it then is told why.
+    /// Makes the box of a confined script that waits for a line of input. `None` where that fails; the
+    /// error is reported when the script is run.
     pub(crate) fn wait_in_box(self) -> Option<Waiting> {
         let Composed { command, trust, run, rights } = self.stdin(*b"\n").composed();
         let Trust::Confined(policy) = trust else { return None };
@@ -328,7 +329,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A call in the words of whoever starts it.
+/// A call as the process layer takes it.
 struct Composed<'a> {
     command: &'static str,
     trust: Trust<'a>,
@@ -385,8 +386,8 @@ impl Rights {
     }
 }
 
-/// A worker waits for it, and to make a box takes longer than many a checkout. Whoever wrote what is
-/// filled in cannot name a program; the user's own settings can, and Landlock holds those.
+/// Runs it under Landlock alone where possible: a worker waits for it, and making a box takes longer
+/// than filling a small checkout. The files cannot name a program; only the user's own settings can.
 fn run_fresh(
     policy: &Policy,
     rights: &Rights,

@@ -1,4 +1,4 @@
-//! Who is at work on a file or in a repository, as far as this machine tells.
+//! Finds processes that have a file open or run git in a repository, from /proc.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ pub(crate) struct Holder {
     pub(crate) command: String,
 }
 
-/// Who has a file open.
+/// A process that has the file open.
 pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
     processes().find_map(|(pid, proc)| {
         let open = fs::read_dir(proc.join("fd")).ok()?;
@@ -21,7 +21,7 @@ pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
     })
 }
 
-/// A git in one of these folders that is not ours: it may hold a lock without having it open.
+/// A git of others in one of these folders: it may hold a lock without having it open.
 pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
     gits().find_map(|(pid, proc)| {
         let folder = fs::read_link(proc.join("cwd")).ok()?;
@@ -30,14 +30,14 @@ pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
     })
 }
 
-/// Whether any git, ours too, is at work in a repository: in its folder, or told of it.
+/// Whether any git, ours included, runs in a repository or with `--git-dir` set to it.
 pub(crate) fn is_git_at_work(git_dir: &Path) -> bool {
     let path = git_dir.as_os_str().as_encoded_bytes();
     gits().any(|(_, proc)| {
         let line = fs::read(proc.join("cmdline")).unwrap_or_default();
-        let is_told = |it: &[u8]| it.strip_prefix(b"--git-dir=").unwrap_or(it) == path;
+        let is_named = |it: &[u8]| it.strip_prefix(b"--git-dir=").unwrap_or(it) == path;
         fs::read_link(proc.join("cwd")).is_ok_and(|it| it.starts_with(git_dir))
-            || line.split(|it| *it == 0).any(is_told)
+            || line.split(|it| *it == 0).any(is_named)
     })
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn start_of(pid: u32) -> Option<u64> {
     // The name stands in parentheses and may hold anything; the state follows it.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // One that has ended stays until somebody asks how.
+    // One that has ended stays until its parent waits for it.
     let is_alive = !matches!(fields.next()?, "Z" | "X" | "x");
     fields.nth(18)?.parse().ok().filter(|_| is_alive)
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_a_file_open_is_found() {
+    fn a_process_with_the_file_open_is_found() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().canonicalize().expect("it exists").join("index.lock");
         assert_eq!(who_has_open(&path), None);

@@ -1,5 +1,4 @@
-//! Takes a snapshot out of the agent's reach: a pack, made confined, taken into the vault with every
-//! object checked.
+//! Imports a snapshot into the vault: a pack that was made in a box, with every object checked.
 
 #[cfg(test)]
 mod damaged;
@@ -53,7 +52,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// What fsck found wrong, as the gate would say it.
+/// The complaints of fsck as refusals of the gate.
 fn refusals(error: &GitError) -> Vec<Refusal> {
     let GitErrorKind::Exit { stderr, .. } = &error.kind else { return Vec::new() };
     stderr.lines().filter_map(refusal).collect()

@@ -1,8 +1,7 @@
-//! An index that git has just written, as far as it says which files there are and when they were
-//! written.
+//! Reads an index that git has just written: which files there are, and when they were written.
 //!
-//! Only its second version with names of 20 bytes is read: the one that we ask for. Of all others
-//! nothing is known, and whoever asks goes another way.
+//! Only version 2 with object names of 20 bytes is supported, which is what we ask git for. For any
+//! other the functions return `None`, and the caller takes a slower way.
 
 use pitcrew_model::CommitId;
 use sha1::{Digest, Sha1};
@@ -130,10 +129,10 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Whether nobody has touched the file since, as far as its file system tells: to the nanosecond.
+/// Whether the file is unchanged since, by its times in nanoseconds, its inode and its size.
 fn is_of(stat: &[u8], path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
-    let told = [
+    let now = [
         found.ctime(),
         found.ctime_nsec(),
         found.mtime(),
@@ -144,7 +143,7 @@ fn is_of(stat: &[u8], path: &Path) -> bool {
     let places = [0, 4, 8, 12, 20, 36];
     // An index has the lower half of each.
     let is_same = |(it, at): (i64, usize)| it.to_be_bytes()[4..] == stat[at..at + 4];
-    found.mtime_nsec() != 0 && told.into_iter().zip(places).all(is_same)
+    found.mtime_nsec() != 0 && now.into_iter().zip(places).all(is_same)
 }
 
 #[cfg(test)]
@@ -266,11 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn files_that_nobody_touched_are_known_when_their_second_is_over() {
+    fn unchanged_files_are_known_when_their_second_is_over() {
         let filled = filled();
         assert_eq!(filled.listed(1, 1_500), [""; 0]);
-        // Until then somebody may change them within it, and what was written with the index cannot be
-        // told from what was changed right after it.
+        // Until then, a change within the same second cannot be distinguished from what was written
+        // with the index.
         assert_eq!(filled.listed(1, 1_499), FILES);
         assert_eq!(filled.listed(0, 1_500), FILES);
         // Git knows by itself.

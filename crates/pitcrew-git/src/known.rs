@@ -1,5 +1,5 @@
-//! What was read of commits of the vault. A commit never changes, and to ask git again takes longer
-//! than most of what is done with the answer.
+//! A cache of commits of the vault. A commit never changes, and asking git again takes longer than
+//! most uses of the answer.
 
 use pitcrew_model::CommitId;
 use std::{
@@ -75,7 +75,7 @@ mod tests {
         for number in 0..3 * COMMITS_MAX {
             commits.learn(&commit(number), known("a", &[]));
         }
-        assert!(commits.commits.lock().expect("nobody panicked").len() <= COMMITS_MAX);
+        assert!(commits.commits.lock().expect("no holder of the lock panics").len() <= COMMITS_MAX);
         assert_eq!(commits.tree(&commit(3 * COMMITS_MAX - 1)), Some("a".into()));
     }
 }

@@ -175,7 +175,7 @@ impl Vault {
         })
     }
 
-    /// Who the user is to git, if they told it.
+    /// The user's name and e-mail address in their git settings.
     fn user_identity(&self, cancel: &Cancel) -> Result<Option<(String, String)>, GitError> {
         let get = |key| self.user.call("config").args(["--get", key]).maybe(cancel);
         Ok(match (get("user.name")?, get("user.email")?) {

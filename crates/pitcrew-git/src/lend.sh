@@ -1,13 +1,13 @@
-# Takes a tree that somebody has read in from one state to another, in one box.
+# Brings a tree that readers have used from one state to another, in one box.
 #
 # Words: the state that it had, the one that is asked for, our folder, and then our git.
 before=$1 start=$2 folder=$3
 shift 3
 
-# Git waits for ever where it opens a pipe.
+# Git waits forever when it opens a pipe.
 find . -type p -exec rm -f {} + 2>/dev/null
 
-# Whether nobody has written. Both of these look at every file, and neither waits for the other.
+# Whether the tree is unchanged. Both commands look at every file, and neither waits for the other.
 is_tidy() {
     "$@" diff-files --quiet --ignore-submodules=all &
     "$@" ls-files --others >"$folder/others" && [ ! -s "$folder/others" ] && wait $!

@@ -1,8 +1,8 @@
 //! Lends checkouts to sub-tasks that only read: states of their parent's work.
 //!
-//! Those who read the same state share one, and one that is free is taken to the next state by
-//! changing only what differs. Nothing keeps a reader from writing; what it wrote is found and
-//! undone before anybody else comes in. Ignored files are not there, and setup is not run.
+//! Readers of the same state share one, and a free one is brought to the next state by changing
+//! only what differs. A reader may write; what it wrote is found and undone before another one
+//! comes in. Ignored files are absent, and setup is not run.
 
 use crate::{
     Checkout, Vault,
@@ -29,12 +29,12 @@ const SUBMODULES: &str = "submodules are empty in a checkout that is only read";
 
 #[derive(Clone, Debug)]
 pub struct LendCheckout {
-    /// Who reads.
+    /// The reader.
     pub attempt: AttemptId,
     /// Whose work is read.
     pub parent: AttemptId,
     pub start: CommitId,
-    /// Who may still be in a checkout that was lent. All others have left.
+    /// The readers that may still be in a lent checkout. All others have left.
     pub present: BTreeSet<AttemptId>,
 }
 
@@ -42,10 +42,10 @@ impl Vault {
     /// Finds, moves or makes a checkout with the state that is asked for.
     ///
     /// Asked again for the same attempt, it finds the one that was lent. One that was not finished
-    /// before a crash is made anew: nobody has been in it.
+    /// before a crash is made again: no reader has used it.
     ///
-    /// Tells where it will be before it is taken to its state; again where it will be elsewhere after
-    /// all.
+    /// Calls `claimed` with the path before the checkout is brought to its state, and again if it
+    /// turns out to be elsewhere.
     pub fn lend_checkout(
         &self,
         order: &LendCheckout,
@@ -77,8 +77,8 @@ impl Vault {
         Ok(pool.checkouts[index].as_checkout())
     }
 
-    /// A reader has left and nothing of it runs any more: what it wrote is undone now, so that the
-    /// next one need not wait for that.
+    /// Undoes what a reader wrote that has left and of which no process runs, so that the next
+    /// reader need not wait for that.
     pub fn leave_lent(
         &self,
         reader: AttemptId,
@@ -143,12 +143,12 @@ struct Lending<'a> {
 }
 
 impl Lending<'_> {
-    /// A checkout of the same state in which nobody wrote, though somebody reads there.
+    /// An unchanged checkout of the same state that other readers use.
     fn shared(&self, pool: &Pool, claimed: &dyn Fn(&Path)) -> Result<Option<usize>, Failure> {
         for (index, lent) in pool.checkouts.iter().enumerate() {
             let is_used = !lent.readers.is_empty() && !lent.has_submodules;
             if is_used && lent.commit == self.order.start {
-                // Hardly ever somebody has written there.
+                // It is hardly ever changed.
                 claimed(Path::new(&lent.path));
                 let tree = self.tree(lent)?;
                 if tree.beside()? == lent.beside {
@@ -159,7 +159,7 @@ impl Lending<'_> {
         Ok(None)
     }
 
-    /// A checkout for this reader: one that nobody uses, best one of the same state, or a new one.
+    /// A checkout for this reader: an unused one, preferably of the same state, or a new one.
     fn own(&self, pool: &mut Pool, claimed: &dyn Fn(&Path)) -> Result<usize, Failure> {
         let is_best = |it: &Lent| it.is_free() && it.commit == self.order.start;
         let free = pool.checkouts.iter().position(is_best);
@@ -187,7 +187,7 @@ impl Lending<'_> {
                 // What cannot be removed now is removed at the next try.
                 files::remove_folder(Path::new(&pool.checkouts[index].path)).ok();
                 let failure = as_checkout_failure(error.into());
-                // A reader may have left a folder that nobody can make sense of.
+                // A reader may have left a folder that cannot be reset.
                 if before.is_none() || failure == Failure::Interrupted {
                     return Err(failure);
                 }
@@ -251,7 +251,7 @@ impl Lending<'_> {
         Ok(lent)
     }
 
-    /// Puts a folder that nobody is in back to the state that was lent.
+    /// Resets an unused folder to the state that was lent.
     fn tidy(&self, mut lent: Lent) -> Result<Lent, VaultError> {
         let tree = self.tree(&lent)?;
         files::remove_folder(&Path::new(&lent.path).join(".git"))?;
@@ -313,8 +313,8 @@ impl Tree<'_> {
         fill.done(vault.parts(), cancel)
     }
 
-    /// Nobody has been there since it was tidied: it is as a new folder that was just filled. What
-    /// differs between the two states is looked at, and nothing else.
+    /// No reader has used it since it was reset: it is like a folder that was just filled. Only what
+    /// differs between the two states is read.
     fn take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
         if before == start {
             return Ok(());
@@ -327,7 +327,7 @@ impl Tree<'_> {
         taken.or_else(|_| self.undo_and_take(before, start))
     }
 
-    /// Readers have been there, and nobody has looked since.
+    /// Readers have used it, and it was not checked since.
     fn undo_and_take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
         let folder = self.folder.path();
         let words = vec![(&before.0).into(), (&start.0).into(), folder.into()];

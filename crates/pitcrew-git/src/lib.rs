@@ -1,9 +1,9 @@
 //! Everything that Pitcrew does with git.
 //!
-//! The vault is our own bare repository beside the user's; agents work in checkouts of the vault,
-//! and what they did comes back through the import gate. One file per operation. All of it
-//! blocks; nothing here decides what is done next, and the user's index, tree and HEAD are never
-//! touched but by the fast-forward of a landing.
+//! The vault is our own bare repository beside the user's. Agents work in checkouts of the vault,
+//! and their work comes back through the import gate. There is one file per operation. All
+//! functions block; nothing here decides what is done next, and only the fast-forward of a landing
+//! changes the user's index, tree or HEAD.
 
 mod error;
 mod git;
@@ -62,7 +62,7 @@ mod clean_copy;
 mod remove_checkout;
 mod diff;
 
-/// The tests of the modules stand in the same laboratory as those of the crate.
+/// Unit tests use the same test repository as the integration tests.
 #[cfg(test)]
 extern crate self as pitcrew_git;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Locks that a git of ours left in the user's repository when it was killed.
 //!
 //! Before we change anything there, a note says which locks that may make and who makes them. A
-//! lock is removed only when such a note names it, whoever wrote the note is gone, and nobody alive
-//! could hold it. A lock of the user's own git is never removed: we wait a little, and say so.
+//! lock is removed only when such a note names it, the process that wrote the note has ended, and
+//! no living process could hold it. A lock of the user's own git is never removed: we wait a
+//! little, and say so.
 
 use crate::{
     Vault,
@@ -111,7 +112,7 @@ impl Vault {
         Ok((path, underway))
     }
 
-    /// Removes the locks of changes that were cut off by the end of whoever made them.
+    /// Removes the locks of changes whose process ended before they were done.
     pub(crate) fn remove_user_locks(&self) {
         let notes = fs::read_dir(self.records().underway()).into_iter().flatten().flatten();
         for path in notes.map(|it| it.path()) {
@@ -122,7 +123,7 @@ impl Vault {
             if let Some(underway) = note {
                 underway.remove_locks();
             }
-            // A lock that stayed belongs to somebody else.
+            // A lock that stayed belongs to another program.
             fs::remove_file(path).ok();
         }
     }
@@ -145,7 +146,7 @@ impl Underway {
 }
 
 /// Waits a little for locks of others to go.
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a file is removed")]
+#[expect(clippy::disallowed_methods, reason = "there is no event to wait for")]
 fn wait_for(locks: &[PathBuf]) {
     let until = Instant::now() + WAIT_MAX;
     while Instant::now() < until && locks.iter().any(|it| files::is_there(it)) {

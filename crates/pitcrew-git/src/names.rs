@@ -1,4 +1,4 @@
-//! What branches, refs and folders are called.
+//! The names of branches, refs and folders.
 
 use pitcrew_model::{AttemptId, PlanId, SubtaskName, TaskId};
 

@@ -1,4 +1,5 @@
-//! Lets the git of a checkout know which files its worker does not see.
+//! Marks the files of a checkout that its worker cannot see, so that git does not report them as
+//! deleted.
 
 use crate::{Vault, prepare_checkout::as_checkout_failure};
 use pitcrew_model::Failure;

@@ -1,4 +1,4 @@
-//! Takes the files of nested repositories into a snapshot.
+//! Includes the files of nested repositories in a snapshot.
 //!
 //! git records a repository inside the tree as a bare commit name. What is in it would be lost
 //! with the checkout, so each one is read as a tree of its own and put in its place.

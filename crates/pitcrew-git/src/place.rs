@@ -1,7 +1,7 @@
-//! Where a repository is, read from the disk without git.
+//! Finds a repository on disk without git.
 //!
-//! A command that only talks to an orchestrator would start git for nothing else. Only what leaves no
-//! doubt is read: whatever is odd is left to git, and so is what a name of history stands for.
+//! A command that only talks to an orchestrator would start git for nothing else. Only unambiguous
+//! cases are handled; everything unusual is left to git, and so is resolving revisions.
 
 use std::{
     fs::{self, Metadata},
@@ -24,7 +24,7 @@ impl Place {
         let path = path.canonicalize().ok()?;
         let device = path.metadata().ok()?.dev();
         for root in path.ancestors() {
-            // Git does not look beyond the file system that it starts on without being told to.
+            // By default, git does not look beyond the file system that it starts on.
             if root.metadata().ok()?.dev() != device {
                 return None;
             }
@@ -54,7 +54,7 @@ impl Place {
         if !common_dir.join("objects").is_dir() || !common_dir.join("refs").is_dir() {
             return None;
         }
-        // Git refuses, or asks its user, where somebody else could have written settings.
+        // Git refuses repositories of other users, whose settings could run programs.
         let user = rustix::process::geteuid().as_raw();
         let owned = [root, entry, &git_dir, &common_dir];
         if !owned.iter().all(|it| it.symlink_metadata().is_ok_and(|it| it.uid() == user)) {

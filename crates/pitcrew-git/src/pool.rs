@@ -1,4 +1,4 @@
-//! What is known of the checkouts that the sub-tasks of one attempt read in.
+//! Records of the checkouts that are lent to the reading sub-tasks of one attempt.
 
 use crate::{
     Vault,
@@ -19,7 +19,7 @@ pub(crate) struct Pool {
     pub(crate) checkouts: Vec<Lent>,
 }
 
-/// A checkout that is lent to whoever reads the same state.
+/// A checkout that is lent to all readers of the same state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lent {
     pub(crate) number: u32,
@@ -30,9 +30,9 @@ pub(crate) struct Lent {
     pub(crate) readers: Vec<AttemptId>,
     /// What is in it beside its commit, as git tells it: what was copied from the user.
     pub(crate) beside: Vec<u8>,
-    /// In the folders of submodules nobody sees what was written there.
+    /// Changes inside the folders of submodules cannot be detected.
     pub(crate) has_submodules: bool,
-    /// Nobody has been in it since it was put back to its commit.
+    /// No reader has used it since it was reset to its commit.
     #[serde(default)]
     pub(crate) is_tidy: bool,
 }
@@ -74,7 +74,7 @@ impl Vault {
         records::write(&self.pool_file(parent), pool, Durability::Process)
     }
 
-    /// The index of a lent checkout, out of its readers' reach: says which files nobody touched.
+    /// The index of a lent checkout, out of its readers' reach: says which files are unchanged.
     pub(crate) fn lent_index(&self, parent: AttemptId, number: u32) -> PathBuf {
         self.records().pool(parent).join(format!("{number}.index"))
     }

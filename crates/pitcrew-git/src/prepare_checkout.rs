@@ -18,9 +18,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files that setup made and nobody ignores; more than this is no setup but a build.
+/// Untracked files that setup made and `.gitignore` does not cover. More than this is a build.
 const SETUP_FILES_MAX: usize = 1_000;
-/// Names that are tried where a folder of somebody else is in the way.
+/// Names that are tried when a folder of that name exists already.
 const FOLDERS_TRIED_MAX: u32 = 100;
 
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Vault {
     /// A checkout that was not finished before a crash is removed and made again; one that a
     /// worker may have been in is never removed here.
     ///
-    /// Tells where it will be as soon as its folder is there.
+    /// Calls `claimed` with the path as soon as the folder is there.
     pub fn prepare_checkout(
         &self,
         order: &PrepareCheckout,
@@ -90,7 +90,7 @@ impl Vault {
             .fill_checkout(order, &path, ahead.as_ref(), claimed, policy, cancel)
             .and_then(|tree| self.make_usable(order, &path, tree, &mut record, policy, cancel));
         if let Err(failure) = made {
-            // Nobody has been in it. What cannot be removed now is removed at the next try.
+            // No agent has used it. What cannot be removed now is removed at the next try.
             files::remove_folder(&path).ok();
             return Err(as_checkout_failure(failure));
         }
@@ -161,7 +161,7 @@ impl Vault {
                 let exclude = self.write_git_dir(path, &branch, start, cancel)?;
                 return Ok(self.complete_tree(path, exclude, policy, cancel)?);
             }
-            // Whoever was told of the folder may hold it, so the new one is told of too.
+            // The caller may already hold the old folder, so the new one is reported too.
             files::remove_folder(path)?;
             files::create_folder(path)?;
             claimed(path);

@@ -1,4 +1,4 @@
-//! Finds what a plan starts from and makes its integration branch.
+//! Resolves the base of a plan and creates its integration branch.
 
 use crate::{
     Vault,

@@ -1,9 +1,8 @@
 //! Brings the work of a sub-task into its parent's checkout.
 //!
-//! Merged with everything that is in the tree, committed or not; neither the agent's index nor its
-//! HEAD is touched. Where the two do not go together, the tree stays as it was. What is about to be
-//! changed is noted first, so that a crash in the middle is not the end of it, and what fails in the
-//! middle is taken back.
+//! The work is merged with everything in the tree, committed or not; the agent's index and HEAD are
+//! not touched. On a conflict the tree stays as it was. What is about to change is recorded first,
+//! so that a crash in the middle can be repaired, and a failure in the middle is undone.
 
 use crate::{
     Vault,
@@ -177,8 +176,8 @@ impl Pulling<'_> {
         Ok(record.pulled)
     }
 
-    /// It failed in the middle: what was changed becomes again what it was. Where that fails too the
-    /// note stays, and whoever asks again finishes it.
+    /// Takes back what was changed before a failure in the middle. Where that fails too, the record
+    /// stays, and the next order for the same work finishes it.
     fn take_back(&self, record: &PullRecord, failure: Failure) -> Failure {
         let back = || -> Result<(), Failure> {
             let snapshot = self.look()?;
@@ -190,7 +189,7 @@ impl Pulling<'_> {
             Err(again) => Failure::Checkout {
                 message: format!(
                     "{failure}; a part of it is in the checkout, and that could not be taken back \
-                     ({again}): pull again when what failed is mended"
+                     ({again}): fix what failed, then pull again"
                 ),
             },
         }

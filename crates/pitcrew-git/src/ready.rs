@@ -1,5 +1,5 @@
-//! What a snapshot needs, made while its worker is still ending: a folder of ours, and a box in which
-//! its steps wait. Nothing of the tree is looked at before they are told to begin.
+//! Prepares a snapshot while its worker is still ending: a folder of ours, and a box in which the steps
+//! wait. They read nothing of the tree before they are started.
 
 use crate::{
     Vault,
@@ -36,8 +36,8 @@ impl Ready {
 }
 
 impl Vault {
-    /// Gets ready to collect the work of an attempt. Nothing where there is no box to be made, or
-    /// whatever is not as usual: then it is all done when it is collected.
+    /// Prepares to collect the work of an attempt. `None` where there is no box, or where anything is
+    /// unusual: then everything is done when the work is collected.
     pub fn get_ready(&self, attempt: AttemptId, policy: &Policy) -> Option<Ready> {
         if policy.tier != Tier::T3 {
             return None;

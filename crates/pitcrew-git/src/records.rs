@@ -38,7 +38,7 @@ pub(crate) struct CheckoutRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CheckoutState {
-    /// Nobody has worked in it: it may be removed and made again.
+    /// No agent has worked in it: it may be removed and made again.
     Making,
     /// An agent may have worked in it.
     Ready,
@@ -53,7 +53,7 @@ pub(crate) struct KeptRecord {
     pub(crate) head: CommitId,
 }
 
-/// A checkout that is filled before it is ordered. Nobody has been in it.
+/// A checkout that is filled before it is ordered. No agent has used it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AheadRecord {
     pub(crate) path: String,
@@ -127,7 +127,7 @@ impl Records {
         write(&self.attempt(attempt).join("checkout.json"), record, Durability::Process)
     }
 
-    /// The index as git left it in the fresh checkout: says which files nobody touched since.
+    /// The index as git left it in the fresh checkout: says which files are unchanged since.
     pub(crate) fn index(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("index")
     }
@@ -142,7 +142,7 @@ impl Records {
         self.attempt(attempt).join("collected.json")
     }
 
-    /// The index of what was kept last: says which files nobody touched since.
+    /// The index of what was kept last: says which files are unchanged since.
     pub(crate) fn kept_index(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("kept-index")
     }

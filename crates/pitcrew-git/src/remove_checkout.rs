@@ -92,8 +92,8 @@ impl Vault {
             ));
         }
         fail::fail_point!("removal-before", |_| std::process::abort());
-        // A folder of which a part is gone would be taken for a changed one by whoever goes on after
-        // a crash, and its rest for the work.
+        // After a crash, a folder that is half removed would look like a changed one, and what is
+        // left of it like the work.
         files::rename(path, &aside(attempt, path))?;
         fail::fail_point!("removal-half", |_| std::process::abort());
         self.forget_checkout(attempt, path, policy, cancel)?;
@@ -168,7 +168,7 @@ impl Vault {
         if let Ok(()) = self.fetch_branches(attempt, &bundle, Checking::Strict, cancel) {
             return Ok(());
         }
-        // What is malformed is kept too: nobody will build on it, but somebody may look at it.
+        // Malformed commits are kept too: nothing is built on them, but a person may want to look.
         Ok(self.fetch_branches(attempt, &bundle, Checking::Off, cancel)?)
     }
 
@@ -212,7 +212,7 @@ impl Vault {
     }
 }
 
-/// What a checkout is called from the moment on at which nobody needs it any more.
+/// The name of a checkout that is about to be removed.
 fn aside(attempt: AttemptId, path: &Path) -> PathBuf {
     path.with_file_name(format!(".removed-{attempt}"))
 }

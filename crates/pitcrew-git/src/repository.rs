@@ -1,4 +1,4 @@
-//! The user's repository: found, understood, and refused in words where we cannot work with it.
+//! The user's repository: discovery, and errors for those that we cannot work with.
 
 use crate::{
     Git,

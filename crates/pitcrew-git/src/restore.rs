@@ -1,5 +1,4 @@
-//! Brings a commit of the vault back as a branch of the user's repository, and drops what nobody
-//! will bring back any more.
+//! Restores a commit of the vault as a branch of the user's repository, and drops old snapshots.
 
 use crate::{Vault, import::Checking, names};
 use pitcrew_model::{AttemptId, CommitId, Failure, Snapshot, TaskId};
@@ -11,12 +10,12 @@ pub struct RestoreWork {
     pub slug: String,
     pub number: u32,
     pub commit: CommitId,
-    /// What its size is told against.
+    /// What its size is measured against.
     pub base: CommitId,
 }
 
 impl Vault {
-    /// Puts the commit at a branch of its own and tells the branch and the size of the work.
+    /// Creates a branch at the commit. Returns its name and the size of the work.
     ///
     /// Index, HEAD and working tree stay as they are, and so does every branch that is there. The
     /// same order finds the branch that it made.
@@ -33,7 +32,7 @@ impl Vault {
         let counted = self.count_changes(base, commit, cancel)?;
         let _exchange = self.exchange.lock().expect("no holder of the lock panics");
         let exchange = format!("refs/pitcrew/restore/{task}-{number}");
-        // Nobody has judged it: what is malformed does not go to the user.
+        // The gate has not judged it: malformed objects do not go to the user.
         let given = self.give_to_user(commit, &exchange, Checking::Strict, cancel);
         let wanted = format!("pitcrew/restore/{task}-{slug}-{number}");
         let branch = given.and_then(|()| self.set_side_branch(&wanted, commit, cancel));

@@ -1,4 +1,4 @@
-//! A clean checkout that lives as long as a few checks.
+//! A clean temporary checkout for running checks.
 
 use crate::{
     Vault,
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// What is run in a clean checkout.
 pub(crate) struct Trial<'a> {
-    /// Whom it is for, as part of a folder's name.
+    /// What it is for, as part of a folder's name.
     pub(crate) name: String,
     pub(crate) setup: &'a [String],
     pub(crate) checks: &'a [String],
@@ -40,8 +40,8 @@ struct Scene {
 }
 
 impl Vault {
-    /// Gets ready to verify the work of somebody. Nothing where that fails: then it is all done, and told,
-    /// when it is verified.
+    /// Prepares to verify work. `None` where that fails: then everything is done, and errors are
+    /// reported, when the work is verified.
     pub fn get_trial_ready(&self, name: &str, first: &str, policy: &Policy) -> Option<ReadyTrial> {
         require_free_space(&self.layout.scratch).ok()?;
         let scene = self.scene(name).ok()?;
@@ -90,8 +90,7 @@ impl Vault {
             Ok((commit, commands.run_checks(trial.checks, cancel)?))
         });
         drop(commands);
-        // A tree has many files, and nobody has to wait until they are gone. Where that is not done
-        // behind everything else it is done at once.
+        // A tree has many files, so a thread removes them. Without a thread, dropping the closure does.
         std::thread::Builder::new().name("scratch".into()).spawn(|| drop(scene.folder)).ok();
         tried
     }

@@ -1,8 +1,8 @@
 //! A commit of everything in an agent's checkout.
 //!
-//! Made with a git folder of our own beside the tree: the agent's may be gone, broken or full of
-//! traps, and none of that may cost a line of its work. Nested repositories of the agent's can
-//! still make git run their programs, so every call is confined.
+//! It is made with a git folder of our own beside the tree: the agent's `.git` may be gone, broken or
+//! hostile, and none of that may cost a line of its work. Nested repositories can still make git run
+//! their programs, so every call is confined.
 
 use crate::{
     Vault, agent_git,
@@ -121,7 +121,7 @@ impl Vault {
         Ok(snapshot)
     }
 
-    /// Gets ready to look at a tree. Nothing was looked at yet.
+    /// Prepares a snapshot of a tree. Reads nothing of it yet.
     pub(crate) fn look_at<'a>(
         &'a self,
         source: Source<'a>,
@@ -188,7 +188,7 @@ impl Snapshot<'_> {
             .config("advice.addEmbeddedRepo=false")
     }
 
-    /// The note of it, for whoever looks at the tree again.
+    /// The record of it, for the next snapshot of the tree.
     pub(crate) fn record(&self) -> KeptRecord {
         let head = self.head.as_ref().unwrap_or(self.source.start).clone();
         KeptRecord { commit: self.commit.clone(), tree: self.tree.clone(), head }
@@ -224,8 +224,8 @@ impl Snapshot<'_> {
         self.vault.supply(&self.git_dir().join("objects"), wanted, self.cancel)
     }
 
-    /// Finds out which commit the agent is at, without a git. Where that is one of its own, git looks for
-    /// it among the agent's objects too.
+    /// Finds out which commit the agent is at, without a git. Where that is one of its own, git
+    /// looks for it among the agent's objects too.
     pub(crate) fn find_head(&self) -> Result<(), FileError> {
         let folder = self.folder.path();
         let head = agent_git::head(self.source.path, self.source.start);
@@ -260,8 +260,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// The index of the checkout, which was written before anybody was in it. In any other one a file
-    /// may have been changed twice at the same time, once before git looked at it.
+    /// The index of the fresh checkout, written before any agent used it. For any other index, a
+    /// file may have changed twice within the same time stamp, once before git read it.
     fn settled(&self, index: &Path) -> Option<Vec<u8>> {
         let is_first = index == self.vault.records().index(self.source.attempt);
         is_first.then(|| index_file::settled(index, self.source.path, self.source.start)).flatten()
@@ -295,8 +295,7 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Commits the tree on top of what the agent committed, if that is sound and goes on from the
-    /// start.
+    /// Commits the tree on top of the agent's commits, if those are valid and descend from the start.
     pub(crate) fn keep(&mut self) -> Result<(), VaultError> {
         self.take(&[Step::Commit, Step::Pack])
     }

@@ -1,4 +1,4 @@
-//! The steps of a snapshot: commands of git that follow each other, in one box. To make a box takes
+//! The steps of a snapshot: git commands that run one after another in one box. Making a box takes
 //! longer than most of them.
 
 use crate::{
@@ -13,8 +13,8 @@ use std::{ffi::OsString, io};
 
 const SCRIPT: &str = include_str!("steps.sh");
 
-/// The same, once it is told to.
-const WAITING_SCRIPT: &str = concat!("read -r told || exit\n", include_str!("steps.sh"));
+/// The same, after it has read a line.
+const WAITING_SCRIPT: &str = concat!("read -r go || exit\n", include_str!("steps.sh"));
 
 /// As a shell says it of a command that a signal ended.
 const ENDED_BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
@@ -84,7 +84,7 @@ impl Snapshot<'_> {
     /// snapshot then. A pack that cannot be made is one of the things that are found out.
     pub(crate) fn take(&mut self, steps: &[Step]) -> Result<(), VaultError> {
         let mut answer = self.run(self.words(steps))?;
-        let last = self.hear(&answer)?;
+        let last = self.parse(&answer)?;
         if let Some(code) = answer.finished.code.filter(|it| ENDED_BY_SIGNAL.contains(it)) {
             (answer.finished.code, answer.finished.signal) = (None, Some(code - 128));
         }
@@ -139,8 +139,8 @@ impl Snapshot<'_> {
         vec![names, folder, start, tree, head, agent, large, before]
     }
 
-    /// Takes note of what the steps told, and says which was the last.
-    fn hear(&mut self, answer: &Answer) -> Result<Option<Step>, GitError> {
+    /// Parses the output of the steps. Returns the last one that began.
+    fn parse(&mut self, answer: &Answer) -> Result<Option<Step>, GitError> {
         let mut last = None;
         for line in String::from_utf8_lossy(&answer.finished.stdout).lines() {
             let Some((name, value)) = line.split_once(' ') else { continue };

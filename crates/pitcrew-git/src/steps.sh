@@ -1,5 +1,5 @@
-# The steps of a snapshot, one after another in one box. What a step finds out is told in a line
-# `name value`; the line before says which step it is, for whoever reads where it ended.
+# The steps of a snapshot, one after another in one box. Each step first prints `step NAME`, so that the
+# reader knows where the script ended, and then its results as lines `name value`.
 #
 # Words: the steps, our folder, the start, the tree, the agent's head, whether the agent is `gone` or
 # `working`, the size of a file that is too large, the tree of the start where it is known, and then our
@@ -8,9 +8,9 @@ steps=$1 folder=$2 start=$3 tree=$4 head=$5 agent=$6 large=$7 before=$8
 shift 8
 commit=$start
 
-# Git waits for ever where it opens a pipe, such as one that is called `.gitignore`, and there is nothing
-# in a pipe that could be lost. An agent that is still working may need those that git does not look
-# for. What nobody may enter is opened for its owner: it is work too.
+# Git waits forever when it opens a pipe, such as one called `.gitignore`. A pipe contains nothing that could
+# be lost, so pipes are removed; of a working agent only those that git would open. Unreadable folders are
+# made readable for their owner: they are work too.
 make_readable() {
     if [ "$agent" = gone ]; then
         find . -type d ! -perm -500 -exec chmod u+rx {} \; -o -type p -exec rm -f {} + 2>/dev/null
@@ -68,8 +68,8 @@ for step in $steps; do
         "$@" ls-files -z --modified --others --exclude-standard >"$folder/changed" || exit
         ;;
     listed)
-        # Both look at every file, and neither waits for the other. Whatever is odd here, somebody
-        # else finds out.
+        # Both look at every file, and neither waits for the other. Errors are found by the steps that
+        # are taken next.
         "$@" -c core.quotePath=false diff-files --name-only --ignore-submodules=dirty \
             >"$folder/modified" &
         "$@" -c core.quotePath=false ls-files --others --exclude-standard >"$folder/listed" &&
@@ -111,7 +111,7 @@ for step in $steps; do
         ;;
     commit)
         parent=$start
-        # On top of what the agent committed, if that is sound and goes on from the start.
+        # On top of the agent's commits, if those are valid and descend from the start.
         if [ -n "$head" ] && [ "$head" != "$start" ] &&
             "$@" merge-base --is-ancestor "$start" "$head" 2>/dev/null &&
             heads=$("$@" rev-parse --verify --quiet "$head^{tree}" 2>/dev/null); then

@@ -1,4 +1,4 @@
-//! Sweeps away what a killed git left in a repository that only we write to.
+//! Removes what a killed git left in a repository that only we write to.
 
 use crate::{files, holders};
 use std::{
@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A lock that is there for so long is nobody's, or a git is at work.
+/// A lock of this age is either abandoned or held by a git that is at work.
 const LOCK_AGE_MIN: Duration = Duration::from_secs(2);
 /// How long a moment is waited for in which no git is at work.
 const WAIT_MAX: Duration = Duration::from_secs(6);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Beside `refs`, what the next git would stumble over.
+/// Files outside `refs` that would block the next git.
 const LEFT_OVER: [&str; 7] = [
     "HEAD.lock",
     "config.lock",
@@ -26,8 +26,8 @@ const LEFT_OVER: [&str; 7] = [
 ];
 
 /// Removes locks and half-written objects. To be called when no git of ours runs there: the
-/// journal is locked by us, and whoever was left behind was ended. Somebody else's are left alone
-/// as long as they are in use.
+/// journal is locked by us, and processes of an earlier orchestrator were ended. Files that another
+/// process has open are left alone.
 pub(crate) fn sweep(vault: &Path) {
     let mut left: Vec<PathBuf> = LEFT_OVER.iter().map(|it| vault.join(it)).collect();
     let is_lock = |it: &Path| it.extension().is_some_and(|it| it == "lock");
@@ -42,7 +42,7 @@ pub(crate) fn sweep(vault: &Path) {
         if holders::who_has_open(&path).is_some() {
             continue;
         }
-        // What stays is reported by whoever is blocked by it.
+        // What cannot be removed is reported by the next command that it blocks.
         if files::is_folder(&path) {
             files::remove_folder(&path).ok();
         } else {
@@ -51,9 +51,10 @@ pub(crate) fn sweep(vault: &Path) {
     }
 }
 
-/// Removes a lock in the vault that nobody works behind; whether it is gone. Git closes some locks
-/// as soon as it has them, so that any git which is at work there may hold this one.
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a file is removed")]
+/// Removes an abandoned lock in the vault. Returns whether it is gone.
+///
+/// Git closes some lock files as soon as it has created them, so any git at work there may hold it.
+#[expect(clippy::disallowed_methods, reason = "there is no event to wait for")]
 pub(crate) fn remove_left_lock(vault: &Path, lock: &Path) -> bool {
     let begun = Instant::now();
     while files::is_there(lock) {
@@ -136,7 +137,7 @@ mod tests {
             assert!(!is_swept && !is_removed && stays);
         });
         write(&lock, "");
-        assert!(remove_left_lock(&vault, &lock), "nobody is there any more");
+        assert!(remove_left_lock(&vault, &lock), "its holder has ended");
         assert!(!lock.exists());
     }
 }

@@ -1,7 +1,7 @@
-//! Takes the objects of a pack or a bundle into the vault, each of them checked.
+//! Imports the objects of a pack or a bundle into the vault, and checks each of them.
 //!
-//! A fetch from a bundle checks nothing before git 2.46, whatever the settings say. So the pack in it
-//! is taken by the program that a fetch would have started, and told to be strict.
+//! A fetch from a bundle checks nothing before git 2.46, whatever the settings say. So we run
+//! `index-pack --strict` on the pack in it ourselves, as a fetch would.
 
 use crate::{
     Vault,
@@ -16,7 +16,7 @@ use std::{
     path::Path,
 };
 
-/// Oddities of objects that git only warns of. None of them is made by an honest git.
+/// Defects of objects that git only warns about. An ordinary git creates none of them.
 const STRICT: [&str; 12] = [
     "badFilemode",
     "zeroPaddedFilemode",

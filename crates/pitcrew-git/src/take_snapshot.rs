@@ -1,8 +1,8 @@
-//! Keeps the state of a checkout while a worker writes to it.
+//! Takes a snapshot of a checkout while a worker writes to it.
 //!
-//! Most of the time nothing has changed, or little: an index of what was kept last says so quickly.
-//! Neither the agent's index nor its HEAD or tree is touched, and what moves while it is looked at
-//! is kept the next time.
+//! Most of the time little or nothing has changed, which the index of the last snapshot shows
+//! quickly. The agent's index, HEAD and tree are not touched. What changes during a snapshot is in
+//! the next one.
 
 use crate::{
     Vault,
@@ -29,7 +29,7 @@ pub struct TakeSnapshot {
     pub path: PathBuf,
     /// What the attempt started from.
     pub start: CommitId,
-    /// What the size is told against.
+    /// What the size is measured against.
     pub base: CommitId,
     pub number: u32,
     /// The last kept state.
@@ -58,15 +58,15 @@ impl Vault {
     ) -> Result<Option<pitcrew_model::Snapshot>, Failure> {
         let name = names::snapshot_ref(order.attempt, order.number);
         let kept = self.keep_changes(order, &name, policy, cancel)?;
-        // What a crash has left is told like what was made now.
+        // What was made before a crash is reported like what was made now.
         Ok(match kept {
             Some(Kept::Now(snapshot)) => Some(snapshot),
-            Some(Kept::Before(commit)) => Some(self.told(order, commit, cancel)?),
+            Some(Kept::Before(commit)) => Some(self.sized(order, commit, cancel)?),
             None => None,
         })
     }
 
-    fn told(
+    fn sized(
         &self,
         order: &TakeSnapshot,
         commit: CommitId,
@@ -148,16 +148,16 @@ impl Vault {
             return Ok(None);
         }
         // Neither needs the other.
-        let told = thread::scope(|scope| {
+        let made = thread::scope(|scope| {
             let commit = snapshot.commit.clone();
-            let telling = scope.spawn(move || self.told(order, commit, cancel));
+            let sizing = scope.spawn(move || self.sized(order, commit, cancel));
             self.set_ref(name, &snapshot.commit)?;
             self.remember(order, &snapshot, &last, head)?;
             drop(snapshot);
-            telling.join().expect("it does not panic")
+            sizing.join().expect("it does not panic")
         })?;
         self.gather_packs(cancel)?;
-        Ok(Some(Kept::Now(told)))
+        Ok(Some(Kept::Now(made)))
     }
 
     /// The next look begins with what this one found out.

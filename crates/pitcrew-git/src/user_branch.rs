@@ -1,4 +1,4 @@
-//! Moves a branch of the user's repository by fast-forward, where that disturbs nobody.
+//! Fast-forwards a branch of the user's repository where that overwrites nothing.
 
 use crate::{
     Repository, Vault,
@@ -66,7 +66,7 @@ impl Vault {
         Ok(Moved::No(format!("{branch} could not be moved: {reason}")))
     }
 
-    /// Copies a commit into the user's repository, under a ref that is nobody's branch.
+    /// Copies a commit into the user's repository, under a ref that is no branch.
     pub(crate) fn give_to_user(
         &self,
         commit: &CommitId,
@@ -94,7 +94,7 @@ impl Vault {
 
     /// Puts `commit` at a branch of its own and returns the branch's name.
     ///
-    /// A branch of that name that holds anything else, or that somebody is on, is left alone.
+    /// A branch of that name that is elsewhere, or checked out, is left alone.
     pub(crate) fn set_side_branch(
         &self,
         wanted: &str,

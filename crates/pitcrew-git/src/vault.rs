@@ -1,7 +1,7 @@
 //! Our own bare repository: the only door between the agents' checkouts and the user's repository.
 //!
 //! It has its own objects, hard-linked where the file system allows, so that nothing the user does
-//! to theirs can take objects from under us. It never forgets an object.
+//! to their repository can remove objects from it. It never deletes an object.
 
 use crate::{
     Git, Layout, Repository,
@@ -117,8 +117,8 @@ impl Vault {
         Ok(vault)
     }
 
-    /// The same, told which files of a repository configure each backend. They come through the gate
-    /// only where a region names them.
+    /// Adds the files that configure each backend. The gate lets them in only where a region names
+    /// them.
     #[must_use]
     pub fn guarding(mut self, backends: impl IntoIterator<Item = (String, Vec<String>)>) -> Self {
         let folded = |it: &String| it.split('/').map(folded_name).collect::<Vec<_>>().join("/");
@@ -145,7 +145,7 @@ impl Vault {
         Records::new(&self.layout.vault)
     }
 
-    /// What a checkout borrows from us, and whoever works in it has to read.
+    /// What a checkout borrows from us: a program that works in it has to be able to read these.
     pub fn shared_folders(&self) -> Vec<PathBuf> {
         vec![self.borrowed(), self.modules()]
     }
@@ -196,8 +196,8 @@ impl Vault {
         self.change_refs(|| self.call("update-ref").args(arguments))
     }
 
-    /// Not to be cut off: it would leave its lock, and one of them is everybody's. One that a
-    /// killed git of ours has left is removed: nobody else writes here, and we do one at a time.
+    /// Changes refs, one call at a time, and not cancelled: that would leave a lock behind. A lock
+    /// that a killed git of ours has left is removed, because no other program writes here.
     pub(crate) fn change_refs(&self, call: impl Fn() -> Call<'static>) -> Result<(), GitError> {
         let _changing = self.refs.lock().expect("no holder of the lock panics");
         let change = || call().done(&Cancel::default());

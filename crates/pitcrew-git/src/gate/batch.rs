@@ -1,4 +1,4 @@
-//! Reads what `cat-file --batch-command` writes.
+//! Parses the output of `cat-file --batch-command`.
 
 use crate::known::Known;
 use pitcrew_model::CommitId;

@@ -1,4 +1,4 @@
-//! Names that some file system takes for another name.
+//! Names that some file system treats as another name.
 
 use pitcrew_model::folded_name;
 

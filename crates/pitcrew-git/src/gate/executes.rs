@@ -1,8 +1,8 @@
-//! Files that make others execute code by being there: git attributes, hooks, pipelines, agent and
-//! editor configuration.
+//! Files whose presence makes other programs execute code: git attributes, hooks, CI pipelines,
+//! agent and editor configuration.
 //!
-//! New programs bring new names, and most of them begin with a dot. So every such name counts unless it
-//! is known to be harmless, and the tables name the rest.
+//! New tools bring new names, and most begin with a dot. So every such name counts unless it is
+//! known to be harmless; tables list the others.
 
 use super::disguise;
 use pitcrew_model::{Zone, folded_name};

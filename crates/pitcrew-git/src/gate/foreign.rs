@@ -1,4 +1,4 @@
-//! What git tells of an agent's trees: read whole or not at all, and judged without a panic.
+//! Output of git about an agent's trees: parsed completely or not at all, and judged without a panic.
 
 use super::{
     Verdict, batch, disguise,
@@ -32,7 +32,7 @@ fn judge_name(change: &Change, verdict: &mut Verdict) {
     Rules { zone: &Zone::default(), config: &ConfigFiles::new() }.judge_name(change, verdict);
 }
 
-/// The gate would pass what it was not told of.
+/// The gate would let in what is missing from the list.
 #[test]
 fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
     corpus!("raw").check(300, |bytes| {

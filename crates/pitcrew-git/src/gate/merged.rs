@@ -1,5 +1,5 @@
-//! What a merge makes that neither of its sides has. The sides were judged, or are the user's own;
-//! git may join them to something new, such as a file in another folder.
+//! Judges what a merge creates that neither of its sides has. The sides were judged, or are the
+//! user's own, but git may combine them to something new, such as a file in another folder.
 
 use super::{
     Verdict,
@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 impl Vault {
     /// Judges what in `tree` is as in neither of the merged commits.
     ///
-    /// With the zone of the work, whose merge changes nothing else: what git moves out of it is a
-    /// conflict. Without one, new paths only must be such as anybody may make.
+    /// With the zone of the work, a change that git moves out of it is a conflict. Without a zone,
+    /// only new paths are judged, and must not make others execute code.
     pub(crate) fn judge_merge(
         &self,
         sides: [&CommitId; 2],

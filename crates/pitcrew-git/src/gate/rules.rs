@@ -1,4 +1,4 @@
-//! What may be known of a change by its path and mode alone.
+//! Judges a change by its path and mode alone.
 
 use super::{
     Verdict, disguise,

@@ -1,4 +1,4 @@
-//! Trees, byte by byte. Comparing trees smooths over what no honest git writes.
+//! Judges tree objects byte by byte: a comparison of trees hides malformed entries.
 
 use super::Verdict;
 use pitcrew_model::RefusalKind;

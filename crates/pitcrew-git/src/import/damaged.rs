@@ -15,7 +15,7 @@ use std::{
 
 fn packs(vault: &Path) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(vault.join("objects/pack")).expect("a folder").flatten();
-    // What is left of one that was not finished is nobody's pack.
+    // Temporary files of an unfinished import are no packs.
     entries.map(|it| it.path()).filter(|it| it.extension().is_some()).collect()
 }
 
@@ -86,7 +86,7 @@ fn a_pack_is_taken_as_it_was_made_or_not_at_all() {
     lab.vault_git(&vault, &["fsck", "--strict", "--no-dangling"]);
 }
 
-/// Whatever ran in the box could have put it there: to open it would take for ever.
+/// A program in the box could have put it there, and opening it would block forever.
 #[test]
 fn what_is_no_file_is_no_pack() {
     let lab = Lab::new();

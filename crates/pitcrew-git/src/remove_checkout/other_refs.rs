@@ -1,15 +1,15 @@
-//! Whether a git folder of an agent's leads to more than it was made with, as far as can be told
-//! without a git, which takes a box.
+//! Detects, without starting git in a box, whether an agent's git folder has refs to other commits than
+//! the start.
 //!
-//! Its agent is gone, and may have left anything there: only small files are read, no link is followed,
-//! and whatever is not as it was made is left to git.
+//! The agent is gone and may have left anything there: only small files are read, no link is followed,
+//! and everything unusual is left to git.
 
 use crate::files;
 use pitcrew_model::CommitId;
 use pitcrew_process::read_plain;
 use std::{fs, path::Path};
 
-/// More than a folder that nobody worked with has.
+/// More than an unused folder has.
 const ENTRIES_MAX: usize = 100;
 const REF_BYTES_MAX: u64 = 1_024;
 

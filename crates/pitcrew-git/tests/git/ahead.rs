@@ -99,13 +99,13 @@ fn other_attributes_fill_a_checkout_anew() {
     write(&scene.parent.join("api/.gitattributes"), "*.rs text eol=crlf\n");
     let third = scene.lab.save(&scene.vault, &attempt(1), &scene.parent).unwrap();
     scene.fill(&scene.second);
-    let told = Cell::new(0);
-    let (lab, claimed) = (&scene.lab, |_: &Path| told.set(told.get() + 1));
+    let claims = Cell::new(0);
+    let (lab, claimed) = (&scene.lab, |_: &Path| claims.set(claims.get() + 1));
     let made =
         scene.vault.prepare_checkout(&Scene::order(&third), &lab.policy, &lab.cancel, &claimed);
     let path = made.unwrap().path;
     assert_eq!(fs::read(path.join("api/lib.rs")).unwrap(), b"pub fn api() {}\r\n");
-    assert_eq!(told.get(), 2, "another folder is told of");
+    assert_eq!(claims.get(), 2, "the other folder is reported");
     scene.assert_is(&path, &third);
 }
 
@@ -139,7 +139,7 @@ fn what_is_filled_for_the_same_sub_task_is_not_begun_again() {
 }
 
 #[test]
-fn what_nobody_takes_is_removed() {
+fn an_unused_checkout_is_removed() {
     let scene = scene();
     scene.fill(&scene.first);
     assert!(scene.folder().join("core/lib.rs").exists());
@@ -160,7 +160,7 @@ fn what_nobody_takes_is_removed() {
     assert!(!scene.folder().exists(), "nothing is begun any more");
 }
 
-/// A kill in the middle leaves a folder that nobody has been in.
+/// A kill in the middle leaves a folder that no agent has used.
 #[test]
 fn what_a_killed_process_has_filled_is_removed() {
     let scene = scene();
@@ -182,10 +182,10 @@ fn what_a_killed_process_has_filled_is_removed() {
     );
     assert_eq!(made.unwrap().path, scene.folder());
     drop(scene.lab.vault());
-    assert!(scene.folder().exists(), "somebody may have been in it");
+    assert!(scene.folder().exists(), "an agent may have used it");
 }
 
-/// What is noted is removed when the vault is opened, so no note may name somebody's checkout.
+/// Noted folders are removed when the vault is opened, so no note may name a checkout in use.
 #[test]
 fn a_note_that_was_left_does_not_cost_a_checkout() {
     let scene = scene();

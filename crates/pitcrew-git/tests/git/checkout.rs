@@ -118,7 +118,7 @@ fn setup_runs_in_the_checkout_and_what_it_leaves_is_no_work() {
 }
 
 #[test]
-fn a_failing_setup_is_told_with_its_output_and_leaves_nothing() {
+fn a_failing_setup_is_reported_with_its_output_and_leaves_nothing() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);

@@ -87,7 +87,7 @@ fn what_is_denied_is_refused_inside_the_region_too() {
     let base = lab.plan(&vault);
     let path = lab.checkout(&vault, &attempt(1), &base.start).path;
     write(&path.join("core/lib.rs"), "mine\n");
-    write(&path.join("core/key/x"), "nobody's\n");
+    write(&path.join("core/key/x"), "theirs\n");
     let denied = zone(&["core/key"]).region;
     let zone = Zone { shared: denied.clone(), denied, ..zone(&["core"]) };
     let order = CollectWork {
@@ -184,10 +184,10 @@ fn files_that_configure_programs_need_a_region_that_names_them() {
     let paths: Vec<&str> = refusals.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(paths, special);
     assert!(refusals.iter().all(|it| it.kind == RefusalKind::Executes), "{refusals:?}");
-    let told = failure.detail();
+    let detail = failure.detail();
     let line = "core/opencode.json: a file that makes others execute code (`opencode.json` configures \
                 opencode; a task whose `region` names `core/opencode.json` may change it)";
-    assert!(told.contains(line), "{told}");
+    assert!(detail.contains(line), "{detail}");
     // Each rule names what has to be named.
     let rules = refusals.iter().filter_map(|it| it.rule.as_deref());
     let mut region: Vec<&str> = rules.filter_map(|it| it.split('`').nth(5)).collect();
@@ -237,7 +237,7 @@ fn links_that_leave_and_large_files_are_refused() {
 }
 
 #[test]
-fn a_checkout_that_is_gone_is_told() {
+fn a_missing_checkout_is_reported() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);

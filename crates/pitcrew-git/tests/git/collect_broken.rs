@@ -288,7 +288,7 @@ fn a_git_folder_that_leads_elsewhere_is_kept_for_a_person() {
 }
 
 #[test]
-fn what_nobody_may_read_is_collected_all_the_same() {
+fn unreadable_files_are_collected() {
     let scene = scene();
     write(&scene.path.join("core/closed/deep/file"), "hidden\n");
     write(&scene.path.join("core/secret"), "secret\n");
@@ -306,7 +306,7 @@ fn what_nobody_may_read_is_collected_all_the_same() {
     assert_eq!(removed.unwrap(), Removal::Removed);
 }
 
-/// Such as what a container has left there. Only root can give a file to somebody else.
+/// Such as a file that a container has left. Only root can give a file to another user.
 #[test]
 fn what_cannot_be_read_is_named_and_kept() {
     let scene = scene();

@@ -1,6 +1,6 @@
-//! Work that shall not be integrated, whatever held the agent that made it. Plain git takes all of
-//! it, else it would prove nothing; the gate refuses it and names the path, and that is what the
-//! orchestrator records.
+//! Work that must not be integrated, in whatever tier its agent ran. Plain git accepts all of it,
+//! or the test would prove nothing; the gate refuses it and names the path, which the orchestrator
+//! records.
 
 use crate::{
     evil_trees,
@@ -82,7 +82,12 @@ fn the_gate_refuses_trees_that_no_honest_git_makes() {
     for (name, mode, file, kind) in [
         ("hide a git folder as .GIT", "40000", ".GIT", RefusalKind::GitDir),
         ("hide a git folder as git~1", "40000", "git~1", RefusalKind::GitDir),
-        ("hide a git folder behind what nobody sees", "40000", ".g\u{200c}it", RefusalKind::GitDir),
+        (
+            "hide a git folder behind an invisible character",
+            "40000",
+            ".g\u{200c}it",
+            RefusalKind::GitDir,
+        ),
         ("climb out of the tree by name", "100644", "..", RefusalKind::BadName),
         ("turn a name around", "100644", "a\u{202e}txt.exe", RefusalKind::BadName),
         ("give a file a mode of its own", "100664", "a", RefusalKind::BadMode),

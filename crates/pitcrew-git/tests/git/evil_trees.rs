@@ -1,4 +1,4 @@
-//! Trees that no honest git makes. Not all of them are refused by fsck: the gate must.
+//! Trees that no ordinary git creates. fsck does not refuse all of them, so the gate must.
 
 use crate::lab::{Lab, attempt, refusals};
 use pitcrew_git::Vault;
@@ -163,7 +163,7 @@ fn other_work_of_the_vault_cannot_be_smuggled_in() {
     std::fs::write(other.join("api/evil.rs"), "evil\n").unwrap();
     let saved = lab.save(vault, &attempt(2), &other).expect("saved");
     assert!(!lab.try_git(path, &["cat-file", "-e", &saved.0], "").success(), "it is not borrowed");
-    // Whoever knows a name can still write it down: as a head, and as the tree of a commit.
+    // An agent that knows a name can still write it down: as a head, and as the tree of a commit.
     let tree = lab.vault_git(vault, &["rev-parse", &format!("{saved}^{{tree}}")]);
     let commit = format!(
         "tree {tree}\nparent {}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n",

@@ -72,12 +72,12 @@ fn a_checkout_that_its_last_reader_left_is_ready_for_the_next() {
     write(&path.join("core/lib.rs"), "by a reader\n");
     write(&path.join("junk/more"), "by a reader\n");
     leave(11);
-    assert_eq!(read(&path.join("junk/more")), "by a reader\n", "somebody else is in there");
+    assert_eq!(read(&path.join("junk/more")), "by a reader\n", "another reader is in there");
     leave(12);
     leave(12);
     assert!(!path.join("junk").exists());
     assert_ne!(read(&path.join("core/lib.rs")), "by a reader\n");
-    // Nobody looks again: what is changed now is not known to have been written by a reader.
+    // It is not checked again: a change made now is not attributed to a reader.
     assert_eq!(scene.lend(13, &scene.second), path);
     scene.assert_is(&path, &scene.second);
     write(&path.join("junk/more"), "by a reader\n");
@@ -136,7 +136,7 @@ fn what_a_reader_wrote_is_undone_before_the_next_one_comes() {
     let config = format!("[core]\n\tfsmonitor = touch '{}'\n", trap.display());
     write(&path.join(".git/config"), config);
     let other = scene.lend(12, &scene.first);
-    assert_ne!(other, path, "one that was written to is shared with nobody");
+    assert_ne!(other, path, "a changed one is not shared");
     scene.leave(11);
     scene.leave(12);
     let (one, two) = (scene.lend(13, &scene.first), scene.lend(14, &scene.second));
@@ -172,7 +172,7 @@ fn a_checkout_that_was_half_moved_is_made_anew() {
     assert_eq!(fs::read_dir(&scene.vault.layout().checkouts).unwrap().count(), 2);
 }
 
-/// A git that is killed at any moment leaves nothing that the next reader would stumble over.
+/// A git that is killed at any moment leaves nothing that blocks the next reader.
 #[test]
 fn a_kill_in_the_middle_costs_nothing_but_time() {
     let scene = scene();

@@ -53,7 +53,7 @@ impl Scene {
             LandedAt::Side { reason, .. } => assert!(reason.contains(words), "{reason}"),
             LandedAt::Base { .. } => panic!("it was landed over a lock"),
         }
-        assert!(self.lock().exists(), "somebody else's lock stays");
+        assert!(self.lock().exists(), "the lock of another program stays");
     }
 }
 
@@ -158,7 +158,7 @@ fn what_a_killed_git_left_in_the_vault_is_swept_away() {
         assert!(!vault.join(path).exists(), "{path}");
     }
     assert!(!vault.join("objects/tmp_objdir-incoming-1").exists());
-    assert!(vault.join("shallow.lock").exists(), "somebody has it open");
+    assert!(vault.join("shallow.lock").exists(), "a process has it open");
     drop(held);
     scene.lab.vault_git(&scene.vault, &["fsck", "--strict", "--no-dangling"]);
 }

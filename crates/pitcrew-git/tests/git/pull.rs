@@ -201,7 +201,7 @@ fn a_pull_that_fails_in_the_middle_is_taken_back() {
 }
 
 #[test]
-fn a_checkout_that_is_gone_is_told() {
+fn a_missing_checkout_is_reported() {
     let scene = scene();
     let work = scene.child(2, |path| write(&path.join("core/child.rs"), "child\n"));
     fs::remove_dir_all(&scene.path).unwrap();

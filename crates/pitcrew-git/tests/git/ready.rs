@@ -60,8 +60,9 @@ fn what_a_worker_does_at_last_is_collected() {
     };
     let work = scene.worked(1, &one, &two).unwrap();
     assert_eq!((scene.shows(&work, "core/one.rs"), work.files_count), ("2".into(), 3));
-    let told = scene.lab.vault_git(&scene.vault, &["log", "-1", "--format=%s %an", &work.commit.0]);
-    assert_eq!(told, "did it Pitcrew worker");
+    let shown =
+        scene.lab.vault_git(&scene.vault, &["log", "-1", "--format=%s %an", &work.commit.0]);
+    assert_eq!(shown, "did it Pitcrew worker");
 }
 
 #[test]
@@ -73,8 +74,8 @@ fn commits_of_the_last_moment_are_collected() {
         scene.lab.git_in(path, &["commit", "--quiet", "--message", "mine"]);
     };
     let work = scene.worked(1, &|_| {}, &commit).unwrap();
-    let told = scene.lab.vault_git(&scene.vault, &["log", "-1", "--format=%s", &work.commit.0]);
-    assert_eq!(told, "mine");
+    let shown = scene.lab.vault_git(&scene.vault, &["log", "-1", "--format=%s", &work.commit.0]);
+    assert_eq!(shown, "mine");
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn what_is_ready_for_one_attempt_is_not_taken_for_another() {
 }
 
 #[test]
-fn what_nobody_wants_leaves_nothing() {
+fn an_unused_preparation_leaves_nothing() {
     let scene = Scene::new();
     let checkout = scene.lab.checkout(&scene.vault, &attempt(1), &scene.start);
     let left = || fs::read_dir(&scene.vault.layout().scratch).unwrap().count();
@@ -122,6 +123,6 @@ fn what_nobody_wants_leaves_nothing() {
     assert_eq!(left(), 0);
     let (path, policy, cancel) = (&checkout.path, &scene.lab.policy, &scene.lab.cancel);
     let removed = scene.vault.remove_checkout(attempt(1).attempt, path, policy, cancel).unwrap();
-    assert_eq!(removed, Removal::Removed, "nobody is in it any more");
+    assert_eq!(removed, Removal::Removed, "no process is in it");
     assert!(scene.vault.get_ready(attempt(9).attempt, &scene.lab.policy).is_none());
 }

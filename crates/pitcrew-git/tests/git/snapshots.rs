@@ -1,4 +1,4 @@
-//! What a worker leaves is kept while it goes on writing, and nothing of its is touched.
+//! Snapshots are taken while a worker writes, and touch nothing of its checkout.
 
 use crate::lab::{Lab, attempt, tree_of, write};
 use pitcrew_git::{TakeSnapshot, Vault};

@@ -39,7 +39,7 @@ fn many_loose_objects_become_a_pack_and_few_stay_as_they_are() {
     let place = vault.layout().vault.clone();
     let hashed = lab.try_git(&place, &["hash-object", "-w", "--stdin-paths"], paths);
     assert!(hashed.success(), "{}", String::from_utf8_lossy(&hashed.stderr));
-    // Some are needed, and most are nobody's yet: an import that is under way may have made them.
+    // Some are referenced, and most are not yet: an import in progress may have made them.
     let blobs = String::from_utf8(hashed.stdout).unwrap();
     let entries: Vec<String> =
         blobs.lines().take(MANY / 2).map(|it| format!("100644 blob {it}\t{it}\n")).collect();

@@ -74,7 +74,7 @@ fn work_is_verified_in_the_place_that_was_made_ready() {
 }
 
 #[test]
-fn every_failed_check_is_told() {
+fn every_failed_check_is_reported() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -147,9 +147,10 @@ fn work_that_adds_nothing_is_the_head_itself() {
     assert_eq!(verified.merged, base.start);
 }
 
-/// Who judged the work knows that it is on top of the head; who began again after that does not.
+/// The process that judged the work knows that it is on top of the head; one that was restarted
+/// does not.
 #[test]
-fn whoever_merges_work_on_top_of_the_head_finds_the_same() {
+fn a_merge_is_the_same_from_memory_and_from_git() {
     let lab = Lab::new();
     let judge = lab.vault();
     let base = lab.plan(&judge);
@@ -166,11 +167,11 @@ fn whoever_merges_work_on_top_of_the_head_finds_the_same() {
     drop(judge);
     let other = lab.vault();
     assert_eq!(merged(&other, &nothing), base.start);
-    let told =
+    let shown =
         |commit: &CommitId| lab.vault_git(&other, &["log", "-1", "--format=%T %P %s", &commit.0]);
-    assert_eq!(told(&known), told(&merged(&other, &some)));
+    assert_eq!(shown(&known), shown(&merged(&other, &some)));
     let tree = lab.vault_git(&other, &["rev-parse", &format!("{some}^{{tree}}")]);
-    assert_eq!(told(&known), format!("{tree} {} {some} task-1: do it", base.start));
+    assert_eq!(shown(&known), format!("{tree} {} {some} task-1: do it", base.start));
 }
 
 #[test]
