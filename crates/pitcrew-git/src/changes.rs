@@ -159,7 +159,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Counted, GitError> {
         let (changes, lines) = self
-            .call("diff-tree")
+            .foreign("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", "--numstat", &from.0, &to.0])
             .parsed(cancel, parse_counted)?;

@@ -10,7 +10,7 @@ use crate::{
     records::{self, Durability},
     snapshot::{Agent, Nested, Snapshot, Source},
 };
-use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone};
+use pitcrew_model::{CommitId, Failure, RefusalKind, Work, Zone, limits};
 use pitcrew_process::{Cancel, Policy};
 use std::path::PathBuf;
 
@@ -103,14 +103,30 @@ fn import_sound(snapshot: &mut Snapshot<'_>, verdict: &mut Verdict) -> Result<bo
             }
             Ok(false)
         }
+        Err(ImportError::Git(error)) if error.is_excess() => {
+            let why = "an object that needs too much memory to be checked";
+            verdict.refuse(why, RefusalKind::TooLarge);
+            Ok(false)
+        }
         Err(ImportError::Broken(error) | ImportError::Git(error)) => Err(error.into()),
     }
 }
 
-/// Changes that are too many to be listed are too many.
+/// Changes that git cannot list within its limits are too many.
 fn too_many(error: GitError, verdict: &mut Verdict) -> Result<Option<Counted>, GitError> {
-    let GitErrorKind::TooLong { bytes_max } = error.kind else { return Err(error) };
-    let listing = format!("a list of changes of more than {bytes_max} bytes");
-    verdict.refuse(listing, RefusalKind::TooMany);
+    let why = match error.kind {
+        GitErrorKind::TooLong { bytes_max } => format!("more than {bytes_max} bytes"),
+        GitErrorKind::OutOfMemory => {
+            format!("more than {} bytes of memory", limits::GIT_FOREIGN_MEMORY_BYTES_MAX)
+        }
+        GitErrorKind::NotStarted(_)
+        | GitErrorKind::Exit { .. }
+        | GitErrorKind::Locked { .. }
+        | GitErrorKind::TimedOut { .. }
+        | GitErrorKind::Cancelled
+        | GitErrorKind::Unreadable { .. }
+        | GitErrorKind::Denied { .. } => return Err(error),
+    };
+    verdict.refuse(format!("a list of changes of {why}"), RefusalKind::TooMany);
     Ok(None)
 }

@@ -42,7 +42,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<String, VaultError> {
         let output = self
-            .call("diff")
+            .foreign("diff")
             .args(["--no-color", "--no-ext-diff", "--no-textconv", &from.0, &to.0, "--"])
             .args(paths.iter().map(|it| format!(":(top,literal){}", it.as_str())))
             .output(cancel)?;

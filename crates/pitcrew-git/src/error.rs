@@ -21,6 +21,11 @@ impl GitError {
     pub(crate) fn is_kill(&self) -> bool {
         matches!(self.kind, GitErrorKind::Exit { signal: Some(_), .. })
     }
+
+    /// Whether it was given more than it may handle.
+    pub(crate) fn is_excess(&self) -> bool {
+        matches!(self.kind, GitErrorKind::OutOfMemory | GitErrorKind::TooLong { .. })
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +42,8 @@ pub enum GitErrorKind {
     Cancelled,
     #[error("its answer is longer than {bytes_max} bytes")]
     TooLong { bytes_max: usize },
+    #[error("it needs more memory than it may have")]
+    OutOfMemory,
     #[error("its answer cannot be read: {reason}")]
     Unreadable { reason: String },
     #[error(
@@ -95,6 +102,7 @@ impl From<GitError> for Failure {
             | GitErrorKind::Exit { .. }
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::TooLong { .. }
+            | GitErrorKind::OutOfMemory
             | GitErrorKind::Denied { .. }
             | GitErrorKind::Unreadable { .. } => Self::Git { message: chain(&error) },
         }

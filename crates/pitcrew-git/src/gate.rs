@@ -9,6 +9,7 @@ mod executes;
 mod link;
 mod rules;
 mod trees;
+mod paths;
 mod merged;
 #[cfg(test)]
 mod foreign;
@@ -47,6 +48,10 @@ impl Verdict {
         self.refusals.insert((path.into(), kind), Some(rule));
     }
 
+    fn refuses(&self, kind: RefusalKind) -> bool {
+        self.refusals.keys().any(|it| it.1 == kind)
+    }
+
     pub(crate) fn into_result(self) -> Result<(), Failure> {
         if self.refusals.is_empty() {
             return Ok(());
@@ -77,9 +82,10 @@ impl Vault {
             let end = self.count_changes(base, work, cancel);
             (end, names.join().expect("git is started without a panic"))
         });
-        let (end, names) = (end?, names?);
+        let names = names?;
+        let changed = end.as_ref().map_or(String::new(), |it| blobs(&it.changes));
         // The base comes last: it is not judged, and what it is will be asked for soon.
-        let answer = self.look_up(&format!("{names}{base}\n"), &blobs(&end.changes), cancel)?;
+        let answer = self.look_up(&format!("{names}{base}\n"), &changed, cancel)?;
         let mut found = read(&answer, names.lines().count() + 1)?;
         let before = found.objects.pop();
         let commits: Vec<_> = found.objects.iter().filter(|it| it.is("commit")).collect();
@@ -93,6 +99,11 @@ impl Vault {
             verdict.refuse(format!("more than {COMMITS_MAX} commits"), RefusalKind::TooMany);
             return Ok(None);
         }
+        paths::judge(&found.objects, work.0.len() / 2, verdict);
+        if verdict.refuses(RefusalKind::TooMany) {
+            return Ok(None);
+        }
+        let end = end?;
         for tree in found.objects.iter().filter(|it| it.is("tree")) {
             trees::judge(tree.head, tree.content, work.0.len() / 2, verdict);
         }
@@ -122,7 +133,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<String, GitError> {
         let call = self
-            .call("rev-list")
+            .foreign("rev-list")
             .args(["--objects", "--no-object-names", "--filter=blob:none"])
             .arg(format!("--max-count={}", COMMITS_MAX + 1))
             .args([&work.0, &format!("^{base}"), "--"]);
@@ -136,7 +147,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Vec<Change>, GitError> {
         let names: String = commits.iter().flat_map(|it| [it.name(), "\n"]).collect();
-        self.call("diff-tree")
+        self.foreign("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", "--stdin", "-m", "--root", "--no-commit-id"])
             .stdin(names)
@@ -151,7 +162,7 @@ impl Vault {
         };
         let orders = asked("contents ", contents) + &asked("info ", sizes);
         let answer = self
-            .call("cat-file")
+            .foreign("cat-file")
             .args(["--batch-command", "--buffer"])
             .stdin(orders)
             .finish(cancel)?;

@@ -4,10 +4,10 @@ use crate::{
     error::{GitError, GitErrorKind},
     locks,
 };
-use pitcrew_model::CommitId;
+use pitcrew_model::{CommitId, limits};
 use pitcrew_process::{
-    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Policy, Prepared, Run, RunError,
-    Tier, is_machine_root, landlock_abi, prepare_waiting, run_confined, run_trusted,
+    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Overflow, Policy, Prepared, Run,
+    RunError, Tier, is_machine_root, landlock_abi, prepare_waiting, run_confined, run_trusted,
 };
 use std::{
     ffi::OsString,
@@ -21,6 +21,11 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
+
+/// What keeps a git on foreign objects small: it streams files that are larger than any that comes in,
+/// and the memory and number of its threads do not grow with the machine.
+const FOREIGN: [&str; 3] =
+    ["core.bigFileThreshold=32m", "pack.windowMemory=128m", "pack.threads=4"];
 
 /// Indexes are copied, and one that is in two files would lose the other.
 const WHOLE_INDEX: &str = "core.splitIndex=false";
@@ -134,6 +139,11 @@ impl Git {
         let mut run = Run::new("git", place)
             .timeout(TIMEOUT)
             .output_bytes_max(OUTPUT_BYTES_MAX)
+            .overflow(Overflow::Kill)
+            .memory_bytes_max(match trust {
+                Trust::Ours => limits::GIT_MEMORY_BYTES_MAX,
+                Trust::Confined(_) | Trust::Fresh(_) => limits::GIT_FOREIGN_MEMORY_BYTES_MAX,
+            })
             // Messages are read, and some systems let the second overrule the first.
             .env("LC_ALL", "C.UTF-8")
             .env("LANGUAGE", "")
@@ -152,7 +162,12 @@ impl Git {
             let settings = self.settings.as_deref().unwrap_or("/dev/null".as_ref());
             run = run.env("GIT_CONFIG_GLOBAL", settings);
         }
-        let options = ALWAYS.iter().flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
+        let foreign: &[&str] = match trust {
+            Trust::Ours => &[],
+            Trust::Confined(_) | Trust::Fresh(_) => &FOREIGN,
+        };
+        let options = ALWAYS.iter().chain(foreign);
+        let options = options.flat_map(|it| ["-c".into(), OsString::from(it)]).collect();
         let (settings, tree) = (self.settings(trust), place.to_owned());
         let writes = Vec::new();
         Call { command, trust, options, run, settings, tree, writes, script: None }
@@ -183,6 +198,13 @@ impl<'a> Call<'a> {
     #[must_use]
     pub(crate) fn config(self, setting: &str) -> Self {
         self.option("-c").option(setting)
+    }
+
+    /// It reads objects that an agent has made, outside of a box: with as little memory as in one.
+    #[must_use]
+    pub(crate) fn on_foreign_objects(mut self) -> Self {
+        self.run = self.run.memory_bytes_max(limits::GIT_FOREIGN_MEMORY_BYTES_MAX);
+        FOREIGN.iter().fold(self, |call, it| call.config(it))
     }
 
     /// Nothing that the user or the machine has set counts, and so no program of theirs.
@@ -381,7 +403,9 @@ impl Rights {
     fn of(&self, policy: &Policy, tier: Tier) -> Policy {
         let write = [std::slice::from_ref(&self.tree), &self.writes].concat();
         let read = [policy.read.as_slice(), &self.settings].concat();
-        let limits = Limits::default();
+        // To count what runs already takes long outside of a box, where no program of an agent's runs.
+        let processes = (tier == Tier::T3).then_some(limits::GIT_PROCESSES_MAX);
+        let limits = Limits { processes, ..Limits::default() };
         Policy { tier, net: Net::None, limits, write, read, nests: false, ..policy.clone() }
     }
 }
@@ -424,6 +448,7 @@ impl Answer {
         let stderr = self.stderr();
         self.failed(match locks::named_by(&stderr) {
             Some(lock) => GitErrorKind::Locked { lock },
+            None if stderr.lines().any(is_out_of_memory) => GitErrorKind::OutOfMemory,
             None => {
                 let (code, signal) = (self.finished.code, self.finished.signal);
                 GitErrorKind::Exit { code, signal, stderr }
@@ -449,6 +474,13 @@ impl Answer {
             .map_err(|_| self.unreadable("it is not UTF-8"))?;
         Ok(text.strip_suffix('\n').unwrap_or(text).to_owned())
     }
+}
+
+/// Whether git says in this line that it ended because it got no more memory.
+fn is_out_of_memory(line: &str) -> bool {
+    let words = ["fatal: Out of memory", "fatal: mmap failed: Cannot allocate memory"];
+    // A program that git started says it before git does.
+    words.iter().any(|it| line.trim_start_matches("remote: ").starts_with(it))
 }
 
 #[cfg(test)]
@@ -480,6 +512,40 @@ mod tests {
         assert_ne!(user.trim(), "0");
         // Lists what has to be read to be compared.
         assert_eq!(output(git("diff-files").arg("--raw")), "");
+    }
+
+    #[test]
+    fn every_git_and_what_it_starts_has_a_limit_of_memory() {
+        let home = TempDir::new().expect("a temporary folder");
+        let git = Git::at_home(home.path());
+        let policy = Policy::unconfined();
+        let limit = |call: Call<'_>| {
+            // It is limited before it gets any input.
+            let call = call.config("alias.print-limit=!read -r go && ulimit -d").stdin(*b"go\n");
+            let kib = call.line(&Cancel::default()).expect("git runs the alias");
+            kib.parse::<u64>().expect("a limit") * 1_024
+        };
+        let call = |trust| git.call(trust, home.path(), "print-limit");
+        assert_eq!(limit(call(Trust::Ours)), limits::GIT_MEMORY_BYTES_MAX);
+        for foreign in [
+            call(Trust::Ours).on_foreign_objects(),
+            call(Trust::Confined(&policy)),
+            call(Trust::Fresh(&policy)),
+        ] {
+            assert_eq!(limit(foreign), limits::GIT_FOREIGN_MEMORY_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn only_the_words_of_git_say_that_it_had_no_memory() {
+        for said in [
+            "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)",
+            "remote: fatal: Out of memory, realloc failed",
+            "fatal: mmap failed: Cannot allocate memory",
+        ] {
+            assert!(is_out_of_memory(said), "{said}");
+        }
+        assert!(!is_out_of_memory("error: object 1: badName: fatal: Out of memory"));
     }
 
     #[test]

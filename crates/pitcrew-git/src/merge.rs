@@ -50,7 +50,7 @@ impl Vault {
         base: Option<&CommitId>,
         cancel: &Cancel,
     ) -> Result<Merge, GitError> {
-        let call = self.call("merge-tree").without_user_settings();
+        let call = self.foreign("merge-tree").without_user_settings();
         let mut call = SETTINGS
             .iter()
             .fold(call, |call, it| call.config(it))

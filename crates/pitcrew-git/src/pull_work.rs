@@ -199,7 +199,7 @@ impl Pulling<'_> {
     fn go(&self, now: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Failure> {
         let changes = self
             .vault
-            .call("diff-tree")
+            .foreign("diff-tree")
             .args(PLAIN_DIFF)
             .args(["--raw", from, to])
             .changes(self.cancel)?;

@@ -10,6 +10,7 @@ use crate::{
     names,
     records::CheckoutRecord,
     snapshot::Agent,
+    take_pack::require_bundle,
 };
 use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
@@ -73,7 +74,7 @@ impl Vault {
             }
         }
         match self.save_branches(attempt, path, &record.start, policy, cancel) {
-            Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Exit { .. }) => {
+            Err(VaultError::Git(error)) if is_of_the_agent(&error) => {
                 return kept(format!(
                     "other branches and stashes in it could not be saved: {}",
                     chain(&error)
@@ -179,10 +180,11 @@ impl Vault {
         checking: Checking,
         cancel: &Cancel,
     ) -> Result<(), GitError> {
-        if checking == Checking::Strict {
-            self.take_bundle(bundle, cancel)?;
+        match checking {
+            Checking::Strict => self.take_bundle(bundle, cancel)?,
+            Checking::Off => drop(require_bundle(bundle)?),
         }
-        self.call("fetch")
+        self.foreign("fetch")
             .config("transfer.fsckObjects=false")
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .arg("--no-recurse-submodules")
@@ -210,6 +212,12 @@ impl Vault {
             .finish(cancel)?;
         Ok(!status.finished.success() || !status.finished.stdout.is_empty())
     }
+}
+
+/// Whether what an agent left in its git folder explains the error.
+fn is_of_the_agent(error: &GitError) -> bool {
+    error.is_excess()
+        || matches!(error.kind, GitErrorKind::Exit { .. } | GitErrorKind::Unreadable { .. })
 }
 
 /// The name of a checkout that is about to be removed.

@@ -9,9 +9,9 @@ use crate::{
     git::Call,
     import::Checking,
 };
-use pitcrew_process::Cancel;
+use pitcrew_model::limits;
+use pitcrew_process::{Cancel, open_plain};
 use std::{
-    fs::{self, File},
     io::{self, BufRead, BufReader, Read},
     path::Path,
 };
@@ -32,7 +32,7 @@ const STRICT: [&str; 12] = [
     "gitignoreSymlink",
 ];
 
-/// The names in a bundle are before its pack. More than this is no bundle of ours.
+/// The refs of a bundle come before its pack, and are not longer than this together.
 const HEAD_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 impl Vault {
@@ -43,24 +43,18 @@ impl Vault {
         checking: Checking,
         cancel: &Cancel,
     ) -> Result<(), GitError> {
-        // It was made in a box, where anything may have been put in its place.
-        if !fs::symlink_metadata(pack).is_ok_and(|it| it.is_file()) {
-            let (command, place) = ("index-pack", pack.to_owned());
-            let kind = GitErrorKind::Unreadable { reason: "there is no pack".into() };
-            return Err(GitError { command, place, kind });
-        }
         self.index_pack(checking).stdin_file(pack, 0).done(cancel)
     }
 
-    /// The same for a bundle. Where it has no pack at all, the fetch that follows says so.
+    /// The same for a bundle.
     pub(crate) fn take_bundle(&self, bundle: &Path, cancel: &Cancel) -> Result<(), GitError> {
-        let Ok(Some(place)) = pack_place(bundle) else { return Ok(()) };
+        let place = require_bundle(bundle)?;
         self.index_pack(Checking::Strict).stdin_file(bundle, place).done(cancel)
     }
 
     fn index_pack(&self, checking: Checking) -> Call<'static> {
         // It is small, and read forwards.
-        let call = self.call("index-pack").args(["--stdin", "--fix-thin", "--no-rev-index"]);
+        let call = self.foreign("index-pack").args(["--stdin", "--fix-thin", "--no-rev-index"]);
         match checking {
             Checking::Strict => {
                 let strict = STRICT.map(|it| format!("{it}=error")).join(",");
@@ -71,24 +65,35 @@ impl Vault {
     }
 }
 
+/// Where the pack of a bundle begins. Fails where it is none, or names more refs than are saved.
+pub(crate) fn require_bundle(bundle: &Path) -> Result<u64, GitError> {
+    pack_place(bundle).map_err(|error| {
+        let kind = GitErrorKind::Unreadable { reason: error.to_string() };
+        GitError { command: "bundle", place: bundle.to_owned(), kind }
+    })
+}
+
 /// Where the pack begins: after the first empty line.
-fn pack_place(bundle: &Path) -> io::Result<Option<u64>> {
-    let mut head = BufReader::new(File::open(bundle)?.take(HEAD_BYTES_MAX));
+fn pack_place(bundle: &Path) -> io::Result<u64> {
+    let mut head = BufReader::new(open_plain(bundle)?.take(HEAD_BYTES_MAX));
     let (mut place, mut line) = (0, Vec::new());
-    loop {
+    // The first line says what the file is.
+    for _ in 0..=limits::SAVED_REFS_MAX {
         line.clear();
         place += head.read_until(b'\n', &mut line)? as u64;
         match line.as_slice() {
-            b"\n" => return Ok(Some(place)),
+            b"\n" => return Ok(place),
             [.., b'\n'] => {}
-            _ => return Ok(None),
+            _ => return Err(io::Error::other("it is not a bundle")),
         }
     }
+    Err(io::Error::other(format!("it has more than {} refs", limits::SAVED_REFS_MAX)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_pack_begins_after_the_first_empty_line() {
@@ -96,10 +101,13 @@ mod tests {
         let bundle = folder.path().join("bundle");
         let place = |bytes: &[u8]| {
             fs::write(&bundle, bytes).expect("room");
-            pack_place(&bundle).expect("it can be read")
+            pack_place(&bundle).map_err(|it| it.to_string())
         };
-        assert_eq!(place(b"# v2 git bundle\n-1 base\n2 HEAD\n\nPACK\n\n"), Some(32));
-        assert_eq!(place(b"# v2 git bundle\n-1 base"), None);
-        assert_eq!(place(b""), None);
+        assert_eq!(place(b"# v2 git bundle\n-1 base\n2 HEAD\n\nPACK\n\n"), Ok(32));
+        for broken in [&b"# v2 git bundle\n-1 base"[..], b""] {
+            assert_eq!(place(broken), Err("it is not a bundle".to_owned()));
+        }
+        let many = "1 refs/x\n".repeat(limits::SAVED_REFS_MAX + 1);
+        assert_eq!(place(many.as_bytes()), Err("it has more than 10000 refs".to_owned()));
     }
 }

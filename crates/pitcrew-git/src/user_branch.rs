@@ -76,7 +76,7 @@ impl Vault {
     ) -> Result<(), GitError> {
         let mut call = self.user.call("fetch").config("protocol.version=2");
         if checking == Checking::Strict {
-            call = call.config("transfer.fsckObjects=true");
+            call = call.config("transfer.fsckObjects=true").on_foreign_objects();
         }
         let call = call
             .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])

@@ -141,6 +141,12 @@ impl Vault {
         self.git.ours(&self.layout.vault, command).git_dir(&self.layout.vault)
     }
 
+    /// A command that reads what an agent has made. What `call` is for was made by us or the user, or
+    /// was judged.
+    pub(crate) fn foreign(&self, command: &'static str) -> Call<'static> {
+        self.call(command).on_foreign_objects()
+    }
+
     pub(crate) fn records(&self) -> Records {
         Records::new(&self.layout.vault)
     }
@@ -211,6 +217,7 @@ impl Vault {
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::Cancelled
             | GitErrorKind::TooLong { .. }
+            | GitErrorKind::OutOfMemory
             | GitErrorKind::Denied { .. }
             | GitErrorKind::Unreadable { .. } => Some(error),
         });

@@ -88,7 +88,7 @@ impl Vault {
             return Ok(());
         }
         let output = self
-            .call("diff")
+            .foreign("diff")
             .args(["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"])
             .arg(format!("{}...{}", order.onto, order.work))
             .arg("--")

@@ -65,6 +65,6 @@ impl Vault {
         tree: &str,
         cancel: &Cancel,
     ) -> Result<Vec<Change>, GitError> {
-        self.call("diff-tree").args(PLAIN_DIFF).args(["--raw", &from.0, tree]).changes(cancel)
+        self.foreign("diff-tree").args(PLAIN_DIFF).args(["--raw", &from.0, tree]).changes(cancel)
     }
 }

@@ -2,25 +2,63 @@
 
 use super::Verdict;
 use pitcrew_model::RefusalKind;
-use std::cmp::Ordering;
+use std::{cmp::Ordering, fmt::Write};
 
 const MODES: [&[u8]; 5] = [b"100644", b"100755", b"120000", b"160000", b"40000"];
 
-/// One entry of a tree: mode and name.
-type Entry<'a> = (&'a [u8], &'a [u8]);
+const TREE: &[u8] = b"40000";
+
+/// One entry of a tree.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    mode: &'a [u8],
+    name: &'a [u8],
+    object: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// Whether git takes it for a folder, whatever the rest of its mode is.
+    pub(super) fn is_tree(&self) -> bool {
+        let digit = |mode: u32, it: &u8| mode.wrapping_shl(3).wrapping_add(u32::from(it & 7));
+        self.mode.iter().fold(0, digit) & 0o170_000 == 0o040_000
+    }
+
+    pub(super) fn object_name(&self) -> String {
+        self.object.iter().fold(String::new(), |mut name, byte| {
+            write!(name, "{byte:02x}").expect("a string takes everything");
+            name
+        })
+    }
+}
+
+/// The entries of a tree, up to the first that is broken.
+pub(super) struct Entries<'a> {
+    rest: &'a [u8],
+    hash_bytes: usize,
+}
+
+pub(super) fn entries(content: &[u8], hash_bytes: usize) -> Entries<'_> {
+    Entries { rest: content, hash_bytes }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (entry, rest) = read_entry(self.rest, self.hash_bytes)?;
+        self.rest = rest;
+        Some(entry)
+    }
+}
 
 /// Judges the content of one tree; `head` says which.
 pub(super) fn judge(head: &str, content: &[u8], hash_bytes: usize, verdict: &mut Verdict) {
-    let mut rest = content;
+    let mut entries = entries(content, hash_bytes);
     let mut before: Option<Entry<'_>> = None;
-    while !rest.is_empty() {
-        let Some((entry, after)) = read_entry(rest, hash_bytes) else {
-            verdict.refuse(format!("object {head}"), RefusalKind::BadName);
-            return;
-        };
-        let (mode, name) = entry;
+    for entry in entries.by_ref() {
+        let name = entry.name;
         let shown = || String::from_utf8_lossy(name).into_owned();
-        if !MODES.contains(&mode) {
+        if !MODES.contains(&entry.mode) {
             verdict.refuse(shown(), RefusalKind::BadMode);
         }
         let is_odd = name.is_empty() || name == b"." || name == b".." || name.contains(&b'/');
@@ -29,7 +67,9 @@ pub(super) fn judge(head: &str, content: &[u8], hash_bytes: usize, verdict: &mut
             verdict.refuse(shown(), RefusalKind::BadName);
         }
         before = Some(entry);
-        rest = after;
+    }
+    if !entries.rest.is_empty() {
+        verdict.refuse(format!("object {head}"), RefusalKind::BadName);
     }
 }
 
@@ -37,18 +77,20 @@ fn read_entry(bytes: &[u8], hash_bytes: usize) -> Option<(Entry<'_>, &[u8])> {
     let space = bytes.iter().position(|it| *it == b' ')?;
     let (mode, rest) = (&bytes[..space], &bytes[space + 1..]);
     let end = rest.iter().position(|it| *it == 0)?;
-    Some(((mode, &rest[..end]), rest.get(end + 1 + hash_bytes..)?))
+    let (name, rest) = (&rest[..end], &rest[end + 1..]);
+    let (object, rest) = rest.split_at_checked(hash_bytes)?;
+    Some((Entry { mode, name, object }, rest))
 }
 
 /// The order of entries: a folder sorts as if its name ended with a slash. The same name is
 /// refused whatever it is, so that a file and a folder cannot share it.
 fn order(left: Entry<'_>, right: Entry<'_>) -> Ordering {
-    if left.1 == right.1 {
+    if left.name == right.name {
         return Ordering::Equal;
     }
     let key = |entry: Entry<'_>| {
-        let mut key = entry.1.to_vec();
-        if entry.0 == b"40000" {
+        let mut key = entry.name.to_vec();
+        if entry.mode == TREE {
             key.push(b'/');
         }
         key

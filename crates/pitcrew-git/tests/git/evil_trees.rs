@@ -14,7 +14,13 @@ struct Scene {
 }
 
 fn scene() -> Scene {
+    scene_of(|_| {})
+}
+
+/// The same with more in the user's repository.
+fn scene_of(prepare: impl FnOnce(&Lab)) -> Scene {
     let lab = Lab::new();
+    prepare(&lab);
     let vault = lab.vault();
     let base = lab.plan(&vault);
     let path = lab.checkout(&vault, &attempt(1), &base.start).path;
@@ -153,6 +159,52 @@ fn more_files_than_an_attempt_may_change() {
     let entries: Vec<_> =
         names.iter().map(|it| ("100644", it.as_str(), scene.blob.as_str())).collect();
     scene.assert_refused(&scene.tree(&entries), RefusalKind::TooMany);
+}
+
+/// A tree of a thousand entries that all name this object.
+fn thousand(scene: &Scene, mode: &str, object: &str) -> String {
+    let names: Vec<String> = (0..1_000).map(|it| format!("{it:03}")).collect();
+    let entries: Vec<_> = names.iter().map(|it| (mode, it.as_str(), object)).collect();
+    scene.tree(&entries)
+}
+
+#[test]
+fn three_trees_that_make_a_thousand_million_paths() {
+    let scene = scene();
+    let mut tree = thousand(&scene, "100644", &scene.blob);
+    for _ in 0..2 {
+        tree = thousand(&scene, "40000", &tree);
+    }
+    scene.assert_refused(&tree, RefusalKind::TooMany);
+}
+
+/// What the user has may be named as often as what is new; git's memory ends that.
+#[test]
+fn a_folder_of_the_user_that_is_named_a_million_times() {
+    let scene = scene_of(|lab| {
+        for number in 0..1_000 {
+            lab.write(&format!("many/{number}.txt"), "one of many\n");
+        }
+        lab.commit("many");
+    });
+    let many = scene.lab.git(&["rev-parse", "HEAD:many"]);
+    let tree = thousand(&scene, "40000", &many);
+    scene.assert_refused(&thousand(&scene, "40000", &tree), RefusalKind::TooMany);
+}
+
+#[test]
+fn more_commits_than_an_attempt_may_make() {
+    let scene = scene();
+    let Scene { lab, vault, base, path, .. } = &scene;
+    let branch = "refs/heads/pitcrew/plan-1/task-1-work/a1";
+    let commit = "committer a <a@b> 1 +0000\ndata 1\nx\n";
+    let first = format!("commit {branch}\n{commit}from {}\n\n", base.start);
+    let next = format!("commit {branch}\n{commit}\n");
+    let finished =
+        lab.try_git(path, &["fast-import", "--quiet", "--force"], first + &next.repeat(10_000));
+    assert!(finished.success(), "{}", String::from_utf8_lossy(&finished.stderr));
+    let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &[]));
+    assert_eq!(refused, [("more than 10000 commits".to_owned(), RefusalKind::TooMany)]);
 }
 
 #[test]

@@ -231,3 +231,18 @@ fn a_folder_that_is_no_checkout_of_the_attempt_is_kept() {
         vault.remove_checkout(attempt(9).attempt, Path::new("/tmp"), &lab.policy, &lab.cancel);
     assert!(matches!(removal, Ok(Removal::Kept { .. })));
 }
+
+#[test]
+fn a_checkout_with_more_branches_than_are_saved_is_kept() {
+    let scene = scene();
+    let Scene { lab, vault, base, path } = &scene;
+    lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
+    let tree = format!("{}^{{tree}}", base.start);
+    let mine = lab.git_in(path, &["commit-tree", &tree, "-p", &base.start.0, "-m", "mine"]);
+    let refs: Vec<String> =
+        (0..=10_000).map(|it| format!("{mine} refs/heads/b{it:05}\n")).collect();
+    let refs = refs.concat();
+    write(&path.join(".git/packed-refs"), format!("# pack-refs with: sorted \n{refs}"));
+    let Removal::Kept { reason } = scene.remove() else { panic!("it is removed") };
+    assert!(reason.contains("more than 10000 refs"), "{reason}");
+}
