@@ -45,7 +45,7 @@ impl Snapshot<'_> {
             paths.extend_from_slice(path);
             paths.push(0);
         }
-        Ok(files::write(&self.folder.path().join("paths"), paths)?)
+        Ok(files::write_below(self.folder.path(), "paths", paths)?)
     }
 }
 

@@ -11,7 +11,10 @@ use pitcrew_process::Cancel;
 use std::{
     ffi::OsStr,
     fs, io,
-    os::unix::{ffi::OsStrExt, fs::symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+    },
     path::{Component, Path, PathBuf},
 };
 
@@ -168,7 +171,9 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), FileError> {
             io::copy(&mut source, &mut target)?;
         }
         let metadata = source.metadata()?;
-        target.set_permissions(metadata.permissions())?;
+        // Nothing in a checkout runs as its owner or group.
+        let mode = metadata.permissions().mode() & 0o777;
+        target.set_permissions(fs::Permissions::from_mode(mode))?;
         let times = fs::FileTimes::new().set_modified(metadata.modified()?);
         target.set_times(times)
     };

@@ -2,9 +2,10 @@
 
 use crate::error::FileError;
 use pitcrew_model::{Failure, limits};
-use pitcrew_process::remove_tree;
+use pitcrew_process::{Folder, remove_tree};
 use std::{
     fs, io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -21,6 +22,37 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(failed("create the folder", path))
 }
 
+/// Creates a folder, and those above it, that only this user can enter. An existing folder is closed
+/// to others: what is below it may have any mode.
+pub(crate) fn create_private_folder(path: &Path) -> Result<(), FileError> {
+    let create = || {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let mode = fs::metadata(path)?.permissions().mode();
+        let is_open = mode & 0o077 != 0;
+        if is_open { fs::set_permissions(path, fs::Permissions::from_mode(0o700)) } else { Ok(()) }
+    };
+    create().map_err(failed("make private the folder", path))
+}
+
+/// Writes a new file at a path below a folder that programs of an agent may have written to. What
+/// has its name gives way, and a link above it is an error.
+pub(crate) fn write_below(
+    folder: &Path,
+    below: impl AsRef<Path>,
+    bytes: impl AsRef<[u8]>,
+) -> Result<(), FileError> {
+    let below = below.as_ref();
+    let parent = below.parent().expect("it is below the folder");
+    let name = below.file_name().expect("a file has a name");
+    let write = || Folder::open(folder)?.enter(parent)?.write(name, bytes.as_ref());
+    write().map_err(failed("write", &folder.join(below)))
+}
+
+/// Whether there is a real folder at a path below another one, without a link on the way.
+pub(crate) fn is_folder_below(folder: &Path, below: impl AsRef<Path>) -> bool {
+    Folder::open(folder).and_then(|it| it.enter(below.as_ref())).is_ok()
+}
+
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
     fs::write(path, bytes).map_err(failed("write", path))
 }
@@ -30,8 +62,12 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), FileError> {
 }
 
 pub(crate) fn remove_if_there(path: &Path) -> Result<(), FileError> {
+    remove_existing(path).map_err(failed("remove", path))
+}
+
+fn remove_existing(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
@@ -60,16 +96,27 @@ pub(crate) fn is_there(path: &Path) -> bool {
 
 /// Copies a file with its times, which git and build tools compare.
 pub(crate) fn copy_with_times(from: &Path, to: &Path) -> Result<(), FileError> {
-    let copy = || {
-        fs::copy(from, to)?;
-        let metadata = fs::metadata(from)?;
-        let times = fs::FileTimes::new()
-            .set_accessed(metadata.accessed()?)
-            .set_modified(metadata.modified()?);
-        // Setting times needs ownership only, so a read-only copy may be opened for reading.
-        fs::File::open(to)?.set_times(times)
-    };
-    copy().map_err(failed("copy", from))
+    fs::File::open(from).and_then(|it| copy_open(it, to)).map_err(failed("copy", from))
+}
+
+/// The same from a path below a folder that programs of an agent may have written to.
+pub(crate) fn copy_from_below(
+    folder: &Path,
+    below: impl AsRef<Path>,
+    to: &Path,
+) -> Result<(), FileError> {
+    let copy = || copy_open(Folder::open(folder)?.file(below.as_ref())?, to);
+    copy().map_err(failed("copy", &folder.join(below.as_ref())))
+}
+
+fn copy_open(mut from: fs::File, to: &Path) -> io::Result<()> {
+    let metadata = from.metadata()?;
+    remove_existing(to)?;
+    let mut to = fs::File::create_new(to)?;
+    io::copy(&mut from, &mut to)?;
+    let times =
+        fs::FileTimes::new().set_accessed(metadata.accessed()?).set_modified(metadata.modified()?);
+    to.set_times(times)
 }
 
 /// Removes a folder and everything in it, read-only folders too.

@@ -189,7 +189,7 @@ impl Vault {
     fn claim_ahead(&self, order: &FillAhead) -> Option<PathBuf> {
         let folder = names::folder(CheckoutKind::Subtask, order.task, &order.slug);
         let path = self.layout.checkouts.join(folder);
-        files::create_folder(&self.layout.checkouts).ok()?;
+        files::create_private_folder(&self.layout.checkouts).ok()?;
         // What is being kept meanwhile comes first.
         let has_room = files::free_bytes(&self.layout.checkouts).ok()? >= FREE_BYTES_MIN;
         if files::is_there(&path) || !has_room {

@@ -122,7 +122,7 @@ impl Vault {
             files::remove_folder(Path::new(&lent.path))?;
         }
         pool.checkouts.retain(Lent::is_ready);
-        files::create_folder(&self.layout.checkouts)?;
+        files::create_private_folder(&self.layout.checkouts)?;
         require_free_space(&self.layout.checkouts)
     }
 }

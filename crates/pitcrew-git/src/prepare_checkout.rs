@@ -20,6 +20,11 @@ use std::{
 
 /// Untracked files that setup made and `.gitignore` does not cover. More than this is a build.
 const SETUP_FILES_MAX: usize = 1_000;
+/// Lists untracked files. Setup runs code of the repository, and git would wait for a pipe of its.
+const LIST_OTHERS: &str = "\
+    find . -type p \\( -name '.git*' -o -path '*/.git/*' \\) -exec rm -f {} + 2>/dev/null
+    \"$@\" ls-files -z --others --exclude-standard";
+
 /// Names that are tried when a folder of that name exists already.
 const FOLDERS_TRIED_MAX: u32 = 100;
 
@@ -81,7 +86,7 @@ impl Vault {
                 CheckoutState::Ready => {}
             }
         }
-        files::create_folder(&self.layout.checkouts)?;
+        files::create_private_folder(&self.layout.checkouts)?;
         require_free_space(&self.layout.checkouts)?;
         let (mut record, ahead) = self.claim(order)?;
         let path = PathBuf::from(&record.path);
@@ -207,7 +212,7 @@ impl Vault {
         let output = self
             .git
             .confined(policy, path, "ls-files")
-            .args(["-z", "--others", "--exclude-standard"])
+            .script(LIST_OTHERS, Vec::new())
             .output(cancel)?;
         Ok(output
             .split(|it| *it == 0)
@@ -218,8 +223,9 @@ impl Vault {
     }
 }
 
+/// Setup runs code of the repository, which may have put a link there.
 fn write_exclude(path: &Path, exclude: &[u8]) -> Result<(), FileError> {
-    files::write(&path.join(".git/info/exclude"), exclude)
+    files::write_below(path, ".git/info/exclude", exclude)
 }
 
 /// What went wrong in git or in the file system went wrong with the checkout.

@@ -262,7 +262,7 @@ impl Pulling<'_> {
         changes: &[Change],
     ) -> Result<String, VaultError> {
         let index = snapshot.folder.path().join("after.index");
-        files::copy_with_times(&snapshot.git_dir().join("index"), &index)?;
+        files::copy_from_below(snapshot.folder.path(), "git/index", &index)?;
         let mut lines = Vec::new();
         for change in changes {
             lines.extend(format!("{} {}\t", change.mode_after, change.object).into_bytes());

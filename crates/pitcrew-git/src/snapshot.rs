@@ -221,7 +221,13 @@ impl Snapshot<'_> {
 
     /// Makes objects of the vault readable that neither the base store nor the checkout has.
     pub(crate) fn supply(&self, wanted: &str) -> Result<(), VaultError> {
-        self.vault.supply(&self.git_dir().join("objects"), wanted, self.cancel)
+        let objects = self.git_dir().join("objects");
+        if !files::is_folder_below(self.folder.path(), "git/objects/pack") {
+            let reason = "something in a box has replaced the folder of its packs".into();
+            let kind = GitErrorKind::Unreadable { reason };
+            return Err(GitError { command: "pack-objects", place: objects, kind }.into());
+        }
+        self.vault.supply(&objects, wanted, self.cancel)
     }
 
     /// Finds out which commit the agent is at, without a git. Where that is one of its own, git
@@ -233,9 +239,10 @@ impl Snapshot<'_> {
         if head.as_ref().is_some_and(|it| it != self.source.start) {
             objects.push(self.source.path.join(".git/objects"));
         }
-        files::write(&self.git_dir().join("objects/info/alternates"), alternates(&objects))?;
+        // A program of the agent's may have been in the box of earlier steps.
+        files::write_below(folder, "git/objects/info/alternates", alternates(&objects))?;
         let head = head.map_or_else(String::new, |it| format!("{it}\n"));
-        files::write(&folder.join("head"), head)
+        files::write_below(folder, "head", head)
     }
 
     /// An error where something could not be read that would be lost with the tree.
@@ -306,4 +313,49 @@ fn message(text: &str) -> String {
     let text = text.replace('\0', " ");
     let text = text::cut(text.trim(), pitcrew_model::limits::SUMMARY_BYTES_MAX);
     if text.is_empty() { "Work of a Pitcrew worker\n".into() } else { format!("{text}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::{Lab, attempt, read, write};
+    use std::{fs, os::unix::fs::symlink};
+
+    /// Nested repositories make git run programs in the box of the steps, and our folder is in it.
+    #[test]
+    fn what_a_program_in_the_box_left_in_our_folder_leads_nowhere() {
+        let lab = Lab::new();
+        let vault = lab.vault();
+        let start = lab.plan(&vault).start;
+        let path = lab.checkout(&vault, &attempt(1), &start).path;
+        let outside = lab.home().join("kept");
+        write(&outside, "kept\n");
+        let (path, message, nested) = (path.as_path(), "did it", Nested::Listed);
+        let (attempt, agent) = (attempt(1).attempt, Agent::Gone);
+        let source = Source { attempt, path, start: &start, message, nested, agent };
+        let names = ["git/objects/info/alternates", "head", "paths"];
+        let put = |snapshot: &Snapshot<'_>, name: &str, target: &Path| {
+            let place = snapshot.folder.path().join(name);
+            files::remove_folder(&place).or_else(|_| files::remove_if_there(&place)).unwrap();
+            symlink(target, &place).unwrap();
+        };
+        let mut snapshot = vault.look_at(source, &lab.policy, &lab.cancel).unwrap();
+        snapshot.begin_with(&vault.records().index(attempt)).unwrap();
+        for name in names {
+            put(&snapshot, name, &outside);
+        }
+        snapshot.look(&[]).unwrap();
+        assert_eq!(read(&outside), "kept\n");
+        let index = vault.records().index(attempt);
+        let copied = lab.home().join("copied");
+        put(&snapshot, "git/index", &index);
+        let folder = snapshot.folder.path();
+        files::copy_from_below(folder, "git/index", &copied).unwrap_err();
+        assert!(!copied.exists());
+        let packs = lab.home().join("packs");
+        fs::create_dir(&packs).unwrap();
+        put(&snapshot, "git/objects/pack", &packs);
+        let error = snapshot.supply(&start.0).unwrap_err();
+        assert!(error.to_string().contains("pack-objects"), "{error}");
+    }
 }

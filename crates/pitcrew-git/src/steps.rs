@@ -192,10 +192,15 @@ impl Snapshot<'_> {
 /// Files and folders that git was not allowed to read, of which it says so in two ways.
 fn denied(stderr: &str) -> Vec<String> {
     let path = |line: &str| {
-        let words = line.strip_suffix(": Permission denied")?;
-        let file = words.strip_prefix("error: open(\"").and_then(|it| it.strip_suffix("\")"));
-        let folder = words.strip_prefix("warning: could not open directory '");
-        Some(file.or_else(|| folder?.strip_suffix('\''))?.to_owned())
+        let file = line.strip_prefix("error: open(\"").map(|it| (it, "\"): "));
+        let folder = line.strip_prefix("warning: could not open directory '");
+        let (rest, end) = file.or_else(|| Some((folder?, "': ")))?;
+        match rest.rsplit_once(end) {
+            Some((path, "Permission denied")) => Some(path.to_owned()),
+            Some(_) => None,
+            // The name contains a line end, and why it failed is on a later line.
+            None => Some(rest.to_owned()),
+        }
     };
     stderr.lines().filter_map(path).collect()
 }
@@ -209,4 +214,19 @@ fn left_out(answer: &Answer, code: &str) -> Vec<String> {
         .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_could_not_be_read_is_known() {
+        let said = "error: open(\"core/a b\"): Permission denied\n\
+                    error: unable to index file 'core/a b'\n\
+                    warning: could not open directory 'closed/': Permission denied\n\
+                    error: open(\"gone\"): No such file or directory\n\
+                    error: open(\"two\nlines\"): Permission denied\n";
+        assert_eq!(denied(said), ["core/a b", "closed/", "two"]);
+    }
 }

@@ -19,6 +19,11 @@ make_readable() {
     fi
 }
 
+# Nothing in a checkout runs with the rights of its owner or group.
+drop_bits() {
+    find . -type f \( -perm -4000 -o -perm -2000 \) -exec chmod u-s,g-s {} + 2>/dev/null
+}
+
 add_all() {
     "$@" add --all --ignore-errors --pathspec-from-file="$folder/paths" --pathspec-file-nul \
         2>"$folder/errors"
@@ -58,7 +63,13 @@ case " $steps " in
 esac
 
 case " $steps " in
-*" changed "* | *" listed "* | *" add "*) make_readable ;;
+*" changed "* | *" listed "* | *" add "*)
+    make_readable
+    # It looks at every file, as git does meanwhile.
+    drop_bits &
+    bits=$!
+    trap 'wait "$bits"' EXIT
+    ;;
 esac
 
 for step in $steps; do

@@ -222,7 +222,7 @@ impl Vault {
         }
         files::create_folder(&self.records().attempt(snapshot.source.attempt))?;
         let new = kept.with_extension("new");
-        files::copy_with_times(&snapshot.git_dir().join("index"), &new)?;
+        files::copy_from_below(snapshot.folder.path(), "git/index", &new)?;
         files::rename(&new, &kept)
     }
 }

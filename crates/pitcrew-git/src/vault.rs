@@ -85,7 +85,11 @@ impl Vault {
             scratch: absolute(&layout.scratch)?,
         };
         files::remove_folder(&layout.scratch)?;
-        files::create_folder(&layout.scratch)?;
+        files::create_private_folder(&layout.scratch)?;
+        if files::is_folder(&layout.checkouts) {
+            // An earlier version has let others in.
+            files::create_private_folder(&layout.checkouts)?;
+        }
         let settings = Settings::read(&user, cancel)?;
         shared_settings::share(&user, &layout.git_settings(), cancel)?;
         let git = user.git().clone().with_settings(&layout.git_settings());

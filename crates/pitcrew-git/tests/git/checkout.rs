@@ -1,7 +1,7 @@
 use crate::lab::{Lab, attempt, read, write};
 use pitcrew_git::{AttemptName, CheckoutKind, PrepareCheckout};
 use pitcrew_model::{AttemptId, Failure, PlanId, TaskId};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 /// S1-043, S1-044, S1-046, S1-047, S1-049: each worker has its own checkout, beside the repository.
 #[test]
@@ -198,4 +198,55 @@ fn the_checkout_of_a_sub_task_is_named_after_it() {
     assert_eq!(path, vault.layout().checkouts.join("subtask-1-work"));
     let branch = lab.git_in(&path, &["symbolic-ref", "HEAD"]);
     assert_eq!(branch, "refs/heads/pitcrew/plan-1/subtask-1-work/a1");
+}
+
+/// A file of a checkout may have any mode: what keeps others out is the folder above.
+#[test]
+fn only_the_user_can_enter_the_folder_of_all_checkouts() {
+    let lab = Lab::new();
+    let folder = lab.user.parent().unwrap().join(".worktrees/shop");
+    let mode = || folder.metadata().unwrap().permissions().mode() & 0o7777;
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    lab.checkout(&vault, &attempt(1), &base.start);
+    assert_eq!(mode(), 0o700);
+    // As an earlier version made it.
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(vault);
+    let vault = lab.vault();
+    assert_eq!(mode(), 0o700);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    lab.checkout(&vault, &attempt(2), &base.start);
+    assert_eq!(mode(), 0o700);
+}
+
+/// Setup runs code of the repository, in a box. What it leaves must not lead us out of there.
+#[test]
+fn a_link_that_setup_made_is_not_written_through() {
+    for script in [
+        "ln -sf '{outside}' .git/info/exclude",
+        "rm -r .git/info && ln -s '{folder}' .git/info",
+        "rm -f .git/info/exclude && mkfifo .git/info/exclude",
+    ] {
+        let lab = Lab::new();
+        let vault = lab.vault();
+        let start = lab.plan(&vault).start;
+        let folder = lab.home().join("kept");
+        let outside = folder.join("exclude");
+        write(&outside, "kept\n");
+        let script = script.replace("{outside}", outside.to_str().unwrap());
+        let script = script.replace("{folder}", folder.to_str().unwrap());
+        let setup = vec![format!("{script}; echo made > made.txt")];
+        let (name, kind) = (attempt(1), CheckoutKind::Task);
+        let order = PrepareCheckout { name, kind, start, setup };
+        let made = vault.prepare_checkout(&order, &lab.policy, &lab.cancel, &|_| {});
+        assert_eq!(read(&outside), "kept\n", "{script}");
+        match made {
+            Ok(checkout) => {
+                let exclude = read(&checkout.path.join(".git/info/exclude"));
+                assert!(exclude.contains("/made.txt"), "{script}: {exclude}");
+            }
+            Err(failure) => assert!(script.contains("ln -s "), "{script}: {failure}"),
+        }
+    }
 }

@@ -327,3 +327,30 @@ fn what_cannot_be_read_is_named_and_kept() {
     let saved = lab.vault_git(vault, &["show", "refs/pitcrew/saved/attempt-1:core/lib.rs"]);
     assert_eq!(saved, "work", "the rest is saved");
 }
+
+#[test]
+fn no_collected_file_runs_as_its_owner_or_group() {
+    let scene = scene();
+    let files = [("core/run.sh", 0o4755), ("core/deep/run.sh", 0o6755), ("core/lib.rs", 0o2644)];
+    let mode = |name: &str| scene.path.join(name).metadata().unwrap().permissions().mode() & 0o7777;
+    for (name, mode) in files {
+        write(&scene.path.join(name), "work\n");
+        set_mode(&scene.path.join(name), mode);
+    }
+    let work = scene.collect();
+    let listed = scene.lab.vault_git(&scene.vault, &["ls-tree", "-r", &work.commit.0, "core"]);
+    let modes: Vec<_> = listed.lines().map(|it| &it[..6]).collect();
+    assert_eq!(modes, ["100755", "100644", "100755"], "{listed}");
+    for (name, before) in files {
+        assert_eq!(mode(name), before & 0o777, "{name}");
+    }
+    // A snapshot of a worker at work drops them too.
+    set_mode(&scene.path.join("core/run.sh"), 0o4755);
+    let order = pitcrew_git::LiveCheckout {
+        attempt: attempt(1).attempt,
+        path: scene.path.clone(),
+        start: scene.base.start.clone(),
+    };
+    scene.vault.save_live(&order, &scene.lab.policy, &scene.lab.cancel).unwrap();
+    assert_eq!(mode("core/run.sh"), 0o755);
+}
