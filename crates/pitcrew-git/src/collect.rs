@@ -125,7 +125,7 @@ fn too_many(error: GitError, verdict: &mut Verdict) -> Result<Option<Counted>, G
         | GitErrorKind::TimedOut { .. }
         | GitErrorKind::Cancelled
         | GitErrorKind::Unreadable { .. }
-        | GitErrorKind::Denied { .. } => return Err(error),
+        | GitErrorKind::Unread { .. } => return Err(error),
     };
     verdict.refuse(format!("a list of changes of {why}"), RefusalKind::TooMany);
     Ok(None)

@@ -47,17 +47,17 @@ pub enum GitErrorKind {
     #[error("its answer cannot be read: {reason}")]
     Unreadable { reason: String },
     #[error(
-        "{}, so the work is not complete: make what cannot be read readable, or remove it",
-        describe_denied(paths)
+        "cannot read {}, so the work is not complete: make it readable, or remove it",
+        listed(paths)
     )]
-    Denied { paths: Vec<String> },
+    Unread { paths: Vec<String> },
 }
 
-fn describe_denied(paths: &[String]) -> String {
+fn listed(paths: &[String]) -> String {
     match paths {
-        [] => "nothing is denied".into(),
-        [one] => format!("permission denied for `{one}`"),
-        [first, more @ ..] => format!("permission denied for `{first}` and {} more", more.len()),
+        [] => "nothing".into(),
+        [one] => format!("`{one}`"),
+        [first, more @ ..] => format!("`{first}` and {} more", more.len()),
     }
 }
 
@@ -103,7 +103,7 @@ impl From<GitError> for Failure {
             | GitErrorKind::TimedOut { .. }
             | GitErrorKind::TooLong { .. }
             | GitErrorKind::OutOfMemory
-            | GitErrorKind::Denied { .. }
+            | GitErrorKind::Unread { .. }
             | GitErrorKind::Unreadable { .. } => Self::Git { message: chain(&error) },
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     error::{GitError, VaultError},
     files,
     snapshot::Snapshot,
-    steps::Step,
+    steps::{Added, Step, left_out, unread},
 };
 use std::{
     ffi::OsStr,
@@ -42,7 +42,7 @@ impl Snapshot<'_> {
     }
 
     /// Puts the files of one repository in its place; returns the repositories inside it.
-    fn flatten(&self, path: &Path) -> Result<Vec<PathBuf>, GitError> {
+    fn flatten(&mut self, path: &Path) -> Result<Vec<PathBuf>, GitError> {
         let place = self.source.path.join(path);
         let index = self.folder.path().join("nested-index");
         let call = |command| self.call_in(&place, command).env("GIT_INDEX_FILE", &index);
@@ -53,7 +53,13 @@ impl Snapshot<'_> {
             return Err(added.error());
         }
         let staged = call("ls-files").args(["-z", "--stage"]).output(self.cancel)?;
-        let mut inner = Vec::new();
+        let ended = if added.finished.code == Some(1) { Added::InPart } else { Added::All };
+        let stderr = added.stderr();
+        let mut inner: Vec<PathBuf> =
+            left_out(&stderr, ended).into_iter().map(|it| path.join(it)).collect();
+        let unread = unread(&stderr, ended, self.source.agent).into_iter();
+        let unread: Vec<String> =
+            unread.map(|it| path.join(it).to_string_lossy().into_owned()).collect();
         let mut entries = Vec::new();
         let mut zero = vec![b'0'; self.source.start.0.len()];
         zero.push(b'\t');
@@ -74,6 +80,7 @@ impl Snapshot<'_> {
             entries.push(0);
         }
         self.call("update-index").args(["-z", "--index-info"]).stdin(entries).done(self.cancel)?;
+        self.unread.extend(unread);
         Ok(inner)
     }
 }

@@ -57,7 +57,7 @@ impl Vault {
         let known = self.known_trees(attempt, &record, cancel)?;
         let saved = match self.save_tree(attempt, path, &record.start, Agent::Gone, policy, cancel)
         {
-            Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Denied { .. }) => {
+            Err(VaultError::Git(error)) if matches!(error.kind, GitErrorKind::Unread { .. }) => {
                 return kept(chain(&error));
             }
             other => other?,

@@ -96,7 +96,7 @@ pub(crate) struct Snapshot<'a> {
     /// Repositories of the agent's that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
     /// Files and folders that cannot be read, and are not in the snapshot.
-    pub(crate) denied: Vec<String>,
+    pub(crate) unread: Vec<String>,
     /// The index is of files of this tree only, so that the next snapshot may begin with it.
     pub(crate) is_plain: bool,
 }
@@ -156,7 +156,7 @@ impl Vault {
             broken: None,
             listed: Listed::Not,
             left_out: Vec::new(),
-            denied: Vec::new(),
+            unread: Vec::new(),
             is_plain: false,
         })
     }
@@ -247,10 +247,15 @@ impl Snapshot<'_> {
 
     /// An error where something could not be read that would be lost with the tree.
     pub(crate) fn require_all_read(&self) -> Result<(), GitError> {
-        if self.denied.is_empty() {
+        let mut paths = self.unread.clone();
+        if self.source.nested == Nested::Flattened {
+            // Elsewhere the gate refuses them by name.
+            paths.extend(self.left_out.iter().cloned());
+        }
+        if paths.is_empty() {
             return Ok(());
         }
-        let kind = GitErrorKind::Denied { paths: self.denied.clone() };
+        let kind = GitErrorKind::Unread { paths };
         Err(GitError { command: "add", place: self.source.path.to_owned(), kind })
     }
 

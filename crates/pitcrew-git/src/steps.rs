@@ -5,7 +5,7 @@ use crate::{
     error::{GitError, GitErrorKind, VaultError},
     git::{Answer, Call, OUTPUT_BYTES_MAX, Waiting},
     git_dir::WORKER,
-    snapshot::{Listed, Snapshot},
+    snapshot::{Agent, Listed, Snapshot},
 };
 use pitcrew_model::{CommitId, limits};
 use pitcrew_process::read_plain;
@@ -154,8 +154,10 @@ impl Snapshot<'_> {
                 "listed" if value == "nothing" => self.listed = Listed::Nothing,
                 "listed" if value == "all" => self.listed = Listed::All,
                 "added" => {
-                    self.left_out = left_out(answer, value);
-                    self.denied = denied(&answer.stderr());
+                    let stderr = answer.stderr();
+                    let ended = if value == "1" { Added::InPart } else { Added::All };
+                    self.left_out = left_out(&stderr, ended);
+                    self.unread = unread(&stderr, ended, self.source.agent);
                 }
                 "tree" => self.tree = object()?,
                 "head" => self.head = is_object.then(|| CommitId(value.to_owned())),
@@ -189,31 +191,64 @@ impl Snapshot<'_> {
     }
 }
 
-/// Files and folders that git was not allowed to read, of which it says so in two ways.
-fn denied(stderr: &str) -> Vec<String> {
+/// How much `git add` has added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    All,
+    InPart,
+}
+
+/// Complaints of `git add` that name no file which would be lost: the first follows another one, the
+/// second is about a repository, the third about a socket or a device.
+const EXPLAINED: [&str; 3] = [
+    "unable to index file ",
+    "does not have a commit checked out",
+    "can only add regular files, symbolic links or git-directories",
+];
+
+/// Files and folders that git could not read. Of a working agent only those that it may not read: what
+/// else fails there is in motion.
+pub(crate) fn unread(stderr: &str, added: Added, agent: Agent) -> Vec<String> {
+    let is_over = agent == Agent::Gone;
     let path = |line: &str| {
-        let file = line.strip_prefix("error: open(\"").map(|it| (it, "\"): "));
+        let error = line.strip_prefix("error: ");
+        let file = error.and_then(|it| it.strip_prefix("open(\"")).map(|it| (it, "\"): "));
         let folder = line.strip_prefix("warning: could not open directory '");
-        let (rest, end) = file.or_else(|| Some((folder?, "': ")))?;
-        match rest.rsplit_once(end) {
-            Some((path, "Permission denied")) => Some(path.to_owned()),
-            Some(_) => None,
-            // The name contains a line end, and why it failed is on a later line.
-            None => Some(rest.to_owned()),
+        match file.or_else(|| Some((folder?, "': "))) {
+            Some((rest, end)) => match rest.rsplit_once(end) {
+                Some((path, reason)) => {
+                    (is_over || reason == "Permission denied").then(|| path.to_owned())
+                }
+                // The name contains a line end, and the reason is on a later line.
+                None => Some(rest.to_owned()),
+            },
+            None => {
+                let is_counted = is_over && added == Added::InPart;
+                let error = error.filter(|_| is_counted)?;
+                let is_explained = EXPLAINED.iter().any(|it| error.contains(it));
+                (!is_explained && !is_cut_name(error)).then(|| error.to_owned())
+            }
         }
     };
     stderr.lines().filter_map(path).collect()
 }
 
-/// The folders that git would not look into.
-fn left_out(answer: &Answer, code: &str) -> Vec<String> {
-    let stderr = answer.stderr();
-    let lines = stderr.lines().filter(|_| code == "1");
-    lines
-        .filter_map(|it| it.strip_prefix("error: '"))
-        .filter_map(|it| it.strip_suffix("/' does not have a commit checked out"))
-        .map(str::to_owned)
-        .collect()
+/// Whether the error begins with a name that contains a line end, so that the rest is on a later line.
+/// Only repositories are named first.
+fn is_cut_name(error: &str) -> bool {
+    error.strip_prefix('\'').is_some_and(|it| !it.contains("' "))
+}
+
+/// The folders that git would not look into, because they are repositories without a commit.
+pub(crate) fn left_out(stderr: &str, added: Added) -> Vec<String> {
+    let path = |line: &str| {
+        let rest = line.strip_prefix("error: '")?;
+        match rest.strip_suffix("/' does not have a commit checked out") {
+            Some(path) => Some(path.to_owned()),
+            None => is_cut_name(&line["error: ".len()..]).then(|| rest.to_owned()),
+        }
+    };
+    stderr.lines().filter(|_| added == Added::InPart).filter_map(path).collect()
 }
 
 #[cfg(test)]
@@ -227,6 +262,29 @@ mod tests {
                     warning: could not open directory 'closed/': Permission denied\n\
                     error: open(\"gone\"): No such file or directory\n\
                     error: open(\"two\nlines\"): Permission denied\n";
-        assert_eq!(denied(said), ["core/a b", "closed/", "two"]);
+        let unread = |agent| unread(said, Added::InPart, agent);
+        assert_eq!(unread(Agent::Working), ["core/a b", "closed/", "two"]);
+        assert_eq!(unread(Agent::Gone), ["core/a b", "closed/", "gone", "two"]);
+    }
+
+    #[test]
+    fn an_error_of_another_kind_is_not_passed_over() {
+        let said = "error: read error while indexing core/a: Input/output error\n\
+                    error: core/socket: can only add regular files, symbolic links or git-directories\n";
+        let unread = |added, agent| unread(said, added, agent);
+        let error = "read error while indexing core/a: Input/output error";
+        assert_eq!(unread(Added::InPart, Agent::Gone), [error]);
+        assert_eq!(unread(Added::InPart, Agent::Working), [""; 0]);
+        assert_eq!(unread(Added::All, Agent::Gone), [""; 0]);
+    }
+
+    #[test]
+    fn repositories_without_a_commit_are_left_out() {
+        let said = "error: 'core/a b/' does not have a commit checked out\n\
+                    error: unable to index file 'core/a b/'\n\
+                    error: 'two\nlines/' does not have a commit checked out\n";
+        assert_eq!(left_out(said, Added::InPart), ["core/a b", "two"]);
+        assert_eq!(left_out(said, Added::All), [""; 0]);
+        assert_eq!(unread(said, Added::InPart, Agent::Gone), [""; 0], "they are listed once");
     }
 }

@@ -222,7 +222,7 @@ impl Vault {
             | GitErrorKind::Cancelled
             | GitErrorKind::TooLong { .. }
             | GitErrorKind::OutOfMemory
-            | GitErrorKind::Denied { .. }
+            | GitErrorKind::Unread { .. }
             | GitErrorKind::Unreadable { .. } => Some(error),
         });
         match changed {

@@ -154,12 +154,13 @@ fn traps_in_the_git_folder_do_not_spring() {
 #[test]
 fn nested_repositories_are_refused_and_yet_saved() {
     let scene = scene();
-    for name in ["core/with", "core/without", "core/with/deeper"] {
+    let all = ["core/with", "core/without", "core/with/deeper", "core/with/fresh"];
+    for name in all {
         write(&scene.path.join(name).join("file.txt"), name);
         scene.lab.git_in(&scene.path.join(name), &["init", "--quiet"]);
     }
     for name in ["core/with/deeper", "core/with"] {
-        scene.lab.git_in(&scene.path.join(name), &["add", "."]);
+        scene.lab.git_in(&scene.path.join(name), &["add", "file.txt"]);
         scene.lab.git_in(&scene.path.join(name), &["commit", "--quiet", "-m", "nested"]);
     }
     let Scene { lab, vault, base, path } = &scene;
@@ -172,7 +173,7 @@ fn nested_repositories_are_refused_and_yet_saved() {
         ]
     );
     let saved = lab.save(vault, &attempt(1), path).expect("saved");
-    for name in ["core/with", "core/without", "core/with/deeper"] {
+    for name in all {
         assert_eq!(lab.vault_git(vault, &["show", &format!("{saved}:{name}/file.txt")]), name);
     }
 }
@@ -319,7 +320,7 @@ fn what_cannot_be_read_is_named_and_kept() {
     let Scene { lab, vault, base, path } = &scene;
     let collected = lab.collect(vault, &attempt(1), path, &base.start, &["core"]);
     let said = collected.expect_err("not all of it").to_string();
-    assert!(said.contains("permission denied for `core/theirs`"), "{said}");
+    assert!(said.contains("cannot read `core/theirs`"), "{said}");
     let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
     let Ok(Removal::Kept { reason }) = removed else { panic!("{removed:?}") };
     assert!(reason.contains("core/theirs"), "{reason}");
@@ -353,4 +354,18 @@ fn no_collected_file_runs_as_its_owner_or_group() {
     };
     scene.vault.save_live(&order, &scene.lab.policy, &scene.lab.cancel).unwrap();
     assert_eq!(mode("core/run.sh"), 0o755);
+}
+
+/// Its name cannot be put into git's complaint in one line.
+#[test]
+fn a_nested_repository_that_cannot_be_saved_is_kept() {
+    let scene = scene();
+    let inner = scene.path.join("core/two\nlines");
+    write(&inner.join("file.txt"), "inner\n");
+    scene.lab.git_in(&inner, &["init", "--quiet"]);
+    let Scene { lab, vault, path, .. } = &scene;
+    let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
+    let Ok(Removal::Kept { reason }) = removed else { panic!("{removed:?}") };
+    assert!(reason.contains("cannot read `core/two`"), "{reason}");
+    assert_eq!(read(&inner.join("file.txt")), "inner\n");
 }
