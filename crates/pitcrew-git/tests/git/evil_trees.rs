@@ -59,7 +59,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn assert_refused(&self, tree: &str, kind: RefusalKind) {
+    fn assert_refused(&self, tree: &str, kind: RefusalKind) -> Vec<(String, RefusalKind)> {
         self.commit(tree);
         let Self { lab, vault, base, path, .. } = self;
         let refused = refusals(lab.collect(vault, &attempt(1), path, &base.start, &[]));
@@ -68,6 +68,7 @@ impl Scene {
         assert_eq!(lab.vault_git(vault, &["for-each-ref", work]), "");
         let saved = lab.save(vault, &attempt(1), path).expect("the tree is saved all the same");
         assert_eq!(lab.vault_git(vault, &["show", &format!("{saved}:README.md")]), "# shop");
+        refused
     }
 }
 
@@ -175,7 +176,9 @@ fn three_trees_that_make_a_thousand_million_paths() {
     for _ in 0..2 {
         tree = thousand(&scene, "40000", &tree);
     }
-    scene.assert_refused(&tree, RefusalKind::TooMany);
+    let refused = scene.assert_refused(&tree, RefusalKind::TooMany);
+    // It was counted: git did not walk it until its memory was used up.
+    assert!(refused.iter().all(|it| it.0.starts_with("commit ")), "{refused:?}");
 }
 
 /// What the user has may be named as often as what is new; git's memory ends that.
