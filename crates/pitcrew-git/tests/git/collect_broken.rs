@@ -1,6 +1,6 @@
 //! An agent may do anything to its checkout. Its work is judged or saved all the same.
 
-use crate::lab::{Lab, attempt, make_executable, read, refusals, write};
+use crate::lab::{Lab, attempt, make_executable, read, refusals, tree_of, write};
 use pitcrew_git::Removal;
 use pitcrew_git::Vault;
 use pitcrew_model::{PlanBase, RefusalKind, Work};
@@ -368,4 +368,83 @@ fn a_nested_repository_that_cannot_be_saved_is_kept() {
     let Ok(Removal::Kept { reason }) = removed else { panic!("{removed:?}") };
     assert!(reason.contains("cannot read `core/two`"), "{reason}");
     assert_eq!(read(&inner.join("file.txt")), "inner\n");
+}
+
+/// Makes the agent's git folder lead elsewhere or lie about its history.
+type Redirect = fn(&Scene, &Path);
+
+const REDIRECTS: [(&str, Redirect); 9] = [
+    ("a link to the user's", |scene, git| {
+        fs::rename(git, scene.path.join("old")).unwrap();
+        fs::remove_dir_all(scene.path.join("old")).unwrap();
+        symlink(scene.lab.user.join(".git"), git).unwrap();
+    }),
+    ("the folder of another working tree", |scene, git| {
+        write(&git.join("commondir"), scene.lab.user.join(".git").to_str().unwrap());
+    }),
+    ("objects behind a link", |scene, git| {
+        fs::remove_dir_all(git.join("objects")).unwrap();
+        symlink(scene.lab.user.join(".git/objects"), git.join("objects")).unwrap();
+    }),
+    ("objects that are borrowed twice", |scene, git| {
+        scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+        let (between, users) = (git.join("between"), scene.lab.user.join(".git/objects"));
+        write(&between.join("info/alternates"), users.to_str().unwrap());
+        let alternates = git.join("objects/info/alternates");
+        write(&alternates, format!("{}{}\n", read(&alternates), between.display()));
+    }),
+    ("a replaced commit", |scene, _| {
+        scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+        scene.git(&["replace", "--graft", "HEAD"]);
+    }),
+    ("grafts", |scene, git| {
+        scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+        write(&git.join("info/grafts"), format!("{}\n", scene.git(&["rev-parse", "HEAD"])));
+    }),
+    ("a shallow history", |scene, git| {
+        scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+        write(&git.join("shallow"), format!("{}\n", scene.git(&["rev-parse", "HEAD"])));
+    }),
+    ("settings of the working tree", |scene, git| {
+        scene.git(&["config", "extensions.worktreeConfig", "true"]);
+        let user = scene.lab.user.display();
+        write(&git.join("config.worktree"), format!("[core]\n\tworktree = {user}\n"));
+    }),
+    ("a promisor that runs a program", |scene, git| {
+        let program = scene.lab.folder.path().join("program");
+        let ran = scene.lab.home().join("ran");
+        write(&program, format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
+        make_executable(&program);
+        scene.git(&["config", "core.repositoryFormatVersion", "1"]);
+        scene.git(&["config", "extensions.partialClone", "origin"]);
+        scene.git(&["config", "remote.origin.url", git.to_str().unwrap()]);
+        scene.git(&["config", "remote.origin.promisor", "true"]);
+        scene.git(&["config", "remote.origin.uploadpack", program.to_str().unwrap()]);
+        // An object that is missing is asked for.
+        scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
+        let blob = scene.git(&["rev-parse", "HEAD:core/lib.rs"]);
+        scene.git(&["branch", "other"]);
+        fs::remove_file(git.join("objects").join(&blob[..2]).join(&blob[2..])).unwrap();
+    }),
+];
+
+#[test]
+fn a_git_folder_that_lies_changes_neither_the_work_nor_the_users_repository() {
+    for (name, redirect) in REDIRECTS {
+        let scene = scene();
+        redirect(&scene, &scene.path.join(".git"));
+        let Scene { lab, vault, path, .. } = &scene;
+        let before = tree_of(&lab.user.join(".git"));
+        let work = scene.collect();
+        assert_eq!(work.files_count, 1, "{name}: {:?}", work.files);
+        let show = |it: &str| lab.vault_git(vault, &["show", &format!("{}:{it}", work.commit)]);
+        assert_eq!(show("core/lib.rs"), "work", "{name}");
+        let range = format!("{}..{}", scene.base.start, work.commit);
+        let count = lab.vault_git(vault, &["rev-list", "--count", &range]);
+        assert_eq!(count, "1", "{name}: nothing but the work is new");
+        let removed = vault.remove_checkout(attempt(1).attempt, path, &lab.policy, &lab.cancel);
+        removed.unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        assert!(tree_of(&lab.user.join(".git")) == before, "{name}");
+        assert!(!lab.home().join("ran").exists(), "{name}: a program ran outside of the box");
+    }
 }
