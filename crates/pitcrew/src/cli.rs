@@ -1,6 +1,6 @@
-//! What can be typed: every command, its arguments, its help.
+//! The command line: every command with its arguments and help text.
 //!
-//! Says nothing about what the commands do; that is in `commands`, one file each.
+//! What the commands do is in `commands`, one file per command.
 
 mod args;
 mod groups;

@@ -1,4 +1,4 @@
-//! What the exit code says. Scripts rely on it: a code never changes its meaning.
+//! Exit codes. Scripts rely on them: the meaning of a code never changes.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ macro_rules! exits {
                 match self { $(Self::$name => $code),* }
             }
 
-            /// The words of the documentation.
+            /// Returns the meaning as documented.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning),* }
             }
@@ -24,21 +24,21 @@ macro_rules! exits {
 }
 
 exits! {
-    Success = 0, "it was done";
-    Failure = 1, "it could not be done; the message says why";
-    Usage = 2, "the command line, a plan file, a setting or an id is wrong";
-    Waiting = 3, "it waits for a person: see `pitcrew inbox`";
-    Partial = 4, "the plan has ended, and some of its tasks are not completed";
-    PlanFailed = 5, "the plan has ended, and none of its tasks is completed, or it was cancelled";
-    Refused = 6, "the state does not allow it; nothing was changed";
+    Success = 0, "success";
+    Failure = 1, "failure; the message says why";
+    Usage = 2, "invalid command line, plan file, setting or id";
+    Waiting = 3, "waiting for a person: see `pitcrew inbox`";
+    Partial = 4, "the plan ended and some of its tasks did not complete";
+    PlanFailed = 5, "the plan ended without a completed task, or was cancelled";
+    Refused = 6, "refused in the current state; nothing was changed";
     Unreachable = 7, "the orchestrator cannot be started or reached";
-    NotLanded = 8, "the plan could not be landed: a conflict, or checks that fail on the result";
+    NotLanded = 8, "the plan could not be landed: a conflict, or checks failed on the result";
     AgentNotReady = 9, "an agent is not installed, not logged in, or does not answer";
-    Interrupted = 130, "it was interrupted by Ctrl-C";
+    Interrupted = 130, "interrupted by Ctrl-C";
 }
 
 impl Exit {
-    /// What the exit code of another `pitcrew` says.
+    /// Converts the exit code of another `pitcrew` process.
     pub fn from_code(code: Option<i32>) -> Self {
         let same = |it: &&Self| code == Some(i32::from(it.code()));
         Self::ALL.iter().find(same).copied().unwrap_or(Self::Failure)

@@ -1,4 +1,4 @@
-//! The help of the whole: commands by what they are for.
+//! The top-level help, which lists the commands in groups.
 
 use super::Cli;
 use clap::CommandFactory;
@@ -6,20 +6,23 @@ use std::fmt::Write;
 
 const GROUPS: &[(&str, &[&str])] = &[
     (
-        "Work",
+        "Run",
         &[
             "demo", "init", "run", "plan", "deploy", "status", "watch", "logs", "diff", "path",
             "open",
         ],
     ),
     ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
-    ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
+    ("Control", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),
-    ("Look", &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"]),
-    ("Serve", &["serve", "stop", "mcp", "tool", "completions"]),
+    (
+        "Inspect",
+        &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"],
+    ),
+    ("Integrate", &["serve", "stop", "mcp", "tool", "completions"]),
 ];
 
-/// The command line, with its commands in groups.
+/// Returns the command line with the grouped help.
 pub fn command() -> clap::Command {
     let command = Cli::command();
     let mut text = String::new();
@@ -44,17 +47,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_command_stands_in_one_group() {
+    fn every_command_is_in_one_group() {
         let grouped: Vec<&str> = GROUPS.iter().flat_map(|it| it.1).copied().collect();
         let command = Cli::command();
         let visible = command.get_subcommands().filter(|it| !it.is_hide_set());
         let visible: BTreeSet<&str> = visible.map(clap::Command::get_name).collect();
         assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), visible);
-        assert_eq!(grouped.len(), visible.len(), "one stands in two groups");
+        assert_eq!(grouped.len(), visible.len(), "a command is in two groups");
     }
 
     #[test]
-    fn every_visible_command_has_a_line_and_an_example() {
+    fn every_command_has_a_description_and_an_example() {
         let whole = Cli::command();
         let mut commands: Vec<(String, &clap::Command)> = Vec::new();
         for command in whole.get_subcommands().filter(|it| !it.is_hide_set()) {
@@ -64,18 +67,18 @@ mod tests {
             commands.push((name, command));
         }
         for (name, command) in commands {
-            assert!(command.get_about().is_some(), "{name} has no line");
+            assert!(command.get_about().is_some(), "{name} has no description");
             let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(examples.contains(&format!("pitcrew {name}")), "{name} has no example");
         }
     }
 
     #[test]
-    fn the_definition_holds_together() {
+    fn the_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
-    /// The words of a line of shell up to what is no argument any more.
+    /// Splits a shell command into its arguments, up to a comment, pipe or redirection.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
         for character in line.chars() {
@@ -94,10 +97,9 @@ mod tests {
         words
     }
 
-    /// S0-134: what the documents tell people to type is what can be typed, and nothing in them is
-    /// ticked off instead of tested.
+    /// S0-134: every command in the documents parses, and no document contains a checklist.
     #[test]
-    fn every_command_in_the_documents_can_be_typed() {
+    fn every_command_in_the_documents_parses() {
         let documents = [
             ("README.md", include_str!("../../../../README.md")),
             ("docs/cli.md", include_str!("../../../../docs/cli.md")),
@@ -130,7 +132,7 @@ mod tests {
                 let word = inline.split(['`', ' ', '\n']).next().unwrap_or_default();
                 let is_known = word.starts_with("--")
                     || word == "COMMAND"
-                    // What it starts for itself is found without all that a person may type.
+                    // Processes that Pitcrew starts itself; clap does not know them.
                     || ["shim", "confine", "egress", "bridge"].contains(&word)
                     || known.find_subcommand(word).is_some();
                 assert!(is_known, "{name}: `pitcrew {word}`");
@@ -139,9 +141,9 @@ mod tests {
         assert!(lines_count > 40, "{lines_count} commands were found");
     }
 
-    /// `tool` is the exception: its `--json` is what goes in.
+    /// `tool` is the exception: its `--json` is the input.
     #[test]
-    fn the_documentation_says_what_every_command_prints_as_json() {
+    fn the_documentation_describes_the_json_of_every_command() {
         let document = include_str!("../../../../docs/cli.md");
         let (_, table) = document.split_once("\n## JSON\n").expect("the section");
         let table = table.split("\n## ").next().unwrap_or_default();
@@ -153,10 +155,10 @@ mod tests {
                 command.get_subcommands().map(|it| (format!("{name} {}", it.get_name()), it));
             for (name, command) in below.chain([(name.to_owned(), command)]) {
                 let rows = table.lines().filter_map(|it| it.split(" | ").next());
-                let told = rows.flat_map(|it| it.split('`')).any(|it| {
+                let documented = rows.flat_map(|it| it.split('`')).any(|it| {
                     it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with(' '))
                 });
-                assert!(told || !has_json(command) || name == "tool", "{name}");
+                assert!(documented || !has_json(command) || name == "tool", "{name}");
             }
         }
     }
@@ -171,8 +173,8 @@ mod tests {
                 let Some(flag) = argument.get_long().filter(|it| *it != "help") else { continue };
                 let section = document.split(&format!("\n### {name}\n")).nth(1);
                 let section = section.unwrap_or_default().split("\n### ").next();
-                let told = section.unwrap_or_default().contains(&format!("--{flag}"));
-                assert!(told, "`--{flag}` of {name} is not documented");
+                let documented = section.unwrap_or_default().contains(&format!("--{flag}"));
+                assert!(documented, "`--{flag}` of {name} is not documented");
             }
         }
     }

@@ -10,14 +10,14 @@ use std::{
 #[test]
 fn help_shows_the_commands_in_groups() {
     let help = sandbox().pitcrew(&["--help"]).expect(0);
-    for group in ["Work:", "Decide:", "Steer:", "Finish:", "Serve:"] {
+    for group in ["Run:", "Decide:", "Control:", "Finish:", "Inspect:", "Integrate:"] {
         assert!(help.stdout.contains(group), "{help}");
     }
-    assert!(help.stdout.contains("  land         Review what a plan has done"), "{help}");
+    assert!(help.stdout.contains("  land         Review the result of a plan"), "{help}");
     assert!(!help.stdout.contains("shim"), "{help}");
     assert!(help.stderr.is_empty(), "{help}");
     sandbox().pitcrew(&["help", "land"]).expect(0).says("pitcrew land plan-1 --yes");
-    sandbox().pitcrew(&[]).expect(2).notes("Work:");
+    sandbox().pitcrew(&[]).expect(2).notes("Run:");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Arguments of the commands that decide what waits for a person.
+//! Arguments of the commands that show and decide requests.
 
 use super::Json;
 use clap::{Args, Subcommand};
@@ -6,7 +6,7 @@ use pitcrew_model::GrantScope;
 
 #[derive(Debug, Args)]
 pub struct InboxArgs {
-    /// Also what is decided
+    /// Include decided requests
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -15,12 +15,12 @@ pub struct InboxArgs {
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// request-2; or a plan or task of which only one thing waits
+    /// A request such as request-2, or a plan or task with one open request
     pub id: String,
-    /// Why; it is recorded
+    /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// How far it reaches: `once`, `task`, `plan` or `always`. The same is not asked again there
+    /// How far the approval reaches: `once`, `task`, `plan` or `always`
     #[arg(long, value_name = "SCOPE", default_value = "once")]
     pub scope: GrantScope,
     #[command(flatten)]
@@ -29,9 +29,9 @@ pub struct ApproveArgs {
 
 #[derive(Debug, Args)]
 pub struct DenyArgs {
-    /// request-2; or a plan or task of which only one thing waits
+    /// A request such as request-2, or a plan or task with one open request
     pub id: String,
-    /// Why; it is recorded
+    /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
@@ -48,27 +48,28 @@ pub struct PermissionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PermissionsCommands {
-    /// Ask again for what was allowed
+    /// Revoke a grant, so that agents have to ask again
     #[command(after_help = "Examples:\n  pitcrew permissions revoke grant-3")]
     Revoke(RevokeArgs),
-    /// Edit your permissions file; it is taken only without errors
+    /// Edit your permissions file
+    ///
+    /// Opens git's editor: core.editor, VISUAL or EDITOR. The file is replaced only if the new text has no
+    /// errors; otherwise it is kept as a draft, which the next edit opens.
     #[command(after_help = "Examples:\n  pitcrew permissions edit\n  \
-        EDITOR=nano pitcrew permissions edit --repository\n\n\
-        The editor is the one that git starts: core.editor, VISUAL, EDITOR. A text with errors is kept\n\
-        as a draft, and the next edit goes on with it.")]
+        EDITOR=nano pitcrew permissions edit --repository")]
     Edit(EditArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct EditArgs {
-    /// The file that comes with the repository, which may only tighten
+    /// Edit the file of the repository, which can only make permissions stricter
     #[arg(long)]
     pub repository: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct RevokeArgs {
-    /// grant-3
+    /// The grant, such as grant-3
     pub grant: String,
     #[command(flatten)]
     pub output: Json,
@@ -76,7 +77,7 @@ pub struct RevokeArgs {
 
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// request-2; or a task that has one question
+    /// A request such as request-2, or a task with one open question
     pub id: String,
     /// The answer
     pub text: String,

@@ -1,4 +1,4 @@
-//! Arguments of the commands that only look.
+//! Arguments of the read-only commands.
 
 use super::Json;
 use clap::{Args, Subcommand, ValueEnum};
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
-    /// Those of one worker, for it, or read by it
+    /// Only messages from, to or read by this worker
     #[arg(long, value_name = "WORKER")]
     pub worker: Option<WorkerId>,
-    /// Those of one plan
+    /// Only messages of this plan
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<String>,
-    /// queued, delivered, processed, dead or expired
+    /// Only messages in this state: queued, delivered, processed, dead or expired
     #[arg(long, value_name = "STATE", value_parser = message_state)]
     pub state: Option<MessageStatus>,
-    /// How many wait, and how long that takes
+    /// Show queue lengths and waiting times instead
     #[arg(long)]
     pub metrics: bool,
     #[command(flatten)]
@@ -26,21 +26,21 @@ pub struct MessagesArgs {
 fn message_state(text: &str) -> Result<MessageStatus, String> {
     let found = MessageStatus::ALL.iter().find(|it| it.to_string() == text);
     let all = || MessageStatus::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    found.copied().ok_or_else(|| format!("there are {}", all()))
+    found.copied().ok_or_else(|| format!("expected one of {}", all()))
 }
 
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// From then on: `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49` (UTC)
+    /// Only entries since this time: `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49` (UTC)
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// By whom: `person`, `orchestrator`, `client` or a worker such as `worker-3`
+    /// Only entries by this actor: `person`, `orchestrator`, `client` or a worker such as `worker-3`
     #[arg(long)]
     pub actor: Option<String>,
-    /// Only what has this in its name, such as `request` or `task_moved`
+    /// Only events whose name contains this, such as `request` or `task_moved`
     #[arg(long)]
     pub kind: Option<String>,
-    /// plan-7, or its name
+    /// Only entries of this plan
     #[arg(long)]
     pub plan: Option<String>,
     #[command(flatten)]
@@ -49,8 +49,9 @@ pub struct AuditArgs {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// plan-7, or its name
+    /// The plan: its id or name
     pub plan: String,
+    /// The output format
     #[arg(long, value_enum, default_value = "md")]
     pub format: ExportFormat,
 }
@@ -65,12 +66,12 @@ pub enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub struct QueryArgs {
-    /// A name, a qualified name, `path:name`, or an import line
+    /// A name, a qualified name, `path:name` or an import line
     pub symbol: String,
-    /// Where it is used: import lines or paths
+    /// Import lines or paths that tell apart symbols with the same name
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub context: String,
-    /// Ask the checkout of this task: task-3, or its key
+    /// Search a copy of this task's work instead of your files
     #[arg(long, value_name = "TASK")]
     pub from: Option<String>,
     #[command(flatten)]
@@ -89,7 +90,7 @@ pub struct SymbolsArgs {
 pub struct BackendsArgs {
     #[command(subcommand)]
     pub command: Option<BackendsCommands>,
-    /// Show everything that is known about this one
+    /// Show the details of this backend
     pub name: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -97,7 +98,9 @@ pub struct BackendsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum BackendsCommands {
-    /// Start an agent, agree on a session and stop it; no model is called
+    /// Start backends and open a session with each
+    ///
+    /// Does not call a model. The agent runs with your own settings and login.
     #[command(
         after_help = "Examples:\n  pitcrew backends test claude\n  pitcrew backends test --json"
     )]
@@ -106,7 +109,7 @@ pub enum BackendsCommands {
 
 #[derive(Debug, Args)]
 pub struct BackendsTestArgs {
-    /// Backends; without a name, every one that is installed
+    /// The backends to test [default: all that are installed]
     pub names: Vec<String>,
     #[command(flatten)]
     pub output: Json,
@@ -120,14 +123,14 @@ pub struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommands {
-    /// Show every setting
+    /// Show every setting and its value
     #[command(after_help = "Examples:\n  pitcrew config show --origin")]
     Show(ConfigShowArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct ConfigShowArgs {
-    /// Also where each value was written
+    /// Show where each value comes from
     #[arg(long)]
     pub origin: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Arguments of the commands that serve others.
+//! Arguments of the commands that run servers and integrate with other programs.
 
 use super::Json;
 use clap::{Args, ValueEnum};
@@ -6,19 +6,19 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The repository; without it, the one that the current folder is in
+    /// The repository [default: the one that contains the current folder]
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Leave the session, and end when nobody needs it
+    /// Detach from the terminal and exit when idle
     #[arg(long, hide = true)]
     pub on_demand: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// What is stopped; without it, the orchestrator
+    /// What to stop [default: the orchestrator]
     pub scope: Option<StopScope>,
-    /// Which one: subtask-7, worker-3, plan-1
+    /// The sub-task, task, worker or plan
     #[arg(requires = "scope")]
     pub id: Option<String>,
     #[command(flatten)]
@@ -27,11 +27,12 @@ pub struct StopArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StopScope {
-    /// A sub-task, or a task
+    /// A sub-task or a task
     #[value(alias = "task")]
     Subtask,
-    /// A worker and what it works on
+    /// A worker and its task
     Worker,
+    /// A whole plan
     Plan,
     /// Everything in this repository
     All,
@@ -39,10 +40,10 @@ pub enum StopScope {
 
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// Serve on the loopback instead of standard input and output
+    /// Serve HTTP on 127.0.0.1 instead of standard input and output
     #[arg(long)]
     pub http: bool,
-    /// The port; any that is free where not given
+    /// The port; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0, requires = "http")]
     pub port: u16,
     #[command(flatten)]
@@ -51,14 +52,15 @@ pub struct McpArgs {
 
 #[derive(Debug, Args)]
 pub struct ToolArgs {
-    /// The name of the tool; without one they are listed
+    /// The tool to call; without it, the tools are listed
     pub name: Option<String>,
-    /// Its arguments, as a JSON object
+    /// The arguments, as a JSON object
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub json: String,
 }
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
+    /// The shell
     pub shell: clap_complete::Shell,
 }

@@ -1,4 +1,4 @@
-//! Arguments of the commands that steer what runs and finish what is done.
+//! Arguments of the commands that control running tasks and finish plans.
 
 use super::{Json, parse_tier};
 use clap::{ArgAction, Args};
@@ -6,13 +6,13 @@ use pitcrew_model::{MessageId, Tier};
 
 #[derive(Debug, Args)]
 pub struct RetryArgs {
-    /// Tasks, or plans: all of their tasks that ended without being completed
+    /// Tasks or plans; a plan stands for its tasks that ended without completing
     #[arg(required = true, action = ArgAction::Append)]
     pub ids: Vec<String>,
-    /// Start from the integration head, not from where the last attempt ended
+    /// Start from the integration branch instead of the work of the last attempt
     #[arg(long)]
     pub fresh: bool,
-    /// Agree to a weaker tier of confinement where there is no stronger one; remembered
+    /// Accept this weaker sandbox tier if no stronger one is available (remembered for this repository)
     #[arg(long, value_name = "TIER", value_parser = parse_tier)]
     pub accept_tier: Option<Tier>,
     #[command(flatten)]
@@ -21,9 +21,9 @@ pub struct RetryArgs {
 
 #[derive(Debug, Args)]
 pub struct AbandonArgs {
-    /// A task or a plan
+    /// A task or a plan: its id, key or name
     pub id: String,
-    /// Give up completed work that is not landed without being asked
+    /// Abandon completed work that has not landed, without asking
     #[arg(long, short)]
     pub yes: bool,
     #[command(flatten)]
@@ -35,12 +35,12 @@ pub struct MessageArgs {
     /// A task, or a worker such as worker-4
     #[arg(value_name = "TASK|WORKER")]
     pub id: String,
-    /// What it should know
+    /// The text of the message
     pub text: String,
-    /// Before everything else that waits for it
+    /// Deliver it before all other waiting messages
     #[arg(long)]
     pub critical: bool,
-    /// The conversation that it belongs to: any message of it
+    /// Continue the conversation of this message
     #[arg(long, value_name = "MESSAGE")]
     pub thread: Option<MessageId>,
     #[command(flatten)]
@@ -49,12 +49,12 @@ pub struct MessageArgs {
 
 #[derive(Debug, Args)]
 pub struct LandArgs {
-    /// plan-7, or its name
+    /// The plan: its id or name
     pub plan: String,
-    /// Merge without being asked
+    /// Merge without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Print the events of the landing: how the demo goes on after those of the run
+    /// Print the events of the landing, as the demo does after those of the run
     #[arg(long, hide = true, conflicts_with = "json")]
     pub events: bool,
     #[command(flatten)]
@@ -63,12 +63,12 @@ pub struct LandArgs {
 
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// The task: its id or its key
+    /// The task: its id or key
     pub task: String,
-    /// The number of the snapshot; without it, the last one
+    /// The number of the saved state [default: the last one]
     #[arg(long, value_name = "N", conflicts_with = "list")]
     pub at: Option<u32>,
-    /// Only show what there is
+    /// List the saved states
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub struct RestoreArgs {
 
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Only say what would be removed, and what stays and why
+    /// Show what would be removed, and what is kept and why
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Arguments of the commands that make and show work.
+//! Arguments of the commands that run plans and show their tasks.
 
 use super::{Json, parse_tier};
 use clap::{Args, Subcommand};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Keep the repository in this folder, which must not exist
+    /// Keep the repository in this folder, which must not exist yet
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     #[command(flatten)]
@@ -17,43 +17,43 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A plan file
+    /// The plan file
     #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent", "model"])]
     pub file: Option<PathBuf>,
-    /// What is to be done, in words
+    /// A single task in words, instead of a plan file
     #[arg(long, value_name = "TEXT")]
     pub task: Option<String>,
-    /// A path that the work stays in; may be given several times
+    /// A path that the task may change (repeatable)
     #[arg(long, value_name = "PATH", requires = "task")]
     pub region: Vec<String>,
-    /// A command that must succeed on the merged result; may be given several times
+    /// A command that must succeed on the merged result (repeatable)
     #[arg(long, value_name = "COMMAND", requires = "task")]
     pub check: Vec<String>,
-    /// Who does it: a backend such as `claude`
+    /// The agent that does the task: a backend such as `claude`
     #[arg(long, value_name = "AGENT", requires = "task")]
     pub agent: Option<String>,
-    /// The model that it works with, as the agent calls it
+    /// The model that the agent uses, by the agent's own name for it
     #[arg(long, value_name = "MODEL", requires = "task")]
     pub model: Option<String>,
-    /// Agree to everything that the plan executes, without being asked
+    /// Approve everything that the plan executes, without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// How many agents may work at the same time
+    /// How many agents may work at the same time, in the whole repository
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::AGENTS_MAX)))]
     pub max_agents: Option<u32>,
-    /// How many tokens the plan may use; at the end of them you are asked
+    /// How many tokens the plan may use; at the limit it asks you
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
-    /// How many US dollars the plan may cost, as far as its agents tell
+    /// How many US dollars the plan may cost, as far as its agents report it
     #[arg(long, value_name = "USD", value_parser = parse_dollars)]
     pub max_cost: Option<u64>,
-    /// The branch or commit to start from; HEAD refuses uncommitted changes
+    /// The branch or commit to start from; `HEAD` fails if you have uncommitted changes
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
-    /// Agree to a weaker tier of confinement where there is no stronger one; remembered
+    /// Accept this weaker sandbox tier if no stronger one is available (remembered for this repository)
     #[arg(long, value_name = "TIER", value_parser = parse_tier)]
     pub accept_tier: Option<Tier>,
-    /// Return as soon as the plan runs
+    /// Print the id of the plan and exit as soon as it is running
     #[arg(long)]
     pub detach: bool,
     #[command(flatten)]
@@ -68,17 +68,17 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum PlanCommands {
-    /// Find everything that is wrong with a plan file
+    /// Report every error in a plan file
     #[command(after_help = "Examples:\n  pitcrew plan check plan.toml")]
     Check(PlanFileArgs),
-    /// Show the order of the tasks, and everything that will be executed
+    /// Show the order of the tasks and every command that would run
     #[command(after_help = "Examples:\n  pitcrew plan show plan.toml")]
     Show(PlanFileArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct PlanFileArgs {
-    /// A plan file
+    /// The plan file
     pub file: PathBuf,
     #[command(flatten)]
     pub output: Json,
@@ -86,7 +86,7 @@ pub struct PlanFileArgs {
 
 #[derive(Debug, Args)]
 pub struct TaskArgs {
-    /// task-3, or its key
+    /// The task: its id or key
     pub task: String,
     #[command(flatten)]
     pub output: Json,
@@ -94,16 +94,16 @@ pub struct TaskArgs {
 
 #[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// task-3, or its key
+    /// The task: its id or key
     pub task: String,
-    /// A shell, whatever VISUAL and EDITOR say
+    /// Open a shell even if VISUAL or EDITOR is set
     #[arg(long)]
     pub shell: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct PlanIdArgs {
-    /// plan-7, or its name
+    /// The plan: its id or name
     pub plan: String,
     #[command(flatten)]
     pub output: Json,
@@ -111,7 +111,7 @@ pub struct PlanIdArgs {
 
 #[derive(Debug, Args)]
 pub struct IdArgs {
-    /// A task or a plan
+    /// A task or a plan: its id, key or name
     pub id: String,
     #[command(flatten)]
     pub output: Json,
@@ -119,9 +119,9 @@ pub struct IdArgs {
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// plan-7, or its name; without it, everything that is current
+    /// The plan: its id or name [default: all current plans]
     pub plan: Option<String>,
-    /// Also plans that are landed, cancelled or given up
+    /// Include plans that are landed, cancelled or abandoned
     #[arg(long, conflicts_with = "plan")]
     pub all: bool,
     #[command(flatten)]
@@ -130,7 +130,7 @@ pub struct StatusArgs {
 
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// plan-7, or its name; without it, every plan that has not ended
+    /// The plan: its id or name [default: all plans that have not ended]
     pub plan: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -138,9 +138,9 @@ pub struct WatchArgs {
 
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// A task or a plan
+    /// A task or a plan: its id, key or name
     pub id: String,
-    /// Stay until it has ended
+    /// Keep printing until the task or plan ends
     #[arg(long, short)]
     pub follow: bool,
     #[command(flatten)]
