@@ -1,4 +1,4 @@
-//! The person at the terminal: what they type, and Ctrl-C.
+//! Input from the person at the terminal: typed lines and Ctrl-C.
 
 use crate::{exit::Exit, output::Output, report::Report};
 use std::io::{self, BufRead, Write};
@@ -7,24 +7,24 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Somebody who can be asked while other things happen.
+/// A person who can be asked while other work continues.
 pub struct Person {
     interrupts: Signal,
     keys: Keys,
 }
 
-/// What the person can still type.
+/// The state of standard input.
 enum Keys {
-    /// Nothing was asked yet, so nothing is read: the terminal may be wanted by others.
+    /// Not read yet: a program that we start may need the terminal.
     Untouched,
     Open(mpsc::UnboundedReceiver<String>),
-    /// The input has ended: every question has an empty answer.
+    /// The input has ended: every further question gets an empty answer.
     Closed {
         asked: bool,
     },
 }
 
-/// What came from the person.
+/// Input from the person.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     Line(String),
@@ -39,15 +39,14 @@ pub enum Verdict {
 }
 
 impl Person {
-    /// From here on Ctrl-C is ours to answer. Whatever is being done about the first one, a second
-    /// one ends the command.
+    /// Starts to handle Ctrl-C. The second Ctrl-C exits the process, whatever the first one started.
     pub fn listen() -> Result<Self, Report> {
         let interrupts = interrupts()?;
         tokio::spawn(leave_at_the_second(self::interrupts()?));
         Ok(Self { interrupts, keys: Keys::Untouched })
     }
 
-    /// Asks something. What was typed before is forgotten.
+    /// Asks a question. Earlier input is discarded.
     pub fn prompt(&mut self, output: Output, question: &str) {
         match &mut self.keys {
             Keys::Untouched => self.keys = Keys::Open(read_lines()),
@@ -58,7 +57,7 @@ impl Person {
         io::stderr().flush().ok();
     }
 
-    /// Waits for the answer to the last prompt. May be dropped at any time.
+    /// Waits for the answer to the last prompt. Cancel-safe.
     pub async fn answer(&mut self) -> Heard {
         let line = match &mut self.keys {
             Keys::Untouched | Keys::Closed { asked: false } => return self.interrupt().await,
@@ -79,7 +78,7 @@ impl Person {
         Heard::Interrupt
     }
 
-    /// Asks and waits. Anything but yes is no.
+    /// Asks a yes-or-no question. Any other answer counts as no.
     pub async fn confirm(&mut self, output: Output, question: &str) -> Verdict {
         self.prompt(output, question);
         match self.answer().await {
@@ -102,7 +101,8 @@ fn interrupts() -> Result<Signal, Report> {
 async fn leave_at_the_second(mut interrupts: Signal) {
     interrupts.recv().await;
     interrupts.recv().await;
-    writeln!(io::stderr(), "\nleft at once; what goes on shows: pitcrew status").ok();
+    writeln!(io::stderr(), "\nexited immediately; `pitcrew status` shows what is still running")
+        .ok();
     std::process::exit(Exit::Interrupted.code().into());
 }
 
@@ -110,7 +110,7 @@ pub fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// The thread ends with the process: nothing can wake it from a terminal's silence.
+/// The thread ends with the process, because a blocking read from a terminal cannot be interrupted.
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! Which agents this machine has: where each is, in which version, and whether somebody is logged in.
+//! Which agents this machine has: location, version and login.
 //!
-//! Looks, and starts nothing but programs that print their version. What to do about what was seen
-//! is said here too, once for every command that needs it.
+//! Starts nothing but programs that print their version. Also has the help texts about missing agents
+//! that several commands share.
 
 mod look;
 mod version;

@@ -1,7 +1,7 @@
-//! Talks to the orchestrator of a workspace, and starts it where none runs.
+//! Talks to the orchestrator of a workspace, and starts it if it is not running.
 //!
-//! HTTP/1.1 over the workspace's unix socket, one connection a request. Decides nothing: it carries
-//! commands there and views back.
+//! HTTP/1.1 over the workspace's unix socket, one connection per request. Decides nothing: it sends
+//! commands and returns views.
 
 mod call;
 mod lines;
@@ -26,22 +26,22 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
-/// Requests are tried again so often when the orchestrator goes away before it has taken them.
+/// How often a request is sent again if the orchestrator exits before it accepts it.
 const TRIES_MAX: usize = 3;
-/// How long the work of an attempt that just ended may take to be put away.
+/// How long to wait while the work of an ended attempt is being saved.
 const SAVING_TIME_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// What takes longer is not seen at a glance.
+/// The time limit of a `glance`.
 const GLANCE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// An orchestrator that answers.
+/// A connection to a running orchestrator.
 pub struct Client {
     pub workspace: Workspace,
     token: Token,
 }
 
 impl Client {
-    /// Finds the orchestrator of the current folder's workspace, or starts it.
+    /// Connects to the orchestrator of the current folder's workspace, starting it if necessary.
     pub async fn here() -> Result<Self, Report> {
         Self::of(Workspace::here()?).await
     }
@@ -51,7 +51,7 @@ impl Client {
         Ok(Self { workspace, token })
     }
 
-    /// The orchestrator that runs now; none is started.
+    /// Connects to a running orchestrator; never starts one.
     pub async fn running(workspace: Workspace) -> Result<Option<(Self, Health)>, Report> {
         let Some(token) = token::read(&workspace.dirs)? else { return Ok(None) };
         match start::health(&workspace.dirs, &token).await? {
@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// Knows what must not be shown: the workspace's token, and the secrets of this environment.
+    /// Returns a redactor for the workspace's token and the secrets in this environment.
     pub fn redactor(&self) -> Redactor {
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
@@ -79,13 +79,12 @@ impl Client {
         self.get(&paths::board(query)).await
     }
 
-    /// The board where it can be had at once. Starts nothing and waits for nobody: it is looked at
-    /// again soon.
+    /// Fetches the board if it is available immediately. Starts nothing; the caller tries again soon.
     pub async fn glance(&self, query: paths::BoardQuery) -> Option<BoardView> {
         timeout(GLANCE_TIME_MAX, self.peek(&paths::board(query))).await.ok()?
     }
 
-    /// What the orchestrator that runs now says; none is started.
+    /// Fetches a view from a running orchestrator; never starts one.
     pub async fn peek<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         let socket = self.workspace.dirs.socket();
         let asked = call(&socket, &self.token, Method::GET, path, Vec::new()).await;
@@ -100,7 +99,7 @@ impl Client {
         self.get(paths::INBOX).await
     }
 
-    /// Tells it to stop. It may be gone before it has answered.
+    /// Asks the orchestrator to stop. It may exit before it answers.
     pub async fn shut_down(&self) -> Result<(), Report> {
         let socket = self.workspace.dirs.socket();
         match call(&socket, &self.token, Method::POST, paths::SHUTDOWN, Vec::new()).await {
@@ -110,7 +109,7 @@ impl Client {
         }
     }
 
-    /// Opens a stream. Broken streams are opened again by whoever reads them.
+    /// Opens a stream. The reader reopens a broken one.
     pub async fn stream(&self, path: &str) -> Result<Lines, Report> {
         let mut tries_count = 0;
         loop {
@@ -149,14 +148,14 @@ impl Client {
             let sent = call(&socket, &self.token, method.clone(), path, body.clone()).await;
             let is_last = tries_count == TRIES_MAX;
             match sent {
-                // It passes by itself: nobody should have to come back for it.
+                // This state passes by itself, so wait instead of failing.
                 Ok(answer) if answer.is_saving() && Instant::now() < deadline => {
                     tries_count = 0;
                     sleep(LOOK_EVERY).await;
                 }
                 Ok(answer) if answer.is_ending() && !is_last => {}
                 Ok(answer) => return read(&answer),
-                // What has not arrived, or only looks, can be sent again.
+                // A request that was not sent, or that only reads, can be sent again.
                 Err(CallError::NotSent(_)) if !is_last => {}
                 Err(CallError::Broken(_)) if method == Method::GET && !is_last => {}
                 Err(error) => return Err(self.unreachable(&error)),
@@ -169,27 +168,30 @@ impl Client {
         let report = match error {
             CallError::NotSent(reason) => {
                 let root = self.workspace.root().display();
-                Report::new(Exit::Unreachable, format!("the orchestrator of `{root}` is not there"))
-                    .because(reason)
+                Report::new(
+                    Exit::Unreachable,
+                    format!("failed to connect to the orchestrator of `{root}`"),
+                )
+                .because(reason)
             }
             CallError::Broken(reason) => Report::new(
                 Exit::Unreachable,
-                "the orchestrator went away while it had the command",
+                "the orchestrator went away while it was handling the command",
             )
             .because(reason),
         };
-        report.help("`pitcrew status` starts it again and says where things stand")
+        report.help("`pitcrew status` starts it again and shows the current state")
     }
 }
 
-/// What came back over the wire.
+/// An HTTP response.
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// It will not serve this any more; the next orchestrator will.
+    /// The orchestrator is shutting down; the next one will serve this request.
     fn is_ending(&self) -> bool {
         let problem = |it: Problem| it.code == ProblemCode::ShuttingDown;
         let refused = |it: Refused| it.rejection.known() == Some(&Rejection::ShuttingDown);
@@ -200,7 +202,7 @@ impl Answer {
         }
     }
 
-    /// What the command is about is still being put away.
+    /// The work that the command refers to is still being saved.
     fn is_saving(&self) -> bool {
         let saving =
             |it: Refused| matches!(it.rejection.known(), Some(Rejection::StillSaving { .. }));
@@ -213,9 +215,12 @@ pub fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Report> {
         return Err(refusal(answer));
     }
     serde_json::from_slice(&answer.body).map_err(|error| {
-        Report::new(Exit::Failure, "the orchestrator answered what this `pitcrew` does not know")
-            .because(error.to_string())
-            .help("run `pitcrew stop`, so that the next command starts the one that fits")
+        Report::new(
+            Exit::Failure,
+            "the orchestrator sent a response that this version of `pitcrew` does not understand",
+        )
+        .because(error.to_string())
+        .help("run `pitcrew stop`; the next command starts an orchestrator of this version")
     })
 }
 

@@ -1,4 +1,4 @@
-//! One file for each command: what it does, and what it says about it.
+//! One file per command: what it does and what it prints.
 
 mod demo;
 mod init;
@@ -47,7 +47,7 @@ mod say;
 use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
 use std::{io::Write, process::ExitCode};
 
-/// What a command ends with.
+/// The result of a command.
 pub type Done = Result<Exit, Report>;
 
 pub fn dispatch(command: Commands) -> ExitCode {
@@ -107,14 +107,14 @@ fn carry_out(command: Commands, output: Output) -> Done {
     }
 }
 
-/// Runs a command that talks to somebody.
+/// Runs an asynchronous command to its end.
 fn wait_for(command: impl Future<Output = Done>) -> Done {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         Report::new(Exit::Failure, "failed to start the runtime").because(error.to_string())
     })?;
     let done = runtime.block_on(command);
-    // A thread may still wait for the person to type; nobody waits for it.
+    // A thread may still be blocked reading from the terminal.
     runtime.shutdown_background();
     done
 }

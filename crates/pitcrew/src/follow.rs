@@ -1,7 +1,7 @@
-//! Follows plans until they end: reads the events, shows what happens, passes answers on.
+//! Follows plans until they end: reads events, prints progress, forwards answers.
 //!
-//! When the orchestrator goes away it is started again and the stream goes on after the last event
-//! that was read. What things look like is decided in `render`.
+//! If the orchestrator goes away, it is started again, and the stream continues after the last event
+//! read. `render` decides what the output looks like.
 
 mod members;
 mod show;
@@ -21,39 +21,40 @@ use show::Show;
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// Events that come together are shown together.
+/// Events that arrive within this time are shown together.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often a live display shows what agents do, and its times move on.
+/// How often the live display is refreshed.
 const TICK: Duration = Duration::from_secs(1);
-/// Looking at the board may take one part in this many of the time.
+/// Fetching the board may take at most one part in this many of the time.
 const LOOK_SHARE: u32 = 20;
-/// The orchestrator may go away so often without anything having happened in between.
+/// How often the orchestrator may go away without any event in between.
 const BREAKS_MAX: usize = 5;
 
-/// What is followed, and how it is told.
+/// What to follow, and how to show it.
 pub struct Order {
     pub plans: Vec<PlanId>,
-    /// The last event that is known already.
+    /// The last event that is already known.
     pub after: Seq,
     pub form: Form,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For a person, on standard error.
+    /// Progress for a person, on standard error.
     Text,
-    /// Every event of the plans as a line of JSON on standard output.
+    /// Every event of the plans as a line of JSON, on standard output.
     Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All of the plans have ended.
+    /// All plans have ended.
     Plans,
     Interrupted,
 }
 
-/// Follows until every plan has ended, or Ctrl-C. `board` is where the plans stood after `order.after`, or earlier.
+/// Follows the plans until all have ended, or until Ctrl-C. `board` is a view taken at `order.after` or
+/// earlier.
 pub async fn follow(
     client: &Client,
     output: Output,
@@ -82,9 +83,9 @@ pub async fn follow(
                 breaks_count = if stands_still { breaks_count + 1 } else { 0 };
                 if breaks_count == BREAKS_MAX {
                     follower.show.close();
-                    return Err(Report::new(Exit::Unreachable, "the orchestrator ends every time")
+                    return Err(Report::new(Exit::Unreachable, "the orchestrator keeps exiting")
                         .because(reason)
-                        .help("`pitcrew doctor` may know why"));
+                        .help("run `pitcrew doctor` to find the cause"));
                 }
             }
         }
@@ -97,7 +98,7 @@ struct Follower<'a> {
     open: BTreeSet<PlanId>,
     after: Seq,
     show: Show<'a>,
-    /// When what was gathered is shown.
+    /// When to show the pending events.
     next_show: Option<Instant>,
     next_tick: Instant,
 }
@@ -114,11 +115,11 @@ impl Follower<'_> {
             tokio::select! {
                 next = lines.next() => match next {
                     Next::Line(line) => self.take(&line)?,
-                    // A stream that is closed in order was closed because somebody wanted it so.
+                    // A clean end of the stream means that someone stopped the orchestrator.
                     Next::End => {
                         self.show.close();
                         return Err(Report::new(Exit::Unreachable, "the orchestrator was stopped")
-                            .help("what was under way goes on with the next command, such as `pitcrew watch`"));
+                            .help("running plans continue with the next command, such as `pitcrew watch`"));
                     }
                     Next::Broken(reason) => return Ok(Turn::Broken(reason)),
                 },
@@ -129,7 +130,7 @@ impl Follower<'_> {
                 () = sleep_until(self.next_tick), if self.show.draws() => {
                     let began = Instant::now();
                     self.show.glance().await;
-                    // A large board is looked at less often.
+                    // A large board is fetched less often.
                     let pause = TICK.max(began.elapsed() * LOOK_SHARE);
                     self.next_tick = Instant::now() + pause;
                 }
@@ -154,7 +155,7 @@ impl Follower<'_> {
 
     fn take(&mut self, line: &[u8]) -> Result<(), Report> {
         let line: EventStreamLine = serde_json::from_slice(line).map_err(|error| {
-            Report::new(Exit::Failure, "the orchestrator sent an event that cannot be read")
+            Report::new(Exit::Failure, "the orchestrator sent an event that cannot be parsed")
                 .because(error.to_string())
         })?;
         let EventStreamLine::Event(line) = line else { return Ok(()) };

@@ -1,11 +1,11 @@
-//! What a person means by an id: the id itself, or a name that only one thing has.
+//! Resolves what a person typed to an id: the id itself, or a unique name.
 
 use crate::{client::Client, exit::Exit, report::Report};
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{PlanId, RequestId, TaskId, WorkerId};
 use pitcrew_views::{BoardView, InboxView, OpenRequest};
 
-/// A plan or one of its tasks.
+/// A plan or a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Plan(PlanId),
@@ -22,20 +22,20 @@ pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
     }
 }
 
-/// A plan that there is: what only chooses by it would find nothing and say nothing.
+/// Like `plan`, but fails if the plan does not exist. For filters, which would otherwise find nothing.
 pub async fn known_plan(client: &Client, text: &str) -> Result<PlanId, Report> {
     let plan = plan(client, text).await?;
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
     if board.plan(plan).is_some() { Ok(plan) } else { Err(no_plan(plan)) }
 }
 
-/// The report of a plan that nobody knows.
+/// The error for an unknown plan.
 pub fn no_plan(plan: PlanId) -> Report {
     Report::new(Exit::Usage, format!("there is no {plan}"))
         .help("`pitcrew status --all` lists the plans")
 }
 
-/// The same of a worker.
+/// Fails if the worker does not exist.
 pub async fn known_worker(client: &Client, worker: WorkerId) -> Result<WorkerId, Report> {
     let board = client.board(BoardQuery { all: true, plan: None }).await?;
     if board.worker(worker).is_some() {
@@ -65,7 +65,7 @@ pub async fn target(client: &Client, text: &str) -> Result<Target, Report> {
     named(&client.board(BoardQuery::default()).await?, text, Wanted::Either)
 }
 
-/// The request that is meant, or the only one that waits for a plan or a task of that name.
+/// Resolves a request: its id, or the only open one of a plan or task.
 pub async fn request(client: &Client, text: &str) -> Result<RequestId, Report> {
     match text.parse() {
         Ok(request) => Ok(request),
@@ -97,13 +97,14 @@ fn named(board: &BoardView, name: &str, wanted: Wanted) -> Result<Target, Report
     };
     match &found[..] {
         [] => Err(Report::new(Exit::Usage, format!("there is no {kind} `{name}`"))
-            .help("`pitcrew status --all` lists all of them; give the id")),
+            .help("`pitcrew status --all` lists plans and tasks with their ids")),
         [(target, _)] => Ok(*target),
         many => {
-            let message = format!("`{name}` is the name of {} things", many.len());
+            let message =
+                format!("`{name}` is ambiguous: {} plans or tasks have this name", many.len());
             let list: Vec<&str> = many.iter().map(|it| it.1.as_str()).collect();
             Err(Report::new(Exit::Usage, message)
-                .help(format!("give the id of one of them: {}", list.join(", "))))
+                .help(format!("use one of these ids: {}", list.join(", "))))
         }
     }
 }
@@ -116,15 +117,15 @@ fn only_request(inbox: &InboxView, text: &str) -> Result<RequestId, Report> {
     };
     let waiting: Vec<&OpenRequest> = inbox.open.iter().filter(belongs).collect();
     match waiting[..] {
-        [] => Err(Report::new(Exit::Refused, format!("nothing of `{text}` waits for you"))
-            .help("`pitcrew inbox` lists what waits")),
+        [] => Err(Report::new(Exit::Refused, format!("no request of `{text}` is waiting for you"))
+            .help("`pitcrew inbox` lists all requests")),
         [one] => Ok(one.id),
         _ => {
             let list: Vec<String> =
                 waiting.iter().map(|it| format!("{} ({})", it.id, it.title)).collect();
-            let message = format!("{} things of `{text}` wait for you", list.len());
+            let message = format!("{} requests of `{text}` are waiting for you", list.len());
             Err(Report::new(Exit::Usage, message)
-                .help(format!("give the id of one of them: {}", list.join(", "))))
+                .help(format!("use one of these ids: {}", list.join(", "))))
         }
     }
 }

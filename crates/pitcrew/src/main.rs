@@ -1,8 +1,8 @@
-//! `pitcrew`: the commands, and every process that Pitcrew is made of.
+//! `pitcrew`: the command line, and the entry point of every Pitcrew process.
 //!
-//! `parts` are the processes that we start for ourselves. `cli` says what can be typed, `commands`
-//! does it with the help of `client`, `follow` tells what happens meanwhile, and `render` makes text
-//! of it. Decides nothing about plans: that is the kernel's business.
+//! `parts` runs the internal processes. `cli` defines the arguments, `commands` runs them through
+//! `client`, `follow` shows progress, and `render` turns views into text. Decides nothing about plans:
+//! that is the kernel's job.
 
 mod parts;
 mod cli;
@@ -24,7 +24,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 fn main() -> ExitCode {
     if let Err(error) = pitcrew_process::pass_nothing_on() {
-        eprintln!("pitcrew: cannot tell which files are open: {error}");
+        eprintln!("pitcrew: failed to close inherited files: {error}");
         return ExitCode::FAILURE;
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -1,6 +1,6 @@
-//! Where results, progress and questions go.
+//! Where output goes: results to standard output, everything else to standard error.
 //!
-//! Results go to standard output, everything else to standard error. Nothing here decides what is said.
+//! Never decides what is printed.
 
 use crate::{
     exit::Exit,
@@ -10,14 +10,14 @@ use crate::{
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
-/// What the two outputs can show.
+/// What the terminal supports.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     pub out: Style,
     pub err: Style,
-    /// A person sits there: they can be asked, and see what is drawn again.
+    /// A person is at the terminal and can be asked.
     pub asks: bool,
-    /// Progress may be drawn over itself.
+    /// Progress may be redrawn in place.
     pub draws: bool,
     /// Standard output is a terminal.
     pub shows: bool,
@@ -44,7 +44,7 @@ impl Output {
         }
     }
 
-    /// Writes a result.
+    /// Prints a result.
     #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
     pub fn print(self, text: &str) -> Result<(), Report> {
         let written = io::stdout().lock().write_all(text.as_bytes());
@@ -61,20 +61,20 @@ impl Output {
         self.print(&format!("{line}\n"))
     }
 
-    /// One JSON document, or one line of a stream.
+    /// Prints one JSON document, or one line of a stream.
     pub fn json(self, value: &impl Serialize) -> Result<(), Report> {
         let text = serde_json::to_string(value).expect("our wire types are representable in JSON");
         self.line(&text)
     }
 
-    /// Says something that is no result. Nobody there to hear it is no reason to stop.
+    /// Prints a note to standard error. A failed write is ignored.
     #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
     pub fn note(self, text: &str) {
         writeln!(io::stderr().lock(), "{text}").ok();
     }
 }
 
-/// The part of the terminal that is drawn again and again, below what scrolls.
+/// The block at the bottom of the terminal that is redrawn in place.
 pub struct Screen {
     drawn_count: usize,
 }
@@ -84,7 +84,7 @@ impl Screen {
         Self { drawn_count: 0 }
     }
 
-    /// Puts `above` over the block, where it stays, and draws the block anew.
+    /// Prints `above` over the block, where it scrolls, and redraws the block.
     pub fn draw(&mut self, above: &[String], block: &[String]) {
         let (columns, rows) = size();
         let mut text = self.wiped();
@@ -102,7 +102,7 @@ impl Screen {
         stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
     }
 
-    /// Takes the block away, so that something else can be said.
+    /// Removes the block, so that other text can be printed.
     pub fn clear(&mut self) {
         self.draw(&[], &[]);
     }
@@ -110,7 +110,7 @@ impl Screen {
     fn wiped(&self) -> String {
         match self.drawn_count {
             0 => String::new(),
-            // From the first column: what was typed, such as ^C, may stand behind the block.
+            // From the first column: typed characters such as ^C may follow the block.
             count => format!("\r\u{1b}[{count}A\u{1b}[0J"),
         }
     }

@@ -1,9 +1,11 @@
-//! The processes that Pitcrew starts for itself: known by their first word, because to get ready for all
-//! that a person may type takes longer than their work.
+//! The processes that Pitcrew starts itself, such as `pitcrew shim`.
+//!
+//! They are recognized by their first argument before clap parses the command line, because building the
+//! clap command takes longer than they run.
 
 use std::{ffi::OsString, process::ExitCode};
 
-/// Plays the part that the words of the command line name; none where a person typed them.
+/// Runs the internal process that the arguments name, if they name one.
 pub fn play(words: &[OsString]) -> Option<ExitCode> {
     pitcrew_process::play_part(words)
 }

@@ -1,6 +1,6 @@
-//! How things look: pure functions from views to text.
+//! Rendering: pure functions from views to text.
 //!
-//! Nothing here writes, asks or reads a clock. Text of agents is made safe before it is shown.
+//! Nothing here prints, asks or reads a clock. Text from agents is escaped.
 
 mod style;
 mod words;

@@ -1,4 +1,4 @@
-//! What a person is told when a command does not succeed.
+//! Error messages of commands.
 
 use crate::{exit::Exit, render::Style};
 use pitcrew_api::Problem;
@@ -6,7 +6,7 @@ use pitcrew_model::{Rejection, text};
 use pitcrew_views::plain;
 use std::{error::Error, fmt::Write};
 
-/// The message, why, what to do about it, and the exit code that goes with it.
+/// The message, its causes, how to fix it, and the exit code.
 #[derive(Debug)]
 pub struct Report {
     message: String,
@@ -18,11 +18,11 @@ pub struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// `error:` before the message.
+    /// Prints `error:` before the message.
     Error,
-    /// The message has its own form already, such as a diagnostic with its place.
+    /// The message has its own format, such as a diagnostic with its location.
     Whole,
-    /// Nobody is there to read it.
+    /// Prints nothing.
     Silent,
 }
 
@@ -31,12 +31,12 @@ impl Report {
         Self { message: message.into(), causes: Vec::new(), help: None, exit, form: Form::Error }
     }
 
-    /// Diagnostics that name their places themselves.
+    /// Diagnostics that include their locations.
     pub fn diagnostics(text: impl Into<String>) -> Self {
         Self { form: Form::Whole, ..Self::new(Exit::Usage, text) }
     }
 
-    /// Whoever read our output went away; that is no error of ours.
+    /// The reader of our output has closed it. That is not an error.
     pub fn reader_gone() -> Self {
         Self { form: Form::Silent, ..Self::new(Exit::Success, "") }
     }
@@ -46,7 +46,7 @@ impl Report {
         text::causes(error).fold(report, |report, cause| report.because(cause.to_string()))
     }
 
-    /// A cause that the text before it tells already is left out.
+    /// Adds a cause, unless the previous text already contains it.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Self {
         let cause = cause.into();
@@ -62,7 +62,7 @@ impl Report {
         self
     }
 
-    /// The text for standard error; empty where nothing is to be said.
+    /// Renders the text for standard error; may be empty.
     pub fn render(&self, style: Style) -> String {
         let mut text = String::new();
         let message = plain::block(self.message.trim_end());
@@ -97,7 +97,7 @@ impl From<Problem> for Report {
     }
 }
 
-/// The exit code that a refused command ends with.
+/// The exit code for a rejected command.
 #[expect(clippy::too_many_lines, reason = "a line for each of them")]
 pub fn exit_of(rejection: &Rejection) -> Exit {
     match rejection {

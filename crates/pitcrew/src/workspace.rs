@@ -1,4 +1,4 @@
-//! The repository that a command is about, and what belongs to it.
+//! The repository that a command works on, with its folders and settings.
 
 mod known;
 
@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-/// Uncommitted paths that are named before the rest is only counted.
+/// Uncommitted paths that are listed before the rest is only counted.
 const PATHS_LISTED_MAX: usize = 10;
 
-/// A repository with its folders.
+/// A repository and its folders.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     pub repository: Repository,
@@ -26,7 +26,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The repository that the current folder is in. Git is not asked again what it has said before.
+    /// Finds the repository of the current folder, from the cache if possible.
     pub fn here() -> Result<Self, Report> {
         let (path, user) = (current_folder()?, user_dirs()?);
         match Place::find(&path).and_then(|it| known::recall(&user, it)) {
@@ -35,13 +35,13 @@ impl Workspace {
         }
     }
 
-    /// The repository that this path is in, as git says.
+    /// Finds the repository of this path with git.
     pub fn at(path: &Path) -> Result<Self, Report> {
         let (before, user) = (Place::find(path), user_dirs()?);
         let repository = Repository::discover(&Git::default(), path, &Cancel::default())
             .map_err(|error| Report::from_error(Exit::Usage, &error))?;
         let workspace = Self::of(repository, user);
-        // A look at a repository leaves no traces of its own.
+        // Inspecting a repository must not create files.
         let is_used = workspace.dirs.state.is_dir();
         if let Some(place) = before.filter(|it| is_used && Place::find(path).as_ref() == Some(it)) {
             known::remember(&workspace.user, &place, &workspace.repository);
@@ -59,17 +59,17 @@ impl Workspace {
         self.repository.root()
     }
 
-    /// Makes the folders that nobody else may enter.
+    /// Creates the private folders of the workspace.
     pub fn make_dirs(&self) -> Result<(), Report> {
         self.dirs.make().map_err(|error| {
             let is_state = error.path.starts_with(&self.dirs.state);
             let variable = if is_state { "XDG_STATE_HOME" } else { "XDG_RUNTIME_DIR" };
             Report::from_error(Exit::Unreachable, &error)
-                .help(format!("make it writable for you, or set {variable} to another folder"))
+                .help(format!("make it writable, or set {variable} to another folder"))
         })
     }
 
-    /// All layers of settings, merged.
+    /// Merges all layers of settings.
     pub fn settings(&self) -> Result<(Settings, Origins), Report> {
         let paths = LayerPaths::new(&self.user, self.root());
         let mut sources =
@@ -83,7 +83,7 @@ impl Workspace {
         Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
     }
 
-    /// All layers of permissions, merged. What is broken is told in them.
+    /// Merges all layers of permissions. Errors in the files are part of the result.
     pub fn permissions(&self) -> Result<Permissions, Report> {
         let (settings, _) = self.settings()?;
         Ok(self.permissions_with(&settings))
@@ -94,9 +94,9 @@ impl Workspace {
         Permissions::load(&sources)
     }
 
-    /// An error that names what is not committed, where anything is.
+    /// Fails with a list of uncommitted paths, if there are any.
     pub fn require_clean(&self) -> Result<(), Report> {
-        // Asked so that not even the times in the person's index change.
+        // Without locks, so that not even the timestamps in the user's index change.
         let asked = Run::new("git", self.root())
             .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "status"])
             .args(["--porcelain", "-z", "--no-renames", "--untracked-files=all"])
@@ -106,7 +106,7 @@ impl Workspace {
             .map_err(|error| Report::from_error(Exit::Failure, &error))?;
         if !found.success() {
             let complaint = String::from_utf8_lossy(&found.stderr).trim().to_owned();
-            return Err(Report::new(Exit::Failure, "git cannot tell what is not committed")
+            return Err(Report::new(Exit::Failure, "git failed to list uncommitted changes")
                 .because(complaint));
         }
         let paths = uncommitted(&String::from_utf8_lossy(&found.stdout));
@@ -124,18 +124,18 @@ impl Workspace {
         ))
     }
 
-    /// A file that came with the repository is not the person's own word.
+    /// A committed file comes from the repository, not from the user.
     fn is_committed(&self, path: &Path) -> bool {
         let listed = Run::new("git", self.root())
             .args(["-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--"])
             .arg(path)
             .timeout(Duration::from_mins(1));
-        // Where git cannot tell, the file is not trusted.
+        // If git fails, the file is not trusted.
         run_trusted(listed, &Cancel::default()).map_or(true, |it| it.success())
     }
 }
 
-/// The paths in what `git status` says. Other repositories inside of this one are none of it.
+/// Parses the paths in the output of `git status`. Nested repositories are ignored.
 fn uncommitted(status: &str) -> Vec<String> {
     let entries = status.split('\0').filter_map(|it| it.split_at_checked(3));
     let inside = entries.filter(|(kind, path)| !(*kind == "?? " && path.ends_with('/')));
@@ -144,18 +144,17 @@ fn uncommitted(status: &str) -> Vec<String> {
 
 pub fn current_folder() -> Result<PathBuf, Report> {
     std::env::current_dir().map_err(|error| {
-        Report::new(Exit::Failure, "the current folder does not exist any more")
-            .because(error.to_string())
+        Report::new(Exit::Failure, "the current folder no longer exists").because(error.to_string())
     })
 }
 
-/// The folders of the person who runs this.
+/// The folders of the user who runs this.
 pub fn user_dirs() -> Result<Dirs, Report> {
     Dirs::from_env(&user_environment(), rustix::process::getuid().as_raw())
         .map_err(|error| Report::from_error(Exit::Usage, &error))
 }
 
-/// The settings that hold here: those of the repository, or the user's own where there is none.
+/// The effective settings here: those of the repository, or only the user's outside a repository.
 pub fn settings_here() -> Result<(Settings, Origins), Report> {
     if let Ok(workspace) = Workspace::here() {
         return workspace.settings();
@@ -166,7 +165,7 @@ pub fn settings_here() -> Result<(Settings, Origins), Report> {
     sources.environment = user_environment();
     Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
 }
-/// An error where `name` is no branch, tag or commit of the repository.
+/// Fails unless `name` is a branch, tag or commit of the repository.
 pub fn require_commit(root: &Path, name: &str) -> Result<(), Report> {
     let asked = Run::new("git", root)
         .args(["rev-parse", "--verify", "--quiet"])
@@ -177,7 +176,7 @@ pub fn require_commit(root: &Path, name: &str) -> Result<(), Report> {
     if found.success() {
         return Ok(());
     }
-    let message = format!("the base `{name}` is no branch or commit of this repository");
+    let message = format!("the base `{name}` is not a branch or commit of this repository");
     Err(Report::new(Exit::Usage, message)
-        .help("`git branch --all` lists the branches; without a base the plan starts from the current one"))
+        .help("`git branch --all` lists the branches; without a base, the plan starts from the current branch"))
 }

@@ -1,17 +1,17 @@
-//! Who does a task that names nobody, and what is said where nobody can.
+//! Chooses the default agent, and explains why there is none.
 
 use super::{Login, Looked, look};
 use pitcrew_config::{Missing, PlanDefaults, Settings, Severity};
 use pitcrew_model::AgentRef;
 
-/// Who does what names nobody.
+/// The agent for tasks that do not name one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// The settings say it.
+    /// Set in the settings.
     Set(AgentRef),
-    /// It is the only one that is ready.
+    /// The only agent that is ready.
     Only(AgentRef),
-    /// Nobody: what to do about it.
+    /// There is no default agent; `help` says what to do.
     Nobody { help: String },
 }
 
@@ -34,7 +34,7 @@ pub fn choose(settings: &Settings, looked: &[Looked]) -> Chosen {
         [first, ..] => {
             let first = &first.name;
             let help = format!(
-                "{} are ready: name one with `--agent {first}` or `agent = \"{first}\"`, or for good with the line `agent = \"{first}\"` at the top of your `config.toml`",
+                "{} are ready: choose one with `--agent {first}` or with `agent = \"{first}\"` in the plan, or set a default with `agent = \"{first}\"` at the top of your `config.toml`",
                 names(&ready)
             );
             Chosen::Nobody { help }
@@ -43,7 +43,7 @@ pub fn choose(settings: &Settings, looked: &[Looked]) -> Chosen {
     }
 }
 
-/// What a plan is read with here. What cannot be started is an error in a plan that is to be run.
+/// The defaults for reading a plan. `missing_is` is the severity of a missing agent program.
 pub fn plan_defaults(settings: &Settings, missing_is: Severity) -> (PlanDefaults, Chosen) {
     let looked = look(settings);
     let chosen = choose(settings, &looked);
@@ -69,14 +69,14 @@ fn names(looked: &[&Looked]) -> String {
     names.join(", ")
 }
 
-/// No agent is ready: the shortest way to one, and what works without.
+/// Explains how to get an agent, and what works without one.
 fn nobody(looked: &[Looked]) -> String {
-    let without = "without an agent, tasks with a `command` or a `script` run, and `pitcrew demo`";
+    let without = "tasks with a `command` or a `script`, and `pitcrew demo`, need no agent";
     let installed: Vec<&Looked> = looked.iter().filter(|it| it.found().is_some()).collect();
     if let Some(first) = installed.iter().find(|it| it.login == Login::NoSign) {
         let (name, login) = (&first.name, first.login_help());
         return format!(
-            "no sign of a login was found for {}; {login}; if you are logged in, say so with `--agent {name}`; {without}",
+            "no login was found for {}; {login}; if you are logged in, use it with `--agent {name}`; {without}",
             names(&installed)
         );
     }

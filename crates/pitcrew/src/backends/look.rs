@@ -4,7 +4,7 @@ use pitcrew_config::{BackendSettings, LoginFound, Settings, user_environment};
 use pitcrew_process::{FoundProgram, find_program};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// What was seen of one backend.
+/// The state of one backend on this machine.
 #[derive(Clone, Debug)]
 pub struct Looked {
     pub name: String,
@@ -16,20 +16,20 @@ pub struct Looked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
     Found(FoundProgram),
-    /// The vendor's own program is there, and the adapter that speaks the protocol is not.
+    /// The vendor's own program is installed, but the adapter that speaks the protocol is not.
     AdapterMissing {
         vendor: PathBuf,
     },
     Missing,
 }
 
-/// Whether somebody is logged in, as far as it can be seen from outside.
+/// Whether the user is logged in, as far as it can be detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
     Found(LoginFound),
-    /// Nothing of what is known for this backend. It may be kept where nobody can look.
+    /// None of the known places has a login. It may be in one that cannot be read, such as a keyring.
     NoSign,
-    /// Nothing is known about where this backend keeps it.
+    /// The backend does not say where its login is.
     Unknown,
 }
 
@@ -41,13 +41,13 @@ impl Looked {
         }
     }
 
-    /// It can be given work, as far as can be seen.
+    /// Whether the backend seems able to work.
     pub fn is_ready(&self) -> bool {
         self.found().is_some() && self.login != Login::NoSign
     }
 }
 
-/// Looks for every backend of the settings.
+/// Inspects every backend of the settings.
 pub fn look(settings: &Settings) -> Vec<Looked> {
     let user = user_environment();
     settings.backends.iter().map(|(name, backend)| look_at(name, backend, &user)).collect()

@@ -6,11 +6,11 @@ use pitcrew_process::{Cancel, FoundProgram, Policy, Run, Streams, run_confined};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
-/// The slowest of the known ones takes 3 s on a machine that has nothing else to do.
+/// The slowest known agent needs 3 s on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 const OUTPUT_BYTES_MAX: usize = 4 * 1_024;
 
-/// The versions of those that are found, by name. They are asked at the same time.
+/// Queries the versions of all installed agents in parallel.
 pub fn versions(looked: &[Looked]) -> BTreeMap<String, String> {
     thread::scope(|scope| {
         let asked: Vec<_> = looked
@@ -23,8 +23,8 @@ pub fn versions(looked: &[Looked]) -> BTreeMap<String, String> {
     })
 }
 
-/// What the npm package of the program says, or the program itself where it has none or is known to
-/// count otherwise.
+/// The version in the program's npm package. Without a package, or if `version_args` is set, the program
+/// is asked.
 fn version(backend: &BackendSettings, found: &FoundProgram) -> Option<String> {
     match &backend.version_args {
         Some(arguments) if arguments.is_empty() => None,
@@ -33,7 +33,7 @@ fn version(backend: &BackendSettings, found: &FoundProgram) -> Option<String> {
     }
 }
 
-/// The version of the npm package that a program belongs to.
+/// Reads the version of the npm package that contains a program.
 fn of_package(program: &Path) -> Option<String> {
     let program = fs::canonicalize(program).ok()?;
     let is_modules = |it: &Path| it.file_name().is_some_and(|it| it == "node_modules");
@@ -63,7 +63,7 @@ fn ask(backend: &BackendSettings, found: &FoundProgram, arguments: &[String]) ->
     text.split_whitespace().find_map(numbers)
 }
 
-/// The word, if it is a version.
+/// Returns the word if it is a version.
 fn numbers(word: &str) -> Option<String> {
     let word = word.trim_start_matches('v').trim_end_matches(['.', ',', ')']);
     let begins = word.starts_with(|it: char| it.is_ascii_digit()) && word.contains('.');

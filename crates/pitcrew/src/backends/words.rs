@@ -1,30 +1,30 @@
-//! What people are told about an agent that is there, or is not.
+//! Texts about an agent: location, login and what is missing.
 
 use super::{Login, Looked, Program};
 use pitcrew_config::{LoginFound, printable};
 use std::path::Path;
 
 impl Looked {
-    /// Where it is, or that it is not there.
+    /// The location of the program, or that it was not found.
     pub fn place(&self) -> String {
         match &self.program {
             Program::Found(found) => short(&found.path),
-            Program::AdapterMissing { .. } => "only the vendor's program".into(),
+            Program::AdapterMissing { .. } => "adapter not found".into(),
             Program::Missing => "not found".into(),
         }
     }
 
-    /// How it is known that somebody is logged in.
+    /// How the login was detected.
     pub fn login_words(&self) -> String {
         match &self.login {
             Login::Found(LoginFound::Variable(name)) => format!("{name} is set"),
             Login::Found(LoginFound::File(path)) => short(path),
-            Login::NoSign => "no sign of it".into(),
+            Login::NoSign => "not found".into(),
             Login::Unknown => "unknown".into(),
         }
     }
 
-    /// Why it cannot be started, and what to do. None: its program is there.
+    /// Why the agent cannot be started, and how to fix it. `None` if its program exists.
     pub fn missing(&self) -> Option<(String, String)> {
         let program = self.backend.command.first().map(String::as_str).unwrap_or_default();
         let install = self.backend.install.as_deref();
@@ -36,34 +36,33 @@ impl Looked {
             Program::Found(_) => None,
             Program::AdapterMissing { vendor } => {
                 let vendor = short(vendor);
-                let reason = format!(
-                    "you have `{vendor}`, but not its adapter `{program}`, which speaks the protocol"
-                );
+                let reason =
+                    format!("`{vendor}` is installed, but its ACP adapter `{program}` is not");
                 Some((reason, help))
             }
             Program::Missing => {
                 let where_not = if program.contains('/') {
-                    "is no program that you may execute"
+                    "is not an executable file"
                 } else {
-                    "is neither on your PATH nor where npm and others install"
+                    "was not found on your PATH or in the folders of npm and other installers"
                 };
                 Some((format!("`{program}` {where_not}"), help))
             }
         }
     }
 
-    /// What to do to log in.
+    /// How to log in.
     pub fn login_help(&self) -> String {
         match &self.backend.login {
             Some(login) => format!("log in: {login}"),
             None => {
-                format!("log in to {} as its documentation says", self.backend.title_or(&self.name))
+                format!("log in to {}; see its documentation", self.backend.title_or(&self.name))
             }
         }
     }
 }
 
-/// A path as people write it: below their home with a `~`.
+/// A path with `~` for the home folder.
 fn short(path: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|it| !it.is_empty());
     let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());

@@ -1,4 +1,4 @@
-//! One request and its answer: the only place that names the HTTP library, but for streams.
+//! One request and its response: with `lines`, the only place that uses the HTTP library.
 
 use super::Answer;
 use http_body_util::{BodyExt, Full, Limited};
@@ -16,17 +16,17 @@ use tokio::{
     time::timeout,
 };
 
-/// An answer that is longer is not ours.
+/// A longer response is an error.
 const ANSWER_BYTES_MAX: usize = 256 * 1_024 * 1_024;
-/// Even a command that waits for a slow disk is answered by then.
+/// Even on a slow disk, a command is answered within this time.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(2);
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Debug)]
 pub enum CallError {
-    /// Nobody is there; nothing can have happened.
+    /// The request was not sent, so nothing happened.
     NotSent(String),
-    /// It broke off; whether something happened is not known.
+    /// The connection broke; the request may have been processed.
     Broken(String),
 }
 
@@ -44,7 +44,7 @@ pub async fn call(
         let body = body.map_err(|error| CallError::Broken(error.to_string()))?;
         Ok(Answer { status, body: body.to_bytes().to_vec() })
     };
-    let late = || CallError::Broken("it does not answer in time".to_owned());
+    let late = || CallError::Broken("it did not answer in time".to_owned());
     timeout(ANSWER_TIME_MAX, answered).await.map_err(|_| late())?
 }
 
@@ -68,8 +68,8 @@ pub(super) async fn send(
     sender.send_request(request).await.map_err(|error| CallError::Broken(error.to_string()))
 }
 
-/// Whoever runs without a box reaches the orchestrator by a port of the loopback that leads to its
-/// socket, see `pitcrew confine`.
+/// Connects to a unix socket, or, for an agent outside a box, to a loopback port that leads to the
+/// socket (see `pitcrew confine`).
 async fn connect(socket: &Path) -> Result<SendRequest<Full<Bytes>>, CallError> {
     let not_sent = |error: std::io::Error| CallError::NotSent(error.to_string());
     match socket.to_str().and_then(|it| it.parse::<SocketAddr>().ok()) {
@@ -84,7 +84,7 @@ where
 {
     let connected = http1::handshake(TokioIo::new(stream)).await;
     let (sender, connection) = connected.map_err(|error| CallError::NotSent(error.to_string()))?;
-    // It ends with the answer's body, which the caller holds.
+    // Ends with the response body, which the caller holds.
     tokio::spawn(async move { connection.await.ok() });
     Ok(sender)
 }

@@ -1,4 +1,4 @@
-//! Streams of one JSON value a line.
+//! Streams with one JSON value per line.
 
 use super::{
     Answer,
@@ -10,24 +10,24 @@ use pitcrew_api::Token;
 use std::{collections::VecDeque, path::Path, time::Duration};
 use tokio::time::timeout;
 
-/// The orchestrator sends something every few seconds; a longer silence is its end.
+/// The orchestrator sends something every few seconds; a longer silence means that it is gone.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// A line that is longer is not ours.
+/// A longer line is an error.
 const LINE_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 
-/// The lines of an answer, as they come.
+/// The lines of a streamed response.
 pub struct Lines {
     body: Incoming,
     begun: Vec<u8>,
     whole: VecDeque<Vec<u8>>,
 }
 
-/// What the next line is.
+/// The result of reading a line.
 pub enum Next {
     Line(Vec<u8>),
-    /// The orchestrator has said everything.
+    /// The stream is complete.
     End,
-    /// It broke off in the middle.
+    /// The stream broke.
     Broken(String),
 }
 
@@ -47,18 +47,18 @@ pub(super) async fn open(
 }
 
 impl Lines {
-    /// Waits for the next line. May be dropped at any time: nothing is lost.
+    /// Waits for the next line. Cancel-safe.
     pub async fn next(&mut self) -> Next {
         loop {
             if let Some(line) = self.whole.pop_front() {
                 return Next::Line(line);
             }
             let Ok(frame) = timeout(SILENCE_MAX, self.body.frame()).await else {
-                return Next::Broken("it is silent".to_owned());
+                return Next::Broken("it sent nothing for too long".to_owned());
             };
             match frame {
                 None if self.begun.is_empty() => return Next::End,
-                None => return Next::Broken("it broke off in the middle of a line".to_owned()),
+                None => return Next::Broken("the stream ended in the middle of a line".to_owned()),
                 Some(Err(error)) => return Next::Broken(error.to_string()),
                 Some(Ok(frame)) => {
                     if let Some(bytes) = frame.data_ref() {
@@ -67,7 +67,7 @@ impl Lines {
                 }
             }
             if self.begun.len() > LINE_BYTES_MAX {
-                return Next::Broken("a line of it does not end".to_owned());
+                return Next::Broken("a line is too long".to_owned());
             }
         }
     }

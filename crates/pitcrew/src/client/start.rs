@@ -1,4 +1,4 @@
-//! Starts the orchestrator where none answers: once, however many commands want it.
+//! Starts the orchestrator if none answers: only once, even if many commands need it.
 
 use super::{
     call::{CallError, call},
@@ -19,13 +19,13 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// The journal of a large workspace is replayed long before this.
+/// Even a large journal is replayed long before this.
 const START_TIME_MAX: Duration = Duration::from_mins(2);
-/// How long an orchestrator that is just ending may take.
+/// How long to wait for an orchestrator that is exiting.
 const ENDING_TIME_MAX: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Returns the token with which an orchestrator of ours answers.
+/// Makes sure that an orchestrator answers, and returns its token.
 pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
     workspace.make_dirs()?;
     let token = token::read_or_create(&workspace.dirs)?;
@@ -44,7 +44,7 @@ pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
     Ok(token)
 }
 
-/// What answers at the socket now; nothing where nobody does.
+/// The health of the orchestrator at the socket; `None` if there is none.
 pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health>, Report> {
     let health: Health =
         match call(&dirs.socket(), token, Method::GET, paths::HEALTH, Vec::new()).await {
@@ -60,21 +60,21 @@ pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health
 }
 
 fn other_token() -> Report {
-    Report::new(Exit::Unreachable, "the orchestrator does not know the workspace's token")
-        .because("the file was removed or replaced while it ran")
-        .help("`pitcrew stop` ends it, and the next command starts one that knows the token")
+    Report::new(Exit::Unreachable, "the orchestrator rejected the workspace's token")
+        .because("the token file was removed or replaced while it was running")
+        .help("run `pitcrew stop`; the next command starts an orchestrator with the current token")
 }
 
 enum Started {
     Answers,
-    /// Another one still has the journal.
+    /// Another process still holds the journal.
     Busy(Report),
 }
 
 async fn start(workspace: &Workspace, token: &Token) -> Result<Started, Report> {
     let log = workspace.dirs.runtime.join("serve.log");
     let mut child = spawn(workspace, &log).map_err(|error| {
-        Report::new(Exit::Unreachable, "the orchestrator cannot be started")
+        Report::new(Exit::Unreachable, "failed to start the orchestrator")
             .because(error.to_string())
     })?;
     let deadline = Instant::now() + START_TIME_MAX;
@@ -106,23 +106,23 @@ fn spawn(workspace: &Workspace, log: &Path) -> io::Result<Detached> {
     spawn_detached(&argv, log)
 }
 
-/// What it wrote before it ended, as our own report.
+/// Turns the output of a failed orchestrator into a report.
 fn last_words(workspace: &Workspace, log: &Path, code: Option<i32>) -> Report {
     let root = workspace.root().display();
     let report =
-        Report::new(Exit::Unreachable, format!("the orchestrator of `{root}` did not start"));
+        Report::new(Exit::Unreachable, format!("the orchestrator of `{root}` failed to start"));
     let words = fs::read_to_string(log).unwrap_or_default();
     let words = words.trim().trim_start_matches("error: ");
     if !words.is_empty() {
         return report.because(words);
     }
     report.because(match code {
-        Some(code) => format!("it ended with exit code {code} and said nothing"),
-        None => "a signal ended it".to_owned(),
+        Some(code) => format!("it exited with code {code} and printed nothing"),
+        None => "it was killed by a signal".to_owned(),
     })
 }
 
-/// Held while an orchestrator is being started; let go when the file is closed.
+/// Locks the start of an orchestrator until the file is closed.
 async fn lock(path: &PathBuf) -> Result<File, Report> {
     let failed = |error: io::Error| {
         Report::new(Exit::Unreachable, format!("failed to lock `{}`", path.display()))

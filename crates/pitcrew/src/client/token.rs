@@ -1,4 +1,4 @@
-//! The workspace's secret: made once, readable by its owner only.
+//! The workspace's secret token: created once, readable only by its owner.
 
 use crate::{exit::Exit, report::Report};
 use pitcrew_api::Token;
@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// The secret, where there is one already.
+/// Reads the token, if it exists.
 pub fn read(dirs: &WorkspaceDirs) -> Result<Option<Token>, Report> {
     let path = dirs.token();
     match read_file(&path) {
@@ -20,14 +20,14 @@ pub fn read(dirs: &WorkspaceDirs) -> Result<Option<Token>, Report> {
     }
 }
 
-/// The secret; made where there is none. The folder must be there.
+/// Reads the token, or creates it. The folder must exist.
 pub fn read_or_create(dirs: &WorkspaceDirs) -> Result<Token, Report> {
     if let Some(token) = read(dirs)? {
         return Ok(token);
     }
     let path = dirs.token();
     create(&path).map_err(|error| failed("write", &path, &error))?;
-    // Whoever was first has made the one that holds.
+    // Another process may have created it first.
     read_file(&path).map_err(|error| failed("read", &path, &error))
 }
 
@@ -40,14 +40,16 @@ fn read_file(path: &Path) -> io::Result<Token> {
     let mut file = File::open(path)?;
     let found = file.metadata()?;
     if found.mode() & 0o077 != 0 {
-        return Err(io::Error::other("others may read it; run: chmod 600, then delete it"));
+        return Err(io::Error::other(
+            "other users can read it; delete it, and the next command creates a new one",
+        ));
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     text.trim_end().parse().map_err(io::Error::other)
 }
 
-/// Appears whole or not at all, and never in the place of another one.
+/// Creates the file atomically, and never replaces an existing one.
 fn create(path: &Path) -> io::Result<()> {
     let mut secret = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut secret)?;

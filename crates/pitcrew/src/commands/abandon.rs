@@ -1,4 +1,4 @@
-//! Gives up what ended tasks left in their checkouts, and a plan that is not to be landed.
+//! Abandons tasks, or a plan that will not be landed, and removes the checkouts.
 
 use super::{Done, say};
 use crate::{
@@ -19,7 +19,7 @@ pub async fn run(args: AbandonArgs, output: Output) -> Done {
     let (command, words) = match ids::target(&client, &args.id).await? {
         Target::Task(task) => (
             Command::AbandonTask { task },
-            format!("the checkouts of {task} are given up and removed"),
+            format!("{task} is abandoned; its checkouts are removed"),
         ),
         Target::Plan(plan) => {
             let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
@@ -37,7 +37,7 @@ pub async fn run(args: AbandonArgs, output: Output) -> Done {
     say::accepted(output, args.output, &accepted, &words)
 }
 
-/// Completed tasks whose work only the vault has.
+/// The number of completed tasks that exist only in the vault.
 fn unlanded_count(plan: &PlanView) -> u64 {
     let can_land = match plan.landing.status {
         LandingStatus::None | LandingStatus::Review | LandingStatus::Conflict => true,
@@ -52,32 +52,30 @@ fn unlanded_count(plan: &PlanView) -> u64 {
 }
 
 fn plan_words(plan: PlanId, completed_count: u64) -> String {
-    let checkouts =
-        format!("the checkouts of the tasks of {plan} that ended without being completed");
+    let abandoned =
+        format!("{plan} is abandoned; the checkouts of its uncompleted tasks are removed");
     if completed_count > 0 {
-        format!(
-            "{plan} is given up, with {checkouts}; what is completed stays saved: pitcrew land {plan}"
-        )
+        format!("{abandoned}; `pitcrew land {plan}` can still merge the completed tasks")
     } else {
-        format!("{checkouts} are given up and removed")
+        abandoned
     }
 }
 
-/// The exit code, unless the person agrees.
+/// Asks for confirmation. Returns the exit code if the person does not agree.
 async fn ask(output: Output, plan: PlanId, completed_count: u64) -> Result<Option<Exit>, Report> {
     let tasks = if completed_count == 1 { "task" } else { "tasks" };
-    let what = format!("{plan} has {completed_count} completed {tasks} that are not landed");
+    let what = format!("{plan} has {completed_count} completed {tasks} not landed yet");
     if !output.asks {
         return Err(Report::new(Exit::Usage, what).help(format!(
-            "look with `pitcrew diff {plan}`; land it with `pitcrew land {plan}`, or give it up with `pitcrew abandon {plan} --yes`"
+            "review with `pitcrew diff {plan}`, then land with `pitcrew land {plan}` or abandon with `pitcrew abandon {plan} --yes`"
         )));
     }
     output.note(&what);
-    let question = format!("Give up {plan}? [y/N]");
+    let question = format!("Abandon {plan}? [y/N]");
     Ok(match Person::listen()?.confirm(output, &question).await {
         Verdict::Yes => None,
         Verdict::No => {
-            output.note("nothing was given up");
+            output.note("nothing was abandoned");
             Some(Exit::Failure)
         }
         Verdict::Interrupted => Some(Exit::Interrupted),

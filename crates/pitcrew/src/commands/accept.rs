@@ -1,4 +1,4 @@
-//! Takes the work of a task although it is only a part.
+//! Accepts the partial work of a task.
 
 use super::{Done, say};
 use crate::{cli::TaskArgs, client::Client, ids, output::Output};
@@ -8,6 +8,6 @@ pub async fn run(args: TaskArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let task = ids::task(&client, &args.task).await?;
     let accepted = client.command(&Command::AcceptTask { task }).await?;
-    let words = format!("{task} is taken as it is and goes into the integration branch");
+    let words = format!("{task} is accepted as it is and will be integrated");
     say::accepted(output, args.output, &accepted, &words)
 }

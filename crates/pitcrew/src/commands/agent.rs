@@ -1,4 +1,4 @@
-//! The built-in agent's process.
+//! The process of the built-in agent.
 
 use super::Done;
 use crate::{exit::Exit, report::Report, workspace::user_dirs};
@@ -18,8 +18,8 @@ pub async fn run(orders: bool, script: Option<PathBuf>) -> Done {
     Ok(if ended == ExitCode::SUCCESS { Exit::Success } else { Exit::Failure })
 }
 
-/// The model of the user's settings or of the environment. What a repository says is not asked: an
-/// agent works in a tree that others have written.
+/// The model in the user's settings or environment. Settings of the repository are not read, because
+/// other people and agents write to it.
 fn model() -> Result<Option<ModelSetup>, Report> {
     let environment = user_environment();
     let files = match user_dirs() {
@@ -65,10 +65,11 @@ fn key(model: &ModelSettings, environment: &BTreeMap<String, String>) -> Key {
                 Key::Missing(format!("failed to read the key file `{file}`: {error}"))
             }
         },
-        (None, Some(name)) => {
-            Key::Missing(format!("`{name}` is not set, which has the key to {}", model.title()))
-        }
-        // What runs at an endpoint of one's own seldom wants a key.
+        (None, Some(name)) => Key::Missing(format!(
+            "the API key for {} is missing: `{name}` is not set",
+            model.title()
+        )),
+        // A custom endpoint seldom needs a key.
         (None, None) => Key::NotNeeded,
     }
 }

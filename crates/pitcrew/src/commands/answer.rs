@@ -1,4 +1,4 @@
-//! Answers the question of an agent.
+//! Answers an agent's question.
 
 use super::{Done, say};
 use crate::{cli::AnswerArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
@@ -12,6 +12,6 @@ pub async fn run(args: AnswerArgs, output: Output) -> Done {
     let request = ids::request(&client, &args.id).await?;
     let command = Command::AnswerQuestion { request, text: args.text };
     let accepted = client.command(&command).await?;
-    let words = format!("{request} is answered; its agent goes on with it");
+    let words = format!("{request} is answered; the agent continues");
     say::accepted(output, args.output, &accepted, &words)
 }

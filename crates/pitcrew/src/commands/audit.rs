@@ -47,8 +47,8 @@ fn since(text: &str) -> Result<Timestamp, Report> {
         return Ok(at);
     }
     let ago = parse_duration(text).map_err(|_| {
-        Report::new(Exit::Usage, format!("`{text}` is no time"))
-            .help("write `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49`, in UTC")
+        Report::new(Exit::Usage, format!("`{text}` is not a time"))
+            .help("use `30min`, `2h`, `2026-11-15` or `2026-11-15T09:49`, in UTC")
     })?;
     Ok(Timestamp(now().0.saturating_sub(ago)))
 }
@@ -59,8 +59,8 @@ fn actor(text: &str) -> Result<Actor, Report> {
         "orchestrator" => Ok(Actor::Orchestrator),
         "client" => Ok(Actor::Client),
         text => text.parse::<WorkerId>().map(Actor::Worker).map_err(|_| {
-            Report::new(Exit::Usage, format!("`{text}` is nobody who does something"))
-                .help("write `person`, `orchestrator`, `client` or a worker such as `worker-3`")
+            Report::new(Exit::Usage, format!("`{text}` is not an actor"))
+                .help("use `person`, `orchestrator`, `client` or a worker such as `worker-3`")
         }),
     }
 }

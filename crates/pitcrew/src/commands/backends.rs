@@ -1,4 +1,4 @@
-//! Shows which agents this machine has, what is known about one, and tries one.
+//! Lists the agents of this machine, shows one, or tests them.
 
 mod test;
 
@@ -47,14 +47,8 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
     table.row(head.map(|it| output.out.dim(it)));
     let mark = if is_builtin { "*" } else { " " };
     let model =
-        model.map_or_else(|| "no model is set".into(), |it| format!("model {}", printable(&it)));
-    table.row([
-        format!("{mark} builtin"),
-        "part of pitcrew".into(),
-        String::new(),
-        model,
-        String::new(),
-    ]);
+        model.map_or_else(|| "no model set".into(), |it| format!("model {}", printable(&it)));
+    table.row([format!("{mark} builtin"), "built in".into(), String::new(), model, String::new()]);
     for it in &looked {
         table.row(row(it, version(it), &chosen, output));
     }
@@ -65,11 +59,12 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// The backend of this name, or an error that suggests one.
+/// Finds a backend by name, or fails with a suggestion.
 fn find<'a>(looked: &'a [Looked], name: &str) -> Result<&'a Looked, Report> {
     looked.iter().find(|it| it.name == name).ok_or_else(|| {
         let names: Vec<&str> = looked.iter().map(|it| it.name.as_str()).collect();
-        let help = format!("{} or add it: docs/backends.md", suggestion(name, &names));
+        let help =
+            format!("{}; docs/backends.md describes how to add one", suggestion(name, &names));
         Report::new(Exit::Usage, format!("there is no backend `{name}`")).help(help)
     })
 }
@@ -98,16 +93,16 @@ fn row(it: &Looked, version: Option<String>, chosen: &Chosen, output: Output) ->
     }
 }
 
-/// What the mark means, or how to get one.
+/// Explains the mark of the default agent, or how to choose one.
 fn ending(chosen: &Chosen) -> String {
     match chosen {
         Chosen::Set(agent) => {
-            format!("* does the tasks that name no agent: your settings say `{agent}`")
+            format!("* is the default agent: your settings choose `{agent}`")
         }
         Chosen::Only(agent) => {
-            format!("* does the tasks that name no agent: `{agent}` is the only one that is ready")
+            format!("* is the default agent: `{agent}` is the only one that is ready")
         }
-        Chosen::Nobody { help } => format!("nobody does a task that names no agent: {help}"),
+        Chosen::Nobody { help } => format!("there is no default agent: {help}"),
     }
 }
 
@@ -134,7 +129,7 @@ fn as_json(it: &Looked, version: Option<&String>, chosen: &Chosen) -> Value {
     })
 }
 
-/// Everything about one, with the place of what was not as it came.
+/// Shows one backend, with the origin of each setting.
 fn show_one(
     it: &Looked,
     settings: &Settings,
@@ -175,7 +170,7 @@ fn show_one(
         output.line(&line)?;
     }
     output.line("")?;
-    // Some values are long: what is behind them has no column of its own.
+    // Some values are long, so the origin has no column of its own.
     let mut table = Table::new(&[Align::Left, Align::Left]);
     for (key, value) in it.backend.shown() {
         let origin = output.out.dim(&format!("# {}", printable(&origin(key))));

@@ -15,20 +15,20 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
     let (command, words) = match ids::target(&client, &args.id).await? {
         Target::Task(task) => (
             Command::CancelTask { task },
-            format!("{task} is cancelled; take it up again with: pitcrew retry {task}"),
+            format!("{task} is cancelled; start it again with `pitcrew retry {task}`"),
         ),
         Target::Plan(plan) => {
             let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
             let counts = board.plan(plan).map(|it| &it.counts);
             let is_done = counts.is_some_and(|it| it.contains_key(&TaskStatus::Completed));
             let done = if is_done {
-                format!("; what is completed can still be landed: pitcrew land {plan}")
+                format!("; land the completed tasks with `pitcrew land {plan}`")
             } else {
                 String::new()
             };
             (
                 Command::CancelPlan { plan },
-                format!("{plan} is cancelled; what had not ended is cancelled with it{done}"),
+                format!("{plan} is cancelled with all unfinished tasks{done}"),
             )
         }
     };

@@ -1,4 +1,4 @@
-//! Prints the completions of a shell.
+//! Generates shell completions.
 
 use super::Done;
 use crate::{

@@ -1,4 +1,4 @@
-//! Shows the settings that hold, and where they come from.
+//! Shows the effective settings and where they are set.
 
 use super::Done;
 use crate::{
@@ -50,7 +50,7 @@ fn show(args: &ConfigShowArgs, output: Output) -> Done {
     }
     for it in &origins.ignored {
         let (key, value, origin, reason) = (&it.key, &it.value, &it.origin, &it.reason);
-        let note = format!("note: `{key} = {value}` at {origin} does not hold: {reason}");
+        let note = format!("note: `{key} = {value}` at {origin} is ignored: {reason}");
         output.note(&printable(&note));
     }
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! Allows or refuses what waits for the person.
+//! Approves or denies a request.
 
 use super::{Done, say};
 use crate::{
@@ -31,29 +31,37 @@ async fn run(said: Said, form: Json, output: Output) -> Done {
     let client = Client::here().await?;
     let Said { id, verdict, reason, scope } = said;
     let request = ids::request(&client, &id).await?;
-    // Looked up before, while it is still there to be seen.
+    // Fetched before the decision closes the request.
     let waiting = client.inbox().await?.open.into_iter().find(|it| it.id == request);
     let command = Command::DecideRequest { request, verdict, reason, scope };
     let accepted = client.command(&command).await?;
     let plan = waiting.as_ref().map(|it| it.plan);
     let words = match (verdict, waiting.map(|it| it.ask), plan) {
         (Verdict::Approve, Some(Ask::PlanExecution { .. }), Some(plan)) => {
-            format!("{request} is approved: {plan} runs; follow it with: pitcrew watch {plan}")
+            format!(
+                "{request} is approved: {plan} is running; follow it with `pitcrew watch {plan}`"
+            )
         }
         (Verdict::Approve, Some(Ask::BranchMerge { .. }), Some(plan)) => {
-            format!("{request} is approved: {plan} is being landed; see: pitcrew status {plan}")
+            format!("{request} is approved: {plan} is landing; see `pitcrew status {plan}`")
         }
         (Verdict::Deny, Some(Ask::PlanExecution { .. }), Some(plan)) => {
-            format!("{request} is denied: {plan} is cancelled, nothing of it has run")
+            format!("{request} is denied: {plan} is cancelled and nothing was run")
         }
         (Verdict::Deny, Some(Ask::BranchMerge { .. }), Some(plan)) => {
-            format!("{request} is denied: {plan} stays as it is")
+            format!("{request} is denied: {plan} is not landed")
         }
         (Verdict::Approve, _, _) => match scope {
             GrantScope::Once => format!("{request} is approved"),
-            GrantScope::Task => format!("{request} is approved, and the same in its task"),
-            GrantScope::Plan => format!("{request} is approved, and the same in its plan"),
-            GrantScope::Always => format!("{request} is approved, and the same from now on"),
+            GrantScope::Task => {
+                format!("{request} is approved, and so is the same action in its task")
+            }
+            GrantScope::Plan => {
+                format!("{request} is approved, and so is the same action in its plan")
+            }
+            GrantScope::Always => {
+                format!("{request} is approved, and so is the same action from now on")
+            }
         },
         (Verdict::Deny, _, _) => format!("{request} is denied"),
     };

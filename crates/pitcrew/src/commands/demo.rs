@@ -1,4 +1,4 @@
-//! Shows everything on a small repository made for it, with the commands that a person would type.
+//! Runs a complete example in a temporary repository, with the commands that a person would type.
 
 use super::Done;
 use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
@@ -28,9 +28,9 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 pub async fn run(args: DemoArgs, output: Output) -> Done {
-    // Ctrl-C is for the command that runs in our place; we clean up after it.
+    // The child process handles Ctrl-C; this process stays to clean up.
     let _interrupts = signal(SignalKind::interrupt()).map_err(|error| {
-        Report::new(Exit::Failure, "signals cannot be listened to").because(error.to_string())
+        Report::new(Exit::Failure, "failed to listen for Ctrl-C").because(error.to_string())
     })?;
     let demo = Demo::prepare(&args)?;
     let shown = tokio::task::spawn_blocking(move || demo.show(output)).await;
@@ -38,7 +38,7 @@ pub async fn run(args: DemoArgs, output: Output) -> Done {
 }
 
 struct Demo {
-    /// Everything that belongs to the demo.
+    /// The folder of the demo.
     folder: PathBuf,
     repository: PathBuf,
     kept: bool,
@@ -56,8 +56,8 @@ impl Demo {
             }
         };
         if folder.exists() {
-            return Err(Report::new(Exit::Usage, format!("`{}` exists", folder.display()))
-                .help("name a folder that does not exist yet"));
+            return Err(Report::new(Exit::Usage, format!("`{}` already exists", folder.display()))
+                .help("choose a folder that does not exist yet"));
         }
         private_dir(&folder).map_err(|error| Report::from_error(Exit::Usage, &error))?;
         let repository = folder.join("lap-board");
@@ -65,7 +65,7 @@ impl Demo {
         let mut demo = Self { folder, repository, kept, json: args.output.json, tier };
         demo.make_repository().map_err(|error| {
             remove_tree(&demo.folder).ok();
-            Report::new(Exit::Failure, "the repository of the demo could not be made")
+            Report::new(Exit::Failure, "failed to create the demo repository")
                 .because(error.to_string())
         })?;
         let (settings, _) = Workspace::at(&demo.repository)?.settings()?;
@@ -84,7 +84,7 @@ impl Demo {
         self.git(&["config", "user.name", "Pitcrew demo"])?;
         self.git(&["config", "user.email", "demo@pitcrew.invalid"])?;
         self.git(&["add", "."])?;
-        self.git(&["commit", "--quiet", "--message", "A lap board, to begin with"])
+        self.git(&["commit", "--quiet", "--message", "Add the lap board"])
     }
 
     fn git(&self, arguments: &[&str]) -> io::Result<()> {
@@ -106,12 +106,11 @@ impl Demo {
 
     fn introduction(&self) -> String {
         let place = self.repository.display();
-        let fate =
-            if self.kept { "it is yours" } else { "removed at the end; --keep DIR keeps it" };
+        let fate = if self.kept { "kept" } else { "removed at the end; keep it with --keep DIR" };
         format!(
-            "A lap board in three regions (core/, api/, ui/), nine tasks, the built-in agent, no model.\n\
-             Watch out for api-format: its check fails at first, and the next attempt is told why.\n\
-             Agents are confined by tier {}; see `pitcrew doctor`.\n\n  \
+            "A small app with three regions (core/, api/, ui/) and nine tasks, done by the built-in agent without a model.\n\
+             Watch api-format: its check fails at first, and the next attempt gets the output.\n\
+             Agents run in sandbox tier {}; see `pitcrew doctor`.\n\n  \
              {place} ({fate})",
             self.tier
         )
@@ -119,7 +118,7 @@ impl Demo {
 
     fn steps(&self, output: Output) -> Done {
         let json: &[&str] = if self.json { &["--json"] } else { &[] };
-        // What the demo runs came with us.
+        // The demo's own commands are trusted.
         let accept: &[&str] = if self.tier == Tier::T1 { &["--accept-tier", "T1"] } else { &[] };
         let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], &[json, accept].concat())?;
         if ran != Exit::Success {
@@ -139,16 +138,16 @@ impl Demo {
         let place = format!("cd {}", self.repository.display());
         let here: &[(&str, &str)] = if self.kept {
             &[
-                (&place, "the repository of the demo"),
-                ("pitcrew status --all", "everything that happened, at a glance"),
-                ("pitcrew logs api-format", "what its agent was told and did, both times"),
-                ("pitcrew plan show plan.toml", "the graph, and every command in it"),
+                (&place, "the demo repository"),
+                ("pitcrew status --all", "all plans and tasks"),
+                ("pitcrew logs api-format", "prompts, tool calls and checks of both attempts"),
+                ("pitcrew plan show plan.toml", "the task graph and every command"),
             ]
         } else {
-            &[("pitcrew demo --keep lap-board", "the same, and the repository stays")]
+            &[("pitcrew demo --keep lap-board", "run it again and keep the repository")]
         };
         let everywhere = [
-            ("pitcrew init", "in your own repository: settings and an example plan"),
+            ("pitcrew init", "in your repository: create settings and an example plan"),
             ("pitcrew --help", "all commands"),
         ];
         let line = |(command, what): &(&str, &str)| format!("  {command:<32} # {what}");
@@ -156,7 +155,7 @@ impl Demo {
         format!("\nWhat to try next:\n{}\n", lines.join("\n"))
     }
 
-    /// Runs one of our own commands as a person would.
+    /// Runs a `pitcrew` command as a person would.
     fn pitcrew(&self, output: Output, arguments: &[&str], more: &[&str]) -> Done {
         let all = arguments.iter().chain(more).map(OsString::from);
         let code = self.run_shown(output, "pitcrew", &all.collect::<Vec<_>>())?;
@@ -172,8 +171,7 @@ impl Demo {
         let words: Vec<_> = arguments.iter().map(|it| it.to_string_lossy()).collect();
         output.note(&format!("\n{}", output.err.bold(&format!("$ {name} {}", words.join(" ")))));
         self.attached(name, arguments).map_err(|error| {
-            Report::new(Exit::Failure, format!("`{name}` could not be run"))
-                .because(error.to_string())
+            Report::new(Exit::Failure, format!("failed to run `{name}`")).because(error.to_string())
         })
     }
 
@@ -186,7 +184,7 @@ impl Demo {
         run_attached(&argv, &self.repository, self.environment())
     }
 
-    /// A demo that is not kept leaves nothing behind in the person's own folders.
+    /// Without `--keep`, the demo uses its own state, configuration and runtime folders.
     fn environment(&self) -> Vec<(OsString, OsString)> {
         let own = |(name, folder): (&str, &str)| {
             (OsString::from(name), self.folder.join(folder).into_os_string())
@@ -203,7 +201,7 @@ impl Demo {
         env
     }
 
-    /// Ends the orchestrator and removes what was not to be kept.
+    /// Stops the orchestrator and removes the folder, unless it is kept.
     fn clean_up(&self, output: Output) {
         if self.kept {
             return;
@@ -213,14 +211,14 @@ impl Demo {
             self.environment().into_iter().fold(quiet, |run, (name, value)| run.env(name, value));
         run_trusted(quiet.arg("stop"), &Cancel::default()).ok();
         if let Err(error) = remove_tree(&self.folder) {
-            output.note(&format!("`{}` could not be removed: {error}", self.folder.display()));
+            output.note(&format!("failed to remove `{}`: {error}", self.folder.display()));
         }
     }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Report> {
     std::path::absolute(path).map_err(|error| {
-        Report::new(Exit::Usage, format!("`{}` is no folder", path.display()))
+        Report::new(Exit::Usage, format!("`{}` is not a valid folder", path.display()))
             .because(error.to_string())
     })
 }

@@ -1,4 +1,4 @@
-//! Starts a task of a plan that deploys by hand.
+//! Starts a task of a plan with manual deployment.
 
 use super::{Done, say};
 use crate::{cli::TaskArgs, client::Client, ids, output::Output};

@@ -1,4 +1,4 @@
-//! What the orchestrator's doors ask the program about: plans as they are read here, and agents.
+//! Answers the orchestrator's questions to the binary: how plans are read, and which agents exist.
 
 use super::plan::refuse_impossible;
 use crate::{
@@ -14,7 +14,7 @@ use pitcrew_model::HouseRules;
 use pitcrew_server::{AgentRole, AgentRow, Desk, ReadPlan};
 use std::path::PathBuf;
 
-/// Knows the settings that the orchestrator was started with.
+/// Uses the settings that the orchestrator was started with.
 pub struct SettingsDesk {
     pub settings: Settings,
     pub dirs: Dirs,
@@ -23,7 +23,7 @@ pub struct SettingsDesk {
 }
 
 impl SettingsDesk {
-    /// Roles that somebody can be told to play.
+    /// The roles that an agent can be given.
     fn roles(&self, backends: &[AgentRow]) -> Vec<AgentRow> {
         let (defaults, _) = plan_defaults(&self.settings, Severity::Warning);
         let usual = defaults.agent.and_then(|it| it.backend);
@@ -33,7 +33,7 @@ impl SettingsDesk {
             let status = match (&backend, played_by) {
                 (Some(_), Some(row)) => row.status.clone(),
                 (Some(backend), None) => format!("there is no backend `{backend}`"),
-                (None, _) => "write backend:role, or set `agent` in the settings".to_owned(),
+                (None, _) => "use `backend:role`, or set `agent` in the settings".to_owned(),
             };
             let role = AgentRole {
                 backend,
@@ -102,7 +102,7 @@ impl Desk for SettingsDesk {
                     AgentRow { obstacle, ..row(&it.name, &reason, title) }
                 }
                 None if it.is_ready() => row(&it.name, "ready", title),
-                None => row(&it.name, "no sign of a login", title),
+                None => row(&it.name, "no login found", title),
             }
         });
         let mut agents: Vec<AgentRow> = programs.chain([builtin, command]).collect();

@@ -35,7 +35,7 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// For a program the text is as it is: `git apply` must be able to read it.
+/// Prints the diff; unchanged if the output is not a terminal, so that `git apply` can read it.
 fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
     if output.shows {
         output.print(&render::diff(diff, output.out))?;
@@ -43,9 +43,7 @@ fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
         output.print(&diff.text)?;
     }
     if diff.truncated {
-        output.note(
-            "note: the difference is too long and ends here; `pitcrew open TASK` shows all of it",
-        );
+        output.note("note: the diff is too long and was cut; `pitcrew open TASK` shows all of it");
     }
     Ok(())
 }

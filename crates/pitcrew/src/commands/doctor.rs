@@ -1,4 +1,4 @@
-//! Checks that everything Pitcrew needs is there.
+//! Checks this machine and repository for problems.
 
 use super::Done;
 use crate::{
@@ -25,7 +25,7 @@ use std::path::Path;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Health {
     Good,
-    /// Something cannot be done; the rest can.
+    /// A feature is not available; the rest works.
     Limited,
     Bad,
 }
@@ -81,30 +81,29 @@ fn git() -> Finding {
     let (major, minor) = GIT_VERSION_MIN;
     let answer = run_trusted(Run::new("git", "/").arg("version"), &Cancel::default());
     let Ok(answer) = answer.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned()) else {
-        let text = "it is not on the PATH";
-        return Finding::new("git", Health::Bad, text).help(format!("install {major}.{minor}"));
+        let text = "not found on the PATH";
+        return Finding::new("git", Health::Bad, text)
+            .help(format!("install git {major}.{minor} or newer"));
     };
     let found = answer.trim_start_matches("git version ").to_owned();
     if is_new_enough(&found) {
         return Finding::new("git", Health::Good, found);
     }
-    let help = format!("at least {major}.{minor} is needed");
+    let help = format!("version {major}.{minor} or newer is required");
     Finding::new("git", Health::Bad, found).help(help)
 }
 
-/// Which tier there is, and layer by layer what holds.
+/// The sandbox tier, and the state of each layer.
 fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
     let ours = std::env::current_exe().unwrap_or_default();
     let found = Confinement::by_trying(settings, &user_environment(), &ours);
-    let what = "confinement";
+    let what = "sandbox";
     let text = match found.tier {
-        Tier::T3 => "T3: a box for each agent, setup, check and git in its trees",
+        Tier::T3 => "T3: agents, setup, checks and git in checkouts run in a box",
         Tier::T2 => {
-            "T2: what is not named cannot be opened, by Landlock and seccomp; there is no box"
+            "T2: Landlock and seccomp restrict agents, setup and checks; no box is available"
         }
-        Tier::T1 => {
-            "T1: what agents hand in is checked at the gate; their processes are not confined"
-        }
+        Tier::T1 => "T1: no OS sandbox; agents run unconfined, and only their work is checked",
     };
     let too_low = settings.min_tier.filter(|it| *it > found.tier);
     let health = match (too_low, found.tier) {
@@ -113,7 +112,7 @@ fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
         (None, Tier::T1 | Tier::T2) => Health::Limited,
     };
     let text = match too_low {
-        Some(min_tier) => format!("{text}; {min_tier} is wanted, so nothing starts"),
+        Some(min_tier) => format!("{text}; your settings require {min_tier}, so no agent starts"),
         None => text.to_owned(),
     };
     let mut findings = vec![Finding::new(what, health, text)];
@@ -123,20 +122,20 @@ fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
         Finding::new(what, Health::Limited, reason).help(remedy)
     }));
     if found.tier == Tier::T3 {
-        let text = "own files, processes, network and IPC; no rights of root; an empty home";
+        let text = "separate files, processes, network and IPC; no root privileges; an empty home";
         findings.push(Finding::new("box", Health::Good, text));
     }
-    let gate = "what is handed in is compared with the zone of its task, in every tier";
+    let gate = "changes outside the zone of a task are refused, in every tier";
     findings.push(Finding::new("gate", Health::Good, gate));
     findings
 }
 
-/// Where the tools of the user get packages: a box lets them through to there.
+/// The package registries of the user's tools, which a box lets through.
 fn packages() -> Finding {
     let found = registries(&user_environment());
     if found.is_empty() {
-        let text = "no registry of cargo, npm, pip or go was found";
-        let help = "name what builds fetch from in `egress_allow`";
+        let text = "no package registry of cargo, npm, pip or go was found";
+        let help = "list the hosts that builds download from in `egress_allow`";
         return Finding::new("packages", Health::Limited, text).help(help);
     }
     let tools = found.iter().map(|it| {
@@ -148,7 +147,7 @@ fn packages() -> Finding {
     Finding::new("packages", Health::Good, tools.collect::<Vec<_>>().join("; "))
 }
 
-/// The folders of the user: ours alone, and with room.
+/// The user's folders: they must be private and have free space.
 fn folders() -> Vec<Finding> {
     let dirs = match user_dirs() {
         Ok(dirs) => dirs,
@@ -157,14 +156,14 @@ fn folders() -> Vec<Finding> {
     let folder = |what: &'static str, path: &Path| match private_dir(path) {
         Ok(()) => Finding::new(what, Health::Good, path.display().to_string()),
         Err(error) => Finding::of_report(what, &Report::from_error(Exit::Failure, &error))
-            .help("make it writable for you and for nobody else"),
+            .help("make it writable for you and no one else"),
     };
     vec![folder("state", &dirs.state), folder("runtime", &dirs.runtime), room(&dirs.state)]
 }
 
 fn room(path: &Path) -> Finding {
     let Ok(found) = statvfs(path) else {
-        return Finding::new("disk", Health::Limited, "the free space is not known");
+        return Finding::new("disk", Health::Limited, "the free space is unknown");
     };
     let free = found.f_bavail.saturating_mul(found.f_frsize);
     let text = format!("{} MiB free", free / (1_024 * 1_024));
@@ -179,7 +178,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
     let mut findings =
         vec![Finding::new("repository", Health::Good, workspace.root().display().to_string())];
     if workspace.repository.is_shallow() {
-        let text = "it is a shallow clone: history before its edge is not in the vault";
+        let text = "shallow clone: older history is not in the vault";
         findings.push(Finding::new("history", Health::Limited, text));
     }
     match workspace.settings() {
@@ -187,7 +186,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
             let count = origins.ignored.len();
             findings.push(match count {
                 0 => Finding::new("settings", Health::Good, "no errors"),
-                _ => Finding::new("settings", Health::Limited, format!("{count} do not hold"))
+                _ => Finding::new("settings", Health::Limited, format!("{count} ignored"))
                     .help("pitcrew config show --origin"),
             });
             findings.push(permissions(&workspace, &settings));
@@ -199,16 +198,16 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
     findings.push(match Client::running(workspace).await {
         Ok(Some((_, health))) => {
             let (pid, workers) = (health.pid, health.workers_live_count);
-            let text = format!("process {pid}, version {}, {workers} at work", health.version);
+            let text = format!("process {pid}, version {}, {workers} live workers", health.version);
             Finding::new("orchestrator", Health::Good, text)
         }
-        Ok(None) => Finding::new("orchestrator", Health::Good, "starts when it is needed"),
+        Ok(None) => Finding::new("orchestrator", Health::Good, "not running; starts when needed"),
         Err(report) => Finding::of_report("orchestrator", &report),
     });
     findings
 }
 
-/// A broken permissions file is not used, so its rules do not hold.
+/// A permissions file with errors is not used.
 fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
     let found = workspace.permissions_with(settings);
     let help = "pitcrew permissions";
@@ -219,24 +218,25 @@ fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
     match found.ignored.len() + found.warnings.len() {
         0 => Finding::new("permissions", Health::Good, "no errors"),
         count => {
-            Finding::new("permissions", Health::Limited, format!("{count} do not hold")).help(help)
+            Finding::new("permissions", Health::Limited, format!("{count} ignored or doubtful"))
+                .help(help)
         }
     }
 }
 
-/// A role whose file is broken is nobody's.
+/// A role whose file has errors is not available.
 fn roles(workspace: &Workspace) -> Vec<Finding> {
     let found = read_definitions(&workspace.user, workspace.root());
     let told = |it: &String| printable(it.lines().next().unwrap_or_default());
-    let help = "mend or remove the file: until then nobody plays that role";
+    let help = "fix or remove the file; until then the role is not available";
     found.errors.iter().map(|it| Finding::new("roles", Health::Bad, told(it)).help(help)).collect()
 }
 
-/// Each agent as `pitcrew backends` shows it.
+/// The agents, as `pitcrew backends` shows them.
 fn agents(settings: &Settings) -> Vec<Finding> {
     let looked = look(settings);
     let versions = versions(&looked);
-    let ours = Finding::new("agent", Health::Good, "builtin and command: part of pitcrew");
+    let ours = Finding::new("agent", Health::Good, "builtin and command: built in");
     let agent = |it: &Looked| match it.missing() {
         Some((reason, help)) => {
             Finding::new("agent", Health::Limited, format!("{}: {reason}", it.name)).help(help)
@@ -252,13 +252,11 @@ fn agents(settings: &Settings) -> Vec<Finding> {
         }
     };
     let default = match choose(settings, &looked) {
-        Chosen::Set(agent) | Chosen::Only(agent) => Finding::new(
-            "default",
-            Health::Good,
-            format!("{agent} does the tasks that name no agent"),
-        ),
+        Chosen::Set(agent) | Chosen::Only(agent) => {
+            Finding::new("default", Health::Good, format!("{agent} does tasks that name no agent"))
+        }
         Chosen::Nobody { help } => {
-            Finding::new("default", Health::Limited, "nobody does a task that names no agent")
+            Finding::new("default", Health::Limited, "no agent is chosen for tasks that name none")
                 .help(help)
         }
     };

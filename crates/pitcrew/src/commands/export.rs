@@ -1,4 +1,4 @@
-//! Writes down everything about a plan.
+//! Exports everything about a plan.
 
 use super::{Done, journal};
 use crate::{

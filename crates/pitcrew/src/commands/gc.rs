@@ -1,4 +1,4 @@
-//! Removes checkouts that nobody needs any more.
+//! Removes checkouts that are no longer needed.
 
 use super::Done;
 use crate::{
@@ -16,7 +16,7 @@ use serde_json::json;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Removing is quick; a disk that is slower than this is told about.
+/// Removing is quick; a slower disk is reported.
 const REMOVAL_TIME_MAX: Duration = Duration::from_mins(5);
 
 pub async fn run(args: GcArgs, output: Output) -> Done {
@@ -24,7 +24,7 @@ pub async fn run(args: GcArgs, output: Output) -> Done {
     if args.dry_run {
         return show(&client.get(paths::GARBAGE).await?, args.output.json, output);
     }
-    // Before the preview: a removal that ends right after it is not missed.
+    // Fetched before the preview, so that no removal is missed.
     let before = client.board(paths::BoardQuery::default()).await?.seq;
     let preview: GarbagePreview = client.get(paths::GARBAGE).await?;
     client.command(&Command::CollectGarbage).await?;
@@ -54,7 +54,7 @@ pub async fn run(args: GcArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// What is gone, and what was to go but stays after all.
+/// Splits the checkouts into removed ones and ones that were kept after all.
 fn sorted(
     removable: Vec<RemovableCheckout>,
     ends: &BTreeMap<AttemptId, End>,
@@ -90,12 +90,12 @@ fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
         output.line(&format!("would drop    {snapshots} of {} ({})", it.task, it.attempt))?;
     }
     if preview.removable.is_empty() && preview.kept.is_empty() {
-        output.line("there is no checkout")?;
+        output.line("there are no checkouts")?;
     }
     Ok(Exit::Success)
 }
 
-/// A checkout, without its place: a person goes to a copy of it.
+/// The name of a checkout, without its path: people use copies instead.
 fn name(task: TaskId, attempt: AttemptId) -> String {
     format!("the checkout of {task} ({attempt})")
 }
@@ -105,8 +105,8 @@ enum End {
     Kept(String),
 }
 
-/// Waits until every checkout has its verdict, and each of them has one in what is given back; then
-/// until the vault is tidied, which nobody depends on.
+/// Waits until every checkout has been removed or kept, so that the result has an entry for each; then,
+/// within the time limit, until the vault is tidy.
 async fn wait(
     client: &Client,
     removable: &[RemovableCheckout],

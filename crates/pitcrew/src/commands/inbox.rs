@@ -1,4 +1,4 @@
-//! Shows what waits for the person.
+//! Shows the requests that wait for a person.
 
 use super::Done;
 use crate::{cli::InboxArgs, client::Client, exit::Exit, output::Output, render};
@@ -10,7 +10,7 @@ pub async fn run(args: InboxArgs, output: Output) -> Done {
     if args.output.json {
         output.json(&inbox)?;
     } else {
-        // The orchestrator's clock: ages are told from it.
+        // Ages are computed with the orchestrator's clock.
         let now = client.board(BoardQuery::default()).await?.at;
         output.print(&render::inbox(&inbox, now, args.all, output.out))?;
     }

@@ -1,4 +1,4 @@
-//! Writes settings and an example plan into the repository. Nothing that exists is touched.
+//! Creates settings and an example plan in the repository. Existing files are not changed.
 
 use super::Done;
 use crate::{cli::Json, exit::Exit, output::Output, report::Report, workspace::Workspace};
@@ -10,15 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const SETTINGS: &str = r#"# Settings of Pitcrew for this repository. `pitcrew config show --origin` shows what holds.
+const SETTINGS: &str = r#"# Pitcrew settings of this repository. `pitcrew config show --origin` shows the effective settings.
 #
-# This file comes with the repository, so it may only make limits tighter. What a person wants for
-# themselves belongs into `.pitcrew/config.local.toml` (ignored by git) or the user's own settings.
+# This file is shared through the repository, so it can only make limits stricter. Put your own
+# settings into `.pitcrew/config.local.toml` (ignored by git) or your user settings.
 
 # How many agents may work at the same time.
 # max_agents = 5
 
-# Who does a task that names nobody.
+# The agent for tasks that do not name one.
 # agent = "claude"
 
 # How long one attempt at a task may take.
@@ -54,7 +54,7 @@ pub fn run(args: Json, output: Output) -> Done {
     for path in &kept {
         output.line(&format!("kept     {}", path.display()))?;
     }
-    output.note("try it: pitcrew run .pitcrew/example-plan.toml");
+    output.note("try it with `pitcrew run .pitcrew/example-plan.toml`");
     Ok(Exit::Success)
 }
 

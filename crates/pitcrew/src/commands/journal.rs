@@ -1,4 +1,4 @@
-//! Reads the journal, and takes secrets out of what is said of it.
+//! Reads the journal, and redacts secrets in what is printed from it.
 
 use crate::{
     client::{Client, Next},
@@ -10,8 +10,8 @@ use pitcrew_model::{Entry, Seq};
 use pitcrew_runtime::Redactor;
 use serde_json::Value;
 
-/// Hands every entry after `after` to `take`, up to the end of the journal. An entry that this
-/// `pitcrew` does not know is left out.
+/// Passes every entry after `after` to `take`, up to the end of the journal. Entries of unknown types
+/// are skipped.
 pub async fn entries(
     client: &Client,
     mut after: Seq,
@@ -35,7 +35,7 @@ pub async fn entries(
     }
 }
 
-/// Waits for entries after `after` until `take` has heard enough.
+/// Passes new entries after `after` to `take` until it returns true.
 pub async fn follow(
     client: &Client,
     mut after: Seq,
@@ -54,7 +54,7 @@ pub async fn follow(
     }
 }
 
-/// Every text of a document without secrets.
+/// Redacts every string of a document.
 pub fn redacted(redactor: &Redactor, value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(redactor.redact(&text)),
@@ -69,7 +69,7 @@ pub fn redacted(redactor: &Redactor, value: Value) -> Value {
 
 fn read(line: &[u8]) -> Result<EventStreamLine, Report> {
     serde_json::from_slice(line).map_err(|error| {
-        Report::new(Exit::Failure, "the orchestrator sent a line that cannot be read")
+        Report::new(Exit::Failure, "the orchestrator sent a line that cannot be parsed")
             .because(error.to_string())
     })
 }

@@ -1,4 +1,4 @@
-//! Reviews what a plan has done and merges it.
+//! Reviews the result of a plan and merges it.
 
 use super::{Done, logs::print_events};
 use crate::{
@@ -25,7 +25,7 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
         return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
             .help("`pitcrew status --all` lists the plans"));
     };
-    // What is landed already is refused: nobody has to read and answer anything for that.
+    // A plan that has already landed is refused without a review.
     let landing = board.plan(plan).map(|it| it.landing.status);
     let is_landed = matches!(landing, Some(LandingStatus::Merged | LandingStatus::Cleaned));
     let is_text = !args.output.json && !args.events;
@@ -53,15 +53,17 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
         if args.output.json {
             output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
         } else {
-            output.line(&format!("{plan} waits for your approval as {request}"))?;
+            output.line(&format!("{plan} is waiting for your approval to land ({request})"))?;
         }
-        output.note(&format!("look: pitcrew diff {plan}; then: pitcrew approve {request}"));
+        output.note(&format!(
+            "review it with `pitcrew diff {plan}`, then run `pitcrew approve {request}`"
+        ));
         return Ok(Exit::Waiting);
     }
     let landed = tokio::select! {
         landed = wait(&client, plan, board.seq) => landed?,
         _ = tokio::signal::ctrl_c() => {
-            output.note(&format!("left; the landing goes on: pitcrew status {plan}"));
+            output.note(&format!("stopped waiting; the landing continues: see `pitcrew status {plan}`"));
             return Ok(Exit::Interrupted);
         }
     };
@@ -76,19 +78,19 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
     tell(&landed, form, output)
 }
 
-/// How the end of a landing is told.
+/// How the result is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
     Json,
-    /// The events have told of it.
+    /// Not at all: the events were printed.
     Events,
 }
 
 fn branch(board: &BoardView, plan: PlanId) -> String {
     let base = board.plan(plan).and_then(|it| it.base.as_ref());
     let branch = base.and_then(|it| it.branch.as_deref());
-    plain::line(branch.unwrap_or("a branch of its own"))
+    plain::line(branch.unwrap_or("a separate branch"))
 }
 
 fn show_review(summary: &Summary, review: &PlanReview, output: Output) {
@@ -104,10 +106,10 @@ fn show_review(summary: &Summary, review: &PlanReview, output: Output) {
     for line in render::stat(&review.diff, style) {
         output.note(&line);
     }
-    output.note(&style.dim(&format!("  all of it: pitcrew diff {}", summary.plan)));
+    output.note(&style.dim(&format!("  full diff: pitcrew diff {}", summary.plan)));
 }
 
-/// Waits until the landing has its end, one way or the other.
+/// Waits until the landing has succeeded or failed.
 async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView, Report> {
     let mut ended = false;
     while !ended {
@@ -127,11 +129,9 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
     }
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
     let board = client.board(query).await?;
-    board
-        .plans
-        .into_iter()
-        .find(|it| it.id == plan)
-        .ok_or_else(|| Report::new(Exit::Failure, format!("{plan} is gone from the board")))
+    board.plans.into_iter().find(|it| it.id == plan).ok_or_else(|| {
+        Report::new(Exit::Failure, format!("the orchestrator no longer knows {plan}"))
+    })
 }
 
 fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
@@ -150,10 +150,10 @@ fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
         let detail = landing.failure.as_ref().map(pitcrew_model::Failure::detail);
         let detail = detail.unwrap_or_default();
         let report = if detail.is_empty() { report } else { report.because(detail) };
-        let again = format!("when the cause is gone: pitcrew land {}", plan.id);
+        let again = format!("fix the cause and run `pitcrew land {}` again", plan.id);
         let by_hand = match landing.status {
             LandingStatus::Conflict => {
-                format!("; or by hand: pitcrew diff {} | git apply --3way", plan.id)
+                format!(", or apply it yourself with `pitcrew diff {} | git apply --3way`", plan.id)
             }
             LandingStatus::None
             | LandingStatus::Review
@@ -162,19 +162,22 @@ fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
             | LandingStatus::Cleaned
             | LandingStatus::Abandoned => String::new(),
         };
-        return Err(report.help(format!("nothing was changed in your branch; {again}{by_hand}")));
+        return Err(report.help(format!("your branch was not changed; {again}{by_hand}")));
     };
     let (files, commit) = (render::plural(result.files_count, "file"), result.commit.short());
     let size = format!("{files}, +{} -{}", result.insertions, result.deletions);
     match &result.at {
         LandedAt::Base { branch } => {
-            output.line(&format!("{} is landed on {branch} as {commit}: {size}", plan.id))?;
+            output.line(&format!("{} landed on {branch} as {commit}: {size}", plan.id))?;
         }
         LandedAt::Side { branch, reason } => {
-            output.line(&format!("{} is landed at {branch} as {commit}: {size}", plan.id))?;
+            output.line(&format!(
+                "{} landed on the separate branch {branch} as {commit}: {size}",
+                plan.id
+            ))?;
             let reason = plain::line(reason);
-            output.note(&format!("your branch was left alone: {reason}"));
-            // The words of the git side; what is in the way goes first.
+            output.note(&format!("your branch was not changed: {reason}"));
+            // The reason comes from the git driver. Uncommitted changes must be removed first.
             let first = if reason.contains("uncommitted changes") {
                 "commit or stash your changes, then"
             } else {

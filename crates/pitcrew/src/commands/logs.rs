@@ -1,4 +1,4 @@
-//! Shows what the agent of a task said and did, or what happened to a plan.
+//! Shows the log of a task or the events of a plan.
 
 use super::Done;
 use crate::{
@@ -40,7 +40,7 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
                     }
                     return Ok(Exit::Success);
                 }
-                // The stream goes on after the last line once the orchestrator is back.
+                // The stream continues after the last line when the orchestrator is back.
                 Next::Broken(_) => break,
             };
             let LogStreamLine::Log(line) = read(&line)? else { continue };
@@ -58,13 +58,13 @@ fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
     task.attempts.iter().filter_map(|it| Some((it.id, it.outcome?))).collect()
 }
 
-/// An empty log is no answer.
+/// Explains why a log is empty.
 fn tell_nothing(task: TaskId, view: Option<&TaskView>, output: Output) {
     let why = view.and_then(|it| it.reason.as_deref()).map(|it| format!(": {}", plain::line(it)));
     output.note(&format!("{task} has not started{}", why.unwrap_or_default()));
 }
 
-/// Every event of a plan that is told in words.
+/// Prints every event of a plan that has a text.
 async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output) -> Done {
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
     let board = client.board(query).await?;
@@ -108,12 +108,12 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
 
 fn read<T: serde::de::DeserializeOwned>(line: &[u8]) -> Result<T, Report> {
     serde_json::from_slice(line).map_err(|error| {
-        Report::new(Exit::Failure, "the orchestrator sent a line that cannot be read")
+        Report::new(Exit::Failure, "the orchestrator sent a line that cannot be parsed")
             .because(error.to_string())
     })
 }
 
-/// Prints the events of a plan since `after`, one a line.
+/// Prints the events of a plan since `after`, one per line.
 pub async fn print_events(
     client: &Client,
     output: Output,

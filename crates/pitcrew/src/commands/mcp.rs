@@ -1,5 +1,5 @@
-//! The tools over MCP: of a worker, or of a person's own agent; on standard input and output, or over
-//! HTTP on the loopback.
+//! Serves the tools over MCP, to a worker or to the user's own agent: on standard input and output, or
+//! over HTTP on the loopback.
 
 use super::{
     Done,
@@ -54,8 +54,7 @@ impl Orchestrator for Bridge {
     }
 }
 
-/// Stays, so that the orchestrator and its port do too; one that was replaced opens the same port
-/// again.
+/// Keeps the orchestrator and its port open. A restarted orchestrator opens the same port again.
 async fn over_http(args: McpArgs, output: Output) -> Done {
     let client = Client::of(Workspace::here()?).await?;
     let mut asked = McpAsked { port: args.port };
@@ -71,7 +70,7 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
                 output.json(&json!({ "url": address.url, "token_file": token_file }))?;
             } else {
                 output.line(&address.url)?;
-                output.note(&format!("the bearer token is in {token_file}; Ctrl-C ends this"));
+                output.note(&format!("the bearer token is in {token_file}; press Ctrl-C to stop"));
             }
         }
         tokio::select! {
@@ -81,14 +80,14 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
     }
 }
 
-/// Asks for the port again and again, so that it is kept. Returns when the orchestrator is gone.
+/// Renews the port until the orchestrator is gone.
 async fn keep(client: &Client, asked: &McpAsked) -> Result<(), Report> {
     let mut stayed = std::pin::pin!(stay(client));
     loop {
         tokio::select! {
             stayed = &mut stayed => return stayed,
             () = sleep(Duration::from_millis(MCP_ASK_EVERY_MS)) => {
-                // Whether it worked is seen at the stream.
+                // A failure shows in the stream.
                 let _: Result<McpAddress, Report> = client.post(paths::MCP_OPEN, asked).await;
             }
         }
@@ -107,7 +106,7 @@ fn port_of(url: &str) -> Option<u16> {
     url.strip_suffix(paths::MCP)?.rsplit_once(':')?.1.parse().ok()
 }
 
-/// For clients that read their secret from a file: only its owner can.
+/// Writes the token to a file that only its owner can read, for clients that read it from a file.
 fn write_token(workspace: &Workspace) -> Result<PathBuf, Report> {
     let path = workspace.dirs.runtime.join("mcp.token");
     let failed = |error: std::io::Error| {

@@ -1,4 +1,4 @@
-//! Writes to a worker, or to whoever works on a task.
+//! Sends a message to a worker, or to the current worker of a task.
 
 use super::{Done, say};
 use crate::{cli::MessageArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
@@ -18,6 +18,6 @@ pub async fn run(args: MessageArgs, output: Output) -> Done {
     let command = Command::SendMessage { to, content, priority, thread, key };
     let accepted = client.command(&command).await?;
     let id = accepted.created.messages.first().map(ToString::to_string).unwrap_or_default();
-    let words = format!("{id} waits for {to}: its agent reads it when its turn ends");
+    let words = format!("{id} is queued for {to}; the agent reads it when its turn ends");
     say::accepted(output, args.output, &accepted, &words)
 }

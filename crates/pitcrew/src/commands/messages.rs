@@ -1,4 +1,4 @@
-//! Shows what people, agents and the orchestrator said to each other.
+//! Shows the messages between people, agents and the orchestrator.
 
 use super::Done;
 use crate::{cli::MessagesArgs, client::Client, exit::Exit, ids, output::Output, render};
@@ -21,7 +21,7 @@ pub async fn run(args: MessagesArgs, output: Output) -> Done {
     } else if args.metrics {
         output.print(&render::message_metrics(&messages.metrics))?;
     } else {
-        // The orchestrator's clock: ages are told from it.
+        // Ages are computed with the orchestrator's clock.
         let now = client.board(BoardQuery::default()).await?.at;
         output.print(&render::messages(&messages, now, output.out))?;
     }

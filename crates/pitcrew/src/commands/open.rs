@@ -1,4 +1,4 @@
-//! Opens the work of a task in an editor or a shell: in a clean copy of it.
+//! Opens a copy of a task's work in an editor or a shell.
 
 use super::{Done, path};
 use crate::{cli::OpenArgs, exit::Exit, output::Output, report::Report};
@@ -17,12 +17,12 @@ pub async fn run(args: OpenArgs, output: Output) -> Done {
         }
         None => {
             let shell = set("SHELL").unwrap_or_else(|| "/bin/sh".into());
-            output.note(&format!("a shell in {}; `exit` leaves it", found.path));
+            output.note(&format!("opening a shell in {}; `exit` closes it", found.path));
             ([OsString::from(&shell)].into(), format!("the shell `{shell}`"))
         }
     };
     match run_attached(&argv, place, no_bare_repositories()) {
-        // A shell ends with the code of the last command in it.
+        // A shell exits with the code of its last command, which is not our result.
         Ok(Some(code)) if code == 0 || editor.is_none() => Ok(Exit::Success),
         Ok(_) => Err(failed(&what)),
         Err(error) => Err(failed(&what).because(error.to_string())),
@@ -38,8 +38,8 @@ fn set(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|it| !it.trim().is_empty())
 }
 
-/// An agent may have left folders that git takes for bare repositories, with settings of their own.
-/// Variables of git that are set here do not reach what is opened.
+/// An agent may have left folders that git accepts as bare repositories, with their own settings.
+/// Inherited git variables are removed as well.
 fn no_bare_repositories() -> Vec<(OsString, OsString)> {
     let variables = [
         ("GIT_CONFIG_COUNT", "1"),

@@ -1,4 +1,4 @@
-//! Prints where a person finds the work of a task: a clean copy, never the checkout of its agent.
+//! Prints the path of a clean copy of a task's work, never the checkout of its agent.
 
 use super::Done;
 use crate::{cli::TaskArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
@@ -14,7 +14,7 @@ pub async fn run(args: TaskArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// The copy, made or brought up to date.
+/// Creates or updates the copy.
 pub async fn copy_of(task: &str, output: Output) -> Result<TaskPath, Report> {
     let client = Client::here().await?;
     let task = ids::task(&client, task).await?;

@@ -1,4 +1,4 @@
-//! Holds a plan.
+//! Pauses a plan.
 
 use super::{Done, say};
 use crate::{cli::PlanIdArgs, client::Client, ids, output::Output};
@@ -8,6 +8,6 @@ pub async fn run(args: PlanIdArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let accepted = client.command(&Command::PausePlan { plan }).await?;
-    let words = format!("{plan} is paused; go on with: pitcrew resume {plan}");
+    let words = format!("{plan} is paused; continue with `pitcrew resume {plan}`");
     say::accepted(output, args.output, &accepted, &words)
 }

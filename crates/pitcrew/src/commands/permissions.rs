@@ -1,4 +1,4 @@
-//! Shows what may be done without asking, edits it, and takes back what was allowed.
+//! Shows and edits permissions, and revokes grants.
 
 mod edit;
 
@@ -32,7 +32,7 @@ async fn revoke(args: RevokeArgs, output: Output) -> Done {
     })?;
     let client = Client::here().await?;
     let accepted = client.command(&Command::RevokeGrant { grant }).await?;
-    let words = format!("{grant} is revoked: the same is asked again");
+    let words = format!("{grant} is revoked; agents must ask again");
     say::accepted(output, args.output, &accepted, &words)
 }
 
@@ -50,14 +50,14 @@ async fn show(is_json: bool, output: Output) -> Done {
     notes(&permissions, output);
     if !is_in_force {
         output.note(
-            "note: the orchestrator runs with what the files said when it started; `pitcrew stop` \
-             ends it, and the next command starts it with what they say now",
+            "note: the orchestrator still uses the permissions it read when it started; run \
+             `pitcrew stop` to apply the current files",
         );
     }
     Ok(exit(&permissions))
 }
 
-/// A broken file is not what anybody meant.
+/// A file with errors makes the command fail.
 fn exit(permissions: &Permissions) -> Exit {
     if permissions.errors.is_empty() { Exit::Success } else { Exit::Failure }
 }
@@ -113,10 +113,10 @@ fn about(grant: &Grant) -> String {
     format!("{}: {}", actions.join(", "), what.join(" "))
 }
 
-/// What is wrong with the files, and what does not hold of them.
+/// Prints errors, warnings and ignored rules.
 pub fn notes(permissions: &Permissions, output: Output) {
     for it in &permissions.ignored {
-        let note = format!("note: `{}` at {} does not hold: {}", it.what, it.origin, it.reason);
+        let note = format!("note: `{}` at {} is ignored: {}", it.what, it.origin, it.reason);
         output.note(&printable(&note));
     }
     for diagnostic in permissions.warnings.iter().chain(&permissions.errors) {
@@ -124,7 +124,7 @@ pub fn notes(permissions: &Permissions, output: Output) {
     }
     if !permissions.errors.is_empty() {
         output
-            .note("error: the broken file is not used, and nothing is loosened until it is mended");
+            .note("error: a file with errors is not used; until it is fixed, the others can only make permissions stricter");
     }
 }
 

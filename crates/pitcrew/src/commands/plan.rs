@@ -1,4 +1,4 @@
-//! Checks a plan file, or shows what it would do.
+//! Checks a plan file, or shows what it would run.
 
 mod tasks;
 mod cost;
@@ -23,10 +23,10 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tasks::impossible;
 
-/// Something about a plan that is at no place of its file.
+/// A problem of a plan that has no location in the file.
 pub struct Trouble {
     message: String,
-    /// What to do about it.
+    /// How to fix it.
     help: String,
 }
 
@@ -83,7 +83,7 @@ fn show(args: &PlanFileArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// A plan file that can be handed in.
+/// Reads a plan file that can be submitted.
 pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> {
     let bytes = say::read_file(path)?;
     let name = path.display().to_string();
@@ -93,7 +93,7 @@ pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> 
     Ok(parsed)
 }
 
-/// An error where a task could only fail. `place` goes before each.
+/// Fails if a task can only fail. `place` goes before each message.
 pub fn refuse_impossible(
     place: &str,
     spec: &PlanSpec,
@@ -113,14 +113,14 @@ pub fn warn(parsed: &ParsedPlan, output: Output) {
     }
 }
 
-/// Says which agents a cap for the cost cannot hold. `place` goes before each.
+/// Warns about agents that a cost cap does not apply to. `place` goes before each message.
 pub fn warn_unheld(place: &str, spec: &PlanSpec, settings: &Settings, output: Output) {
     for Trouble { message, help } in unheld(spec, settings) {
         output.note(&format!("{place}warning: {message}\nhelp: {help}\n"));
     }
 }
 
-/// What a plan file is read with.
+/// What is needed to read a plan file.
 #[derive(Default)]
 struct Here {
     settings: Settings,
@@ -128,7 +128,7 @@ struct Here {
     workspace: Option<Workspace>,
 }
 
-/// A plan can be read outside a repository too; then the built-in settings hold.
+/// Outside a repository, the built-in settings apply.
 fn here() -> Result<Here, Report> {
     let Ok(workspace) = Workspace::here() else { return Ok(Here::default()) };
     let settings = workspace.settings()?.0;
@@ -146,7 +146,7 @@ fn diagnostic(it: &Diagnostic) -> Value {
     })
 }
 
-/// A script has lines of its own, and settings are elsewhere: there is no place in the file to name.
+/// A diagnostic without a location, because it is about a line of a script or about settings.
 fn without_place(it: &Trouble, severity: Severity) -> Value {
     json!({
         "severity": severity.to_string(),

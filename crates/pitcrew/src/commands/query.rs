@@ -1,4 +1,4 @@
-//! Asks what a symbol is, in the working tree or in the checkout of a task.
+//! Looks up a symbol in the working tree or in a copy of a task's work.
 
 use super::Done;
 use crate::{
@@ -23,7 +23,7 @@ pub async fn run(args: QueryArgs, output: Output) -> Done {
         Some(task) => of_task(task).await?,
         None => of_working_tree()?,
     };
-    // Where nothing can be kept, it is found out again next time.
+    // Without a cache folder, the index is built again next time.
     workspace.make_dirs().ok();
     let index = Index::open(&root, &Arc::new(Pool::open(&workspace.dirs.symbols())));
     let (symbol, context) = (args.symbol.as_str(), args.context.as_str());
@@ -39,16 +39,16 @@ pub async fn run(args: QueryArgs, output: Output) -> Done {
     Ok(if found { Exit::Success } else { Exit::Failure })
 }
 
-/// The checkout of a task; what is near to its region comes first.
+/// The copy of a task's work; results near its region come first.
 async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Report> {
     let client = Client::here().await?;
     let task = ids::task(&client, task).await?;
     let found: TaskPath = client.get(&paths::task_path(task)).await?;
     let root = PathBuf::from(&found.path);
     if !root.is_dir() {
-        let message = format!("the checkout of {task} is not there any more: `{}`", found.path);
+        let message = format!("the copy of {task} no longer exists: `{}`", found.path);
         return Err(Report::new(Exit::Refused, message)
-            .help("leave out `--from` to ask the files of this repository"));
+            .help("leave out `--from` to search the files of this repository"));
     }
     let board = client.board(BoardQuery { all: true, plan: None }).await?;
     let region = board.tasks.iter().find(|it| it.id == task).map(|it| &it.region);
@@ -56,7 +56,7 @@ async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Rep
     Ok((client.workspace, root, Some(region.join(","))))
 }
 
-/// The files of the person; what is near to the current folder comes first.
+/// The user's files; results near the current folder come first.
 fn of_working_tree() -> Result<(Workspace, PathBuf, Option<String>), Report> {
     let workspace = Workspace::here()?;
     let root = workspace.root().to_owned();
@@ -69,7 +69,7 @@ fn not_found(answer: &Answer) -> Report {
     let message = answer.text.lines().next().unwrap_or_default();
     let report = Report::new(Exit::Failure, message);
     if answer.nearest.is_empty() {
-        return report.help("`pitcrew symbols FILE` shows what a file defines");
+        return report.help("`pitcrew symbols FILE` lists what a file defines");
     }
     report.help(format!("the nearest names are {}", answer.nearest.join(", ")))
 }
@@ -116,7 +116,7 @@ pub fn symbol_as_json(symbol: &Symbol) -> Value {
     })
 }
 
-/// A file of the repository, from its root.
+/// The path of a file relative to the root of the repository.
 pub fn within(root: &Path, file: &Path) -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let whole = here.join(file);

@@ -1,4 +1,4 @@
-//! Brings a kept state of a task's work back as a branch, or lists what is kept.
+//! Restores a saved state of a task as a branch, or lists the saved states.
 
 use super::Done;
 use crate::{
@@ -20,7 +20,7 @@ use serde_json::json;
 pub async fn run(args: RestoreArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let task = ids::task(&client, &args.task).await?;
-    // Before the order: an end that comes right after it is not missed.
+    // Fetched before the command, so that its result cannot be missed.
     let board = client.board(paths::BoardQuery::default()).await?;
     let kept: TaskSnapshots = client.get(&paths::task_snapshots(task)).await?;
     if args.list {
@@ -31,14 +31,14 @@ pub async fn run(args: RestoreArgs, output: Output) -> Done {
     let Some(number) = number else {
         return Err(Report::new(
             Exit::Failure,
-            format!("the first snapshot of {task} came just now"),
+            format!("the first snapshot of {task} was taken just now"),
         )
         .help("run the command again"));
     };
     let end = tokio::select! {
         end = wait(&client, task, number, board.seq) => end?,
         _ = tokio::signal::ctrl_c() => {
-            output.note(&format!("left; it goes on: git branch --list 'pitcrew/restore/{task}-*'"));
+            output.note(&format!("stopped waiting; the restore continues: see `git branch --list 'pitcrew/restore/{task}-*'`"));
             return Ok(Exit::Interrupted);
         }
     };
@@ -57,25 +57,27 @@ pub async fn run(args: RestoreArgs, output: Output) -> Done {
             let what = row.map(|it| described(it, board.at)).unwrap_or_default();
             let branch = plain::line(&branch);
             let commit = snapshot.commit.short();
-            output.line(&format!("snapshot {number} of {task} is at {branch} ({commit})"))?;
+            output.line(&format!("restored snapshot {number} of {task} as {branch} ({commit})"))?;
             output.note(&format!("{what}; {}", size(&snapshot)));
-            output.note(&format!("look: git log -p -1 {branch}; take it over: git merge {branch}"));
+            output.note(&format!(
+                "review it with `git log -p -1 {branch}`, merge it with `git merge {branch}`"
+            ));
             Ok(Exit::Success)
         }
         End::NotRestored(failure) => {
             let message = format!("snapshot {number} of {task} was not restored");
             Err(Report::new(Exit::Failure, message)
                 .because(failure.to_string())
-                .help("nothing was changed in your repository; run the command again"))
+                .help("your repository was not changed; run the command again"))
         }
     }
 }
 
 fn described(row: &SnapshotRow, now: Timestamp) -> String {
     let kind = match row.kind {
-        KeptKind::Snapshot => "taken while it worked",
-        KeptKind::Saved => "its last state",
-        KeptKind::Collected => "what it handed in",
+        KeptKind::Snapshot => "taken during the attempt",
+        KeptKind::Saved => "last state",
+        KeptKind::Collected => "submitted work",
     };
     format!("{}, {kind}, {} ago", row.attempt, duration(now.since(row.at)))
 }
@@ -91,7 +93,7 @@ fn list(kept: &TaskSnapshots, now: Timestamp, json: bool, output: Output) -> Don
         return Ok(Exit::Success);
     }
     if kept.snapshots.is_empty() {
-        output.line(&format!("nothing of {} is kept yet", kept.task))?;
+        output.line(&format!("nothing of {} has been saved yet", kept.task))?;
     }
     let mut table = Table::new(&[Align::Right, Align::Left, Align::Right, Align::Left]);
     for it in &kept.snapshots {
@@ -110,7 +112,7 @@ enum End {
     NotRestored(Failure),
 }
 
-/// Waits until the branch is there, or is known not to come.
+/// Waits until the branch exists or the restore has failed.
 async fn wait(client: &Client, wanted: TaskId, at: u32, mut after: Seq) -> Result<End, Report> {
     loop {
         let query = paths::EventsQuery { after, follow: true };

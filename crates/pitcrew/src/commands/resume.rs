@@ -1,4 +1,4 @@
-//! Lets a paused plan go on.
+//! Resumes a paused plan.
 
 use super::{Done, say};
 use crate::{cli::PlanIdArgs, client::Client, ids, output::Output};
@@ -8,6 +8,6 @@ pub async fn run(args: PlanIdArgs, output: Output) -> Done {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let accepted = client.command(&Command::ResumePlan { plan }).await?;
-    let words = format!("{plan} goes on; follow it with: pitcrew watch {plan}");
+    let words = format!("{plan} is resumed; follow it with `pitcrew watch {plan}`");
     say::accepted(output, args.output, &accepted, &words)
 }

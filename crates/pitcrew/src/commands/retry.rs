@@ -1,4 +1,4 @@
-//! Gives tasks that ended one more attempt, and lets those go on that a limit of their provider holds.
+//! Retries tasks that ended, and tasks that wait for a provider limit.
 
 use super::{Done, say};
 use crate::{
@@ -38,25 +38,25 @@ pub async fn run(args: RetryArgs, output: Output) -> Done {
     say::accepted(output, args.output, &accepted, &words(&board, &tasks))
 }
 
-/// What becomes of tasks that may be retried. One that has not ended is held by a limit.
+/// Describes the result. A task that has not ended was waiting for a limit.
 fn words(board: &BoardView, tasks: &[TaskId]) -> String {
     let is_held = |it: &TaskId| board.task(*it).is_some_and(|it| !it.status.has_ended());
     let (held, ended): (Vec<TaskId>, Vec<TaskId>) = tasks.iter().partition(|it| is_held(it));
     let held_words = match held[..] {
         [] => None,
-        [task] => Some(format!("{task} waits for the limit of its provider no longer")),
-        _ => Some(format!("{} wait for the limit of their provider no longer", joined(&held))),
+        [task] => Some(format!("{task} no longer waits for its provider limit")),
+        _ => Some(format!("{} no longer wait for their provider limit", joined(&held))),
     };
     let ended_words = match ended[..] {
         [] => None,
-        [task] => Some(format!("{task} gets one more attempt")),
-        _ => Some(format!("{} get one more attempt each", joined(&ended))),
+        [task] => Some(format!("{task} gets another attempt")),
+        _ => Some(format!("{} get another attempt each", joined(&ended))),
     };
     let parts: Vec<String> = ended_words.into_iter().chain(held_words).collect();
     parts.join("; ")
 }
 
-/// The tasks of a plan that ended without being completed, or that a limit holds.
+/// The tasks of a plan that ended without completing or that wait for a limit.
 fn of_plan(board: &BoardView, plan: PlanId) -> Result<Vec<TaskId>, Report> {
     let waiting = board.sessions.iter().filter(|it| it.status == WorkerStatus::WaitingQuota);
     let is_of_plan = |it: &TaskId| board.task(*it).is_some_and(|it| it.plan == plan);
@@ -68,7 +68,7 @@ fn of_plan(board: &BoardView, plan: PlanId) -> Result<Vec<TaskId>, Report> {
     }
 }
 
-/// The tasks of a plan that ended without being completed.
+/// The tasks of a plan that ended without completing.
 pub fn retryable(board: &BoardView, plan: PlanId) -> Result<Vec<TaskId>, Report> {
     if board.plan(plan).is_none() {
         return Err(Report::new(Exit::Usage, format!("there is no {plan}"))
@@ -80,7 +80,7 @@ pub fn retryable(board: &BoardView, plan: PlanId) -> Result<Vec<TaskId>, Report>
     let tasks: Vec<TaskId> = ended.map(|it| it.id).collect();
     if tasks.is_empty() {
         return Err(Report::new(Exit::Refused, format!("{plan} has no task to retry"))
-            .help(format!("`pitcrew status {plan}` shows where its tasks stand")));
+            .help(format!("`pitcrew status {plan}` shows its tasks")));
     }
     Ok(tasks)
 }

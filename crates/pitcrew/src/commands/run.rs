@@ -1,4 +1,4 @@
-//! Runs a plan to its end.
+//! Runs a plan until it ends.
 
 use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
@@ -36,7 +36,7 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     if let Some(base) = &spec.head.base {
         require_commit(workspace.root(), base)?;
     }
-    // `HEAD` by name means what is committed, and nothing else.
+    // `--base HEAD` means the commit alone, without uncommitted changes.
     let clean_base = args.base.as_deref() == Some("HEAD");
     if clean_base {
         workspace.require_clean()?;
@@ -66,13 +66,13 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     let create = CreatePlan { spec, origin, clean_base, approval };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
     let plan = accepted.created.plan.ok_or_else(|| {
-        Report::new(Exit::Failure, "the orchestrator took the plan and named none")
+        Report::new(Exit::Failure, "the orchestrator accepted the plan but returned no id")
     })?;
     for wait in &held {
         output.note(wait);
     }
     if by_hand {
-        output.note("this plan is deployed by hand: pitcrew deploy TASK");
+        output.note("this plan is deployed manually: start each task with `pitcrew deploy TASK`");
     }
     let form = if args.output.json { Form::Json } else { Form::Text };
     if let Some(request) = accepted.created.requests.first() {
@@ -82,13 +82,13 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
     }
     if args.detach {
         leave(&client, output, plan, (before, form)).await?;
-        output.note(&format!("{plan} runs; follow it with: pitcrew watch {plan}"));
+        output.note(&format!("{plan} is running; follow it with `pitcrew watch {plan}`"));
         return Ok(Exit::Success);
     }
     to_the_end(&client, output, &mut person, plan, (before, form)).await
 }
 
-/// Says so where agents are not held by a box, and asks where nobody has agreed to that.
+/// Reports a sandbox weaker than a box, and asks for consent if there is none at all.
 async fn agree(
     client: &Client,
     board: &BoardView,
@@ -101,48 +101,48 @@ async fn agree(
     let tier = sandbox.available;
     let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
     let is_agreed = tier > Tier::T1 || sandbox.consent || sandbox.min_tier > Some(tier);
-    output.note(&format!("agents are confined by tier {tier}{why}"));
+    output.note(&format!("note: agents run in sandbox tier {tier}{why}"));
     if is_agreed || !output.asks {
         return Ok(None);
     }
-    let question = "Nothing of the operating system holds the agents. Work like this? [y/N]";
+    let question = "No OS sandbox is available. Run agents unconfined? [y/N]";
     match person.confirm(output, question).await {
         Verdict::Yes => {
             client.command(&Command::AcceptTier { tier }).await?;
             Ok(None)
         }
         Verdict::No => {
-            output.note("nothing was run");
+            output.note("nothing was started");
             Ok(Some(Exit::Failure))
         }
         Verdict::Interrupted => Ok(Some(Exit::Interrupted)),
     }
 }
 
-/// How a plan that may not run yet is let run.
+/// Explains how to approve a plan.
 pub fn tell_waiting(output: Output, plan: PlanId, request: RequestId) {
-    output.note(&format!("{plan} waits for your approval as {request}"));
-    output.note(&format!("look: pitcrew inbox; then: pitcrew approve {request}"));
+    output.note(&format!("{plan} is waiting for your approval ({request})"));
+    output.note(&format!("review it with `pitcrew inbox`, then run `pitcrew approve {request}`"));
 }
 
-/// Nobody wrote down who does it, so it is said.
+/// Reports which agent was chosen for tasks that name none.
 fn tell_chosen(spec: &PlanSpec, chosen: &Chosen, output: Output) {
     if let Chosen::Only(agent) = chosen
         && spec.tasks.iter().any(|it| it.agent.backend == agent.backend)
     {
         output.note(&format!(
-            "{agent} is the only agent that is ready: it does the tasks that name none"
+            "using {agent}, the only agent that is ready, for tasks that name none"
         ));
     }
 }
 
-/// What the plan waits for from the start on: of that nothing happens that could be shown.
+/// Lists the provider limits that the plan waits for from the start, because no event will show them.
 fn held(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
     let wanted = |name: &str| spec.tasks.iter().any(|it| it.vendor() == Some(name));
     let held = board.held.iter().filter(|it| wanted(it.0));
     let line = |(backend, until): (&String, &Timestamp)| {
         let (backend, until) = (plain::line(backend), clock(*until, board.at));
-        format!("waiting for {backend} until {until}: a limit of its provider is used up")
+        format!("waiting for {backend} until {until}: its provider limit is reached")
     };
     held.map(line).collect()
 }
@@ -180,7 +180,7 @@ enum Approved {
     No(Exit),
 }
 
-/// Shows everything that will be executed and asks, where somebody is there to be asked.
+/// Shows everything that will be executed and asks, if there is a person to ask.
 async fn approve(
     args: &RunArgs,
     spec: &PlanSpec,
@@ -198,14 +198,14 @@ async fn approve(
     match person.confirm(output, "Run this plan? [y/N]").await {
         Verdict::Yes => Ok(Approved::Yes(Approval::Given)),
         Verdict::No => {
-            output.note("nothing was run");
+            output.note("nothing was started");
             Ok(Approved::No(Exit::Failure))
         }
         Verdict::Interrupted => Ok(Approved::No(Exit::Interrupted)),
     }
 }
 
-/// The plan is on its own from here; its id is the result.
+/// Prints the id or the events of a plan that continues without this command.
 async fn leave(
     client: &Client,
     output: Output,
@@ -250,21 +250,21 @@ async fn to_the_end(
     }
 }
 
-/// Ctrl-C: the plan holds still until somebody wants it to go on.
+/// Pauses the plan after Ctrl-C.
 async fn pause(client: &Client, output: Output, plan: PlanId) -> Done {
-    output.note(&format!("pausing {plan}; Ctrl-C once more leaves at once"));
+    output.note(&format!("pausing {plan}; press Ctrl-C again to exit immediately"));
     match client.command(&Command::PausePlan { plan }).await {
-        Ok(_) => output.note(&format!("{plan} is paused; go on with: pitcrew resume {plan}")),
+        Ok(_) => output.note(&format!("{plan} is paused; continue with `pitcrew resume {plan}`")),
         Err(report) => output.note(report.render(output.err).trim_end()),
     }
     Ok(Exit::Interrupted)
 }
 
-/// Prints what became of a plan.
+/// Prints the summary of a plan.
 pub async fn tell_end(client: &Client, output: Output, plan: PlanId, form: Form) -> Done {
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
     let Some(summary) = Summary::of(&board, plan) else {
-        return Err(Report::new(Exit::Failure, format!("{plan} is gone from the board")));
+        return Err(Report::new(Exit::Failure, format!("the orchestrator no longer knows {plan}")));
     };
     if form == Form::Text {
         let state = &client.workspace.dirs.state;

@@ -18,19 +18,20 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Files that we may open at once, where the system allows it. Programs inherit this, and some of them
+/// The limit of open files, if the system allows it. Not higher, because programs inherit it and some
 /// close every number up to it.
 const FILES_MAX: u64 = 8_192;
 
 pub fn run(args: &ServeArgs) -> Done {
-    // Only the build that is killed on purpose has points to be killed at.
+    // Only crash-test builds have failpoints.
     let _points = fail::has_failpoints().then(fail::FailScenario::setup);
     if args.on_demand {
-        // Fails only where we lead a group of our own already: nothing of the caller's reaches us then.
+        // Fails only if we already lead a process group; then the caller's signals do not reach us
+        // anyway.
         leave_session().ok();
     }
     allow_files();
-    // Whatever was known of it before: it is worked on with the git that there is now.
+    // Never from the cache: the orchestrator must work with the current state of git.
     let workspace = match &args.workspace {
         Some(path) => Workspace::at(path)?,
         None => Workspace::at(&current_folder()?)?,
@@ -42,7 +43,7 @@ pub fn run(args: &ServeArgs) -> Done {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed("failed to start the runtime", &error))?;
     let served = runtime.block_on(orchestrate(workspace, args));
-    // Whatever still blocks a thread was told to stop; the journal is closed.
+    // Blocked threads have been asked to stop, and the journal is closed.
     runtime.shutdown_background();
     served
 }
@@ -55,7 +56,8 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     }
     let tokens = Tokens::new(workspace_token(&workspace.dirs)?.reveal().to_owned());
     let program = std::env::current_exe().map_err(|error| {
-        Report::new(Exit::Failure, "failed to find our own program").because(error.to_string())
+        Report::new(Exit::Failure, "failed to find the path of the `pitcrew` program")
+            .because(error.to_string())
     })?;
     let root = workspace.root().to_owned();
     let socket = workspace.dirs.socket();
@@ -83,7 +85,7 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     let foreground = !args.on_demand;
     let ready = || {
         if foreground {
-            eprintln!("serves {} at {}; Ctrl-C stops it", root.display(), socket.display());
+            eprintln!("serving {} at {}; press Ctrl-C to stop", root.display(), socket.display());
         }
     };
     serve(order, ready).await.map_err(|error| {
@@ -93,18 +95,19 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
     Ok(Exit::Success)
 }
 
-/// Raises our limit of open files, which is low by default for programs of old.
+/// Raises the limit of open files, which is low by default.
 fn allow_files() {
     let mut limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(FILES_MAX, |it| it.min(FILES_MAX));
     if limit.current.is_some_and(|it| it < wanted) {
         limit.current = Some(wanted);
-        // Where it cannot be raised, the doors allow fewer connections.
+        // If it cannot be raised, fewer connections are accepted.
         setrlimit(Resource::Nofile, limit).ok();
     }
 }
 
-/// Who starts us on demand tells by the exit code whether it is worth trying again.
+/// The exit code tells the client whether another orchestrator holds the journal, so that it can try
+/// again.
 fn not_started(error: &StartError) -> Report {
     let locked = matches!(&error.kind, StartErrorKind::Journal(it)
         if matches!(it.kind, OpenErrorKind::Locked { .. }));

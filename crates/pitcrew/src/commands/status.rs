@@ -34,7 +34,7 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
         if let Some(sandbox) = board.sandbox.as_ref().filter(|it| it.available < Tier::T3) {
             let why = sandbox.obstacle.as_deref().unwrap_or_default();
             let tier = sandbox.available;
-            output.note(&printable(&format!("note: agents are confined by tier {tier}: {why}")));
+            output.note(&printable(&format!("note: agents run in sandbox tier {tier}: {why}")));
         }
         let broken = permissions.ok().and_then(|it| it.errors.into_iter().next());
         if let Some(error) = broken {
@@ -46,7 +46,7 @@ pub async fn run(args: StatusArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// The board, and how the queue of messages does.
+/// The board with the message metrics.
 fn with_metrics(board: &BoardView, metrics: &MessageMetrics) -> Result<Value, Report> {
     let failed = |error: serde_json::Error| Report::from_error(Exit::Failure, &error);
     let mut document = serde_json::to_value(board).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Stops the orchestrator, or whatever works on something.
+//! Stops the orchestrator, or running work.
 
 mod emergency;
 mod orchestrator;

@@ -1,4 +1,4 @@
-//! Shows what a file defines.
+//! Lists the symbols that a file defines.
 
 use super::{
     Done,

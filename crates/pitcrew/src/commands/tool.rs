@@ -1,4 +1,4 @@
-//! One tool, for agents that cannot start an MCP server; without a name, the list of them.
+//! Calls one tool, for agents that cannot start an MCP server; without a name, lists the tools.
 
 use super::{Done, tool_door::ToolDoor};
 use crate::{cli::ToolArgs, exit::Exit, output::Output, report::Report};
@@ -9,9 +9,9 @@ use serde_json::Value;
 pub async fn run(args: ToolArgs, output: Output) -> Done {
     let Some(name) = &args.name else { return list(output).await };
     let arguments: Value = serde_json::from_str(&args.json).map_err(|error| {
-        Report::new(Exit::Usage, "the arguments are no JSON")
+        Report::new(Exit::Usage, "the arguments are not valid JSON")
             .because(error.to_string())
-            .help("write them as one object, such as --json '{\"summary\": \"added the parser\"}'")
+            .help("pass one JSON object, such as --json '{\"summary\": \"added the parser\"}'")
     })?;
     let door = ToolDoor::open().await?;
     let name = canonical_name(name).unwrap_or(name);

@@ -1,5 +1,5 @@
-//! How tool calls reach the orchestrator: a worker's by what its environment holds, those of a
-//! person's own agent by the repository it runs in.
+//! Sends tool calls to the orchestrator: for a worker as its environment says, for the user's own agent
+//! through the repository it runs in.
 
 use crate::{
     client::{Answer, CallError, Client, call, workspace_token},
@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
-/// The socket and the secret of one caller.
+/// The socket and the token of one caller.
 pub struct ToolDoor {
     socket: PathBuf,
     token: Token,
@@ -29,15 +29,15 @@ pub struct ToolDoor {
 }
 
 enum Caller {
-    /// Never starts an orchestrator: that is for people. While none is there it waits, for as long
-    /// as the agent itself is kept without one.
+    /// Never starts an orchestrator. If none is running, it waits for as long as the agent itself is
+    /// kept alive without one.
     Worker,
-    /// Starts one like any command of the person does.
+    /// Starts an orchestrator if necessary, like any command.
     Client(Box<Workspace>),
 }
 
 impl ToolDoor {
-    /// The worker's door where there is one, else that of the person's own agent.
+    /// Connects as a worker if the environment says so, otherwise as the user's own agent.
     pub async fn open() -> Result<Self, Report> {
         match std::env::var_os("PITCREW_SOCKET").filter(|it| !it.is_empty()) {
             Some(socket) => {
@@ -50,7 +50,7 @@ impl ToolDoor {
 
     fn of_worker(socket: PathBuf) -> Result<Self, Report> {
         let missing = |name: &str| {
-            Report::new(Exit::Usage, format!("{name} is not set, or not what it should be"))
+            Report::new(Exit::Usage, format!("{name} is not set or not valid"))
                 .help("Pitcrew sets it in the environment of its agents, beside PITCREW_SOCKET")
         };
         let variable = |name: &str| std::env::var(name).ok();
@@ -82,8 +82,8 @@ impl ToolDoor {
         }
     }
 
-    /// The tools that the caller is shown. Where nobody can say, those of its kind: what it may not
-    /// call is refused when it does.
+    /// The tools that the caller may use. If the orchestrator does not answer, all tools of that kind of
+    /// caller; a forbidden call is refused later.
     pub async fn visible(&self) -> Vec<&'static ToolInfo> {
         let asked = call(&self.socket, &self.token, Method::GET, paths::TOOLS, Vec::new()).await;
         let names: Option<ToolNames> =
@@ -104,17 +104,19 @@ impl ToolDoor {
         matches!(self.caller, Caller::Worker) && folder.is_some_and(|it| !it.exists())
     }
 
-    /// Calls a tool. What could not be served at all is an answer too: the caller is a model.
+    /// Calls a tool. A failure is an answer too, because the caller is a model.
     ///
-    /// A call whose answer is lost is made again under the same nonce, so that it is carried out once.
-    /// One that is held is asked about again and again, under its nonce too.
+    /// If the answer is lost, the call is sent again with the same nonce and executed once. A pending
+    /// call is polled with its nonce.
     pub async fn tool(&self, name: &str, arguments: &Value) -> ToolReply {
         let nonce = match nonce() {
             Ok(nonce) => nonce,
-            Err(error) => return ToolReply::failed(format!("no random number: {error}")),
+            Err(error) => {
+                return ToolReply::failed(format!("failed to generate a random number: {error}"));
+            }
         };
         let Some(path) = paths::tool(name, &nonce) else {
-            return ToolReply::failed(format!("`{name}` is no name of a tool"));
+            return ToolReply::failed(format!("`{name}` is not a valid tool name"));
         };
         let body = arguments.to_string().into_bytes();
         let mut deadline = Instant::now() + self.patience;
@@ -128,12 +130,12 @@ impl ToolDoor {
                 Ok(answer) if answer.status == 503 && !is_late => {}
                 Ok(answer) => return told(&answer),
                 Err(_) if self.attempt_has_ended() => {
-                    return ToolReply::failed("this attempt has ended: its tools are closed");
+                    return ToolReply::failed("this attempt has ended; its tools are closed");
                 }
                 Err(CallError::NotSent(_) | CallError::Broken(_)) if !is_late => {}
                 Err(CallError::NotSent(reason) | CallError::Broken(reason)) => {
                     return ToolReply::failed(format!(
-                        "the orchestrator does not answer: {reason}; orchestrator_list_workers shows what holds"
+                        "the orchestrator does not answer: {reason}; call orchestrator_list_workers to see the current state"
                     ));
                 }
             }
@@ -147,10 +149,10 @@ impl ToolDoor {
     }
 }
 
-/// The call goes on, and its answer is not there yet.
+/// The HTTP status of a call that is still pending.
 const HELD: u16 = 202;
 
-/// What the person's own agents prove themselves with.
+/// The token of the user's own agents.
 pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
     let person = workspace_token(&workspace.dirs)?;
     let token = Tokens::new(person.reveal().to_owned()).client();

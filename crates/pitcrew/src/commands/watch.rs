@@ -34,21 +34,21 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     let form = if args.output.json { Form::Json } else { Form::Text };
     if !plans.is_empty() {
         let waiting_count = tell_approvals(&client, output, &board).await?;
-        // Whoever has no terminal would wait for an approval that nobody knows of.
+        // Without a terminal there is no one to approve the plans.
         if waiting_count == plans.len() && !output.asks {
             return Ok(Exit::Waiting);
         }
         let mut person = Person::listen()?;
         let order = Order { plans: plans.clone(), after: board.seq, form };
         if follow(&client, output, &mut person, &board, order).await? == Ended::Interrupted {
-            output.note("left; the plan goes on");
+            output.note("stopped watching; the plan continues");
             return Ok(Exit::Interrupted);
         }
     }
     let ended = match (plan, &plans[..]) {
         (Some(plan), _) => vec![plan],
         (None, []) => {
-            output.note("no plan is under way; `pitcrew status` shows the last one");
+            output.note("no plan is running; `pitcrew status` shows the latest one");
             return Ok(Exit::Success);
         }
         (None, plans) => plans.to_vec(),
@@ -63,7 +63,7 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     Ok(exit)
 }
 
-/// Says how the plans that may not run yet are let run. Gives back how many they are.
+/// Explains how to approve the plans that wait for it. Returns their number.
 async fn tell_approvals(
     client: &Client,
     output: Output,

@@ -1,4 +1,4 @@
-//! Which events belong to the plans that are followed.
+//! Which events belong to the plans being followed.
 
 use pitcrew_api::EventLine;
 use pitcrew_model::{
@@ -7,7 +7,7 @@ use pitcrew_model::{
 use pitcrew_views::BoardView;
 use std::collections::BTreeSet;
 
-/// Everything that is known to belong to the plans. Grows with the events.
+/// The ids that belong to the plans. Grows with the events.
 pub struct Members {
     plans: BTreeSet<PlanId>,
     tasks: BTreeSet<TaskId>,
@@ -163,7 +163,7 @@ fn result_subject(result: &EffectResult) -> Subject {
         EffectResult::Restored { task, .. } | EffectResult::NotRestored { task, .. } => {
             Subject::Task(*task)
         }
-        // The end of a query says what the index had to it.
+        // The event that ends the query has the result.
         EffectResult::VaultTidied { .. }
         | EffectResult::VaultNotTidied { .. }
         | EffectResult::OracleAnswered { .. } => Subject::Workspace,

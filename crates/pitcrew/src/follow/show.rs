@@ -1,4 +1,4 @@
-//! Shows what is followed: lines that scroll, a block that is drawn again, questions in place.
+//! Shows progress: scrolling lines, a live block, and questions that can be answered in place.
 
 use super::Form;
 use crate::{
@@ -22,16 +22,16 @@ pub struct Show<'a> {
     plans: Vec<PlanId>,
     form: Form,
     screen: Screen,
-    /// Events that are not told yet.
+    /// Events that have not been shown yet.
     gathered: Vec<EventLine>,
     seen: Option<Seen>,
-    /// What the person is being asked now.
+    /// The request the person is being asked about.
     asked: Option<OpenRequest>,
-    /// What the person was asked and left for later.
+    /// Requests the person chose to decide later.
     left: BTreeSet<RequestId>,
 }
 
-/// The last look at the board.
+/// The last fetched board and inbox.
 struct Seen {
     board: BoardView,
     waiting: Vec<OpenRequest>,
@@ -67,8 +67,8 @@ impl<'a> Show<'a> {
         }
     }
 
-    /// Looks at the board and tells what was gathered. False where nobody answers: whether somebody has
-    /// stopped the orchestrator is told by the stream, and one that was stopped is not started for this.
+    /// Fetches the board and shows pending events. Returns false if the orchestrator does not answer.
+    /// Never starts one: the stream reports whether it was stopped on purpose.
     pub async fn refresh(&mut self, person: &mut Person) -> bool {
         if self.form == Form::Json {
             return true;
@@ -90,7 +90,7 @@ impl<'a> Show<'a> {
         true
     }
 
-    /// Shows what agents do now: most of that is in no event.
+    /// Updates the live display with the agents' current activity, which is mostly not in events.
     pub async fn glance(&mut self) {
         let board = self.client.glance(self.query()).await;
         if let (Some(board), Some(seen)) = (board, &mut self.seen) {
@@ -100,7 +100,7 @@ impl<'a> Show<'a> {
         self.draw(&[]);
     }
 
-    /// The person typed a line.
+    /// Handles a line that the person typed.
     pub async fn answered(&mut self, line: &str, person: &mut Person) -> bool {
         let Some(asked) = self.asked.take() else { return true };
         self.left.insert(asked.id);
@@ -125,7 +125,7 @@ impl<'a> Show<'a> {
         self.refresh(person).await
     }
 
-    /// The last words, when everything has ended.
+    /// Shows the last events after everything has ended.
     pub async fn finish(&mut self) -> Result<(), Report> {
         if self.form == Form::Text {
             self.look().await?;
@@ -135,7 +135,7 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
-    /// Leaves the terminal as it should be.
+    /// Removes the live display from the terminal.
     pub fn close(&mut self) {
         if self.asked.take().is_some() {
             self.output.note("");
@@ -146,13 +146,13 @@ impl<'a> Show<'a> {
         self.seen = None;
     }
 
-    /// The stream broke off: the orchestrator went away.
+    /// Notes that the stream broke because the orchestrator went away.
     pub fn tell_break(&mut self) {
         if self.form == Form::Text {
             if self.draws() {
                 self.screen.clear();
             }
-            self.output.note("       Note the orchestrator went away; it is started again");
+            self.output.note("       Note the orchestrator went away; starting it again");
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Show<'a> {
         self.screen.draw(above, &block);
     }
 
-    /// Asks the first thing that can be answered with one line.
+    /// Asks about the first request that can be answered with one line.
     fn ask_in_place(&mut self, person: &mut Person) {
         let Some(seen) = self.seen.as_ref().filter(|_| self.output.asks) else { return };
         let is_simple = |it: &&OpenRequest| match it.ask {
@@ -214,11 +214,11 @@ impl<'a> Show<'a> {
             self.screen.clear();
         }
         let question = match request.ask {
-            Ask::Question { .. } => "Your answer (empty: later):",
+            Ask::Question { .. } => "Your answer (leave empty to answer later):",
             Ask::Budget { .. }
             | Ask::ToolUse { .. }
             | Ask::PlanExecution { .. }
-            | Ask::BranchMerge { .. } => "Allow it? [y/n, empty: later]:",
+            | Ask::BranchMerge { .. } => "Approve? [y/n, leave empty to decide later]:",
         };
         person.prompt(self.output, &format!("{}: {question}", request.id));
         self.asked = Some(request);

@@ -9,10 +9,10 @@ use super::{
 use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus, text};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
 
-/// What is shown of a note of an agent.
+/// Bytes of an agent's note that are shown.
 const TOLD_BYTES_MAX: usize = 120;
 
-/// Every plan with its tasks, and what can be done next.
+/// Renders every plan with its tasks and next steps.
 pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     let mut lines = Vec::new();
     for plan in &board.plans {
@@ -43,11 +43,11 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         lines.extend(caps(plan.caps.iter().chain(of_tasks), &plan.vendors));
     }
     if board.plans.is_empty() {
-        lines.push("there is no current plan; start one with `pitcrew run FILE`".to_owned());
+        lines.push("no current plans; start one with `pitcrew run FILE`".to_owned());
     }
     if waiting_count > 0 {
-        let what = if waiting_count == 1 { "request waits" } else { "requests wait" };
-        let text = format!("{waiting_count} {what} for you: pitcrew inbox");
+        let what = if waiting_count == 1 { "request is" } else { "requests are" };
+        let text = format!("{waiting_count} {what} waiting for you: pitcrew inbox");
         lines.push(String::new());
         lines.push(style.cyan(&text));
     }
@@ -55,15 +55,15 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     lines.join("\n")
 }
 
-/// What the checks of a plan itself were refused outside their box, and what lets it through.
+/// What the network policy refused to the checks of a plan, and the setting that allows it.
 pub fn refused_checks(places: &[RefusedPlace]) -> impl Iterator<Item = String> {
-    places.iter().map(|it| format!("  the checks of the plan were refused {it}"))
+    places.iter().map(|it| format!("  the checks of the plan were refused access to {it}"))
 }
 
-/// What the newest attempt of a task was refused outside its box, and what lets it through.
+/// What the network policy refused to the newest attempt of a task, and the setting that allows it.
 fn refused_places(task: &TaskView) -> impl Iterator<Item = String> {
     let places = task.attempts.last().map(|it| it.refused_places.as_slice()).unwrap_or_default();
-    places.iter().map(|it| format!("  {} was refused {it}", plain::line(&task.key)))
+    places.iter().map(|it| format!("  {} was refused access to {it}", plain::line(&task.key)))
 }
 
 fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {
@@ -75,7 +75,7 @@ fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {
     format!("{name}: {status}, {completed} of {total} completed, {}", duration(took))
 }
 
-/// Where it starts from, why it is where it is, what became of it.
+/// Where the plan starts from, why it stopped, and whether it landed.
 fn about(plan: &PlanView) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(base) = &plan.base {
@@ -83,7 +83,7 @@ fn about(plan: &PlanView) -> Vec<String> {
         let mut from = format!("from {} at {}", plain::line(branch), base.tip.short());
         if base.dirty_count > 0 {
             let files = plural(base.dirty_count, "uncommitted file");
-            from = format!("{from}, with {files} of yours");
+            from = format!("{from}, with {files}");
         }
         lines.push(from);
         lines.extend(base.notes.iter().map(|it| plain::line(it)));
@@ -105,12 +105,12 @@ fn landing(plan: &PlanView) -> Option<String> {
     match plan.landing.status {
         LandingStatus::None => match plan.status {
             PlanStatus::Completed | PlanStatus::Partial => Some(format!(
-                "not landed; `pitcrew land {id}` merges it, `pitcrew abandon {id}` gives it up"
+                "not landed: `pitcrew land {id}` merges it, `pitcrew abandon {id}` abandons it"
             )),
             PlanStatus::AwaitingApproval => {
-                Some(format!("waits for you; `pitcrew approve {id}` lets it run"))
+                Some(format!("waiting for your approval to run: `pitcrew approve {id}`"))
             }
-            PlanStatus::Paused => Some(format!("`pitcrew resume {id}` lets it go on")),
+            PlanStatus::Paused => Some(format!("paused: `pitcrew resume {id}` continues it")),
             PlanStatus::Draft
             | PlanStatus::Clarifying
             | PlanStatus::Decomposing
@@ -118,8 +118,10 @@ fn landing(plan: &PlanView) -> Option<String> {
             | PlanStatus::Failed
             | PlanStatus::Cancelled => None,
         },
-        LandingStatus::Review => Some(format!("landing waits for you: `pitcrew approve {id}`")),
-        LandingStatus::Merging => Some("being landed".to_owned()),
+        LandingStatus::Review => {
+            Some(format!("waiting for your approval to land: `pitcrew approve {id}`"))
+        }
+        LandingStatus::Merging => Some("landing".to_owned()),
         LandingStatus::Conflict => {
             let why = plan.landing.failure.as_ref().map(ToString::to_string);
             let why = plain::line(&why.unwrap_or_else(|| plan.landing.reason.clone()));
@@ -131,12 +133,12 @@ fn landing(plan: &PlanView) -> Option<String> {
             Some(match &result.at {
                 LandedAt::Base { .. } => format!("landed as {commit}"),
                 LandedAt::Side { branch, .. } => {
-                    format!("landed at {} as {commit}", plain::line(branch))
+                    format!("landed on the separate branch {} as {commit}", plain::line(branch))
                 }
             })
         }
         LandingStatus::Abandoned if plan.landing.reason.is_empty() => {
-            Some(format!("given up; `pitcrew land {id}` merges it still"))
+            Some(format!("abandoned: `pitcrew land {id}` can still merge it"))
         }
         LandingStatus::Abandoned => Some(plain::line(&plan.landing.reason)),
     }
@@ -160,14 +162,14 @@ fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     ]
 }
 
-/// The status of the task; while it runs and its worker waits for something, that of the worker.
+/// The status of the task. If a running task's worker is waiting, the status of the worker.
 fn standing(board: &BoardView, task: &TaskView, style: Style) -> String {
     let worker = task.worker.filter(|_| task.status == TaskStatus::Running);
     let Some(worker) = worker.and_then(|it| board.worker(it)) else {
         return status(task.status, style);
     };
     match worker.status {
-        // These wait for a person, or do so often.
+        // These wait for a person, or often do.
         WorkerStatus::WaitingInput | WorkerStatus::WaitingPermission | WorkerStatus::Paused => {
             style.yellow(&worker.status.to_string())
         }
@@ -183,13 +185,13 @@ fn standing(board: &BoardView, task: &TaskView, style: Style) -> String {
     }
 }
 
-/// The name, as far to the right as it is deep.
+/// The name, indented by depth.
 pub fn tree_name(task: &TaskView) -> String {
     let depth = task.subtask.as_ref().map_or(0, |it| it.depth as usize);
     format!("{}{}", "  ".repeat(depth), task.name())
 }
 
-/// Where it works: a region, or who does it in which workspace.
+/// The region of a task, or the agent and workspace of a sub-task.
 pub fn place(task: &TaskView) -> String {
     match &task.subtask {
         Some(it) => format!("{}, {}", plain::line(&task.agent), it.workspace),
@@ -197,7 +199,7 @@ pub fn place(task: &TaskView) -> String {
     }
 }
 
-/// The last note of whoever works on a task: what it does since stands in the table.
+/// The last note of the task's worker; its current activity is in the table.
 fn told(board: &BoardView, task: &TaskView) -> Option<String> {
     let told = board.worker(task.worker?)?.told.as_ref()?;
     let age = duration(board.at.since(told.at));
@@ -206,7 +208,7 @@ fn told(board: &BoardView, task: &TaskView) -> Option<String> {
     Some(format!("  {} said {age} ago: {words}{more}", task.name()))
 }
 
-/// What a task was refused because it lies outside its zone.
+/// How many reads and writes outside the zone were blocked.
 fn blocked(task: &TaskView) -> Option<String> {
     let (reads, writes) = task.attempts.iter().fold((0, 0), |(reads, writes), it| {
         (reads + it.blocked.reads_count, writes + it.blocked.writes_count)
@@ -214,10 +216,10 @@ fn blocked(task: &TaskView) -> Option<String> {
     let counts = [(reads, "read"), (writes, "write")].into_iter().filter(|it| it.0 > 0);
     let counts: Vec<String> = counts.map(|(count, what)| plural(count, what)).collect();
     let counts = counts.join(" and ");
-    (!counts.is_empty()).then(|| format!("  {}: {counts} outside its zone blocked", task.name()))
+    (!counts.is_empty()).then(|| format!("  {}: blocked {counts} outside its zone", task.name()))
 }
 
-/// What it waits for, why it failed, or what its worker did last.
+/// What the task is waiting for, why it failed, or what its worker did last.
 fn note(board: &BoardView, task: &TaskView) -> String {
     if let Some(reason) = &task.reason {
         return plain::line(reason);

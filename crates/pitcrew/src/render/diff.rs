@@ -1,4 +1,4 @@
-//! Differences.
+//! Diffs and their statistics.
 
 use super::{
     Style,
@@ -9,7 +9,7 @@ use pitcrew_api::Diff;
 use pitcrew_model::is_manifest;
 use pitcrew_views::plain;
 
-/// The text of a difference for a terminal: safe, and coloured where that is wanted.
+/// A diff for the terminal: escaped and coloured.
 pub fn diff(diff: &Diff, style: Style) -> String {
     let text = plain::block(&diff.text);
     let line = |line: &str| match line.as_bytes() {
@@ -22,7 +22,7 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     text.lines().map(|it| line(it) + "\n").collect()
 }
 
-/// Which files changed, and by how much. What executes or instructs is marked.
+/// The changed files with their counts. Files that execute or instruct are marked.
 pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right]);
     for file in &diff.files {
@@ -47,7 +47,7 @@ pub fn stat(diff: &Diff, style: Style) -> Vec<String> {
     let files = plural(diff.files_count, "file");
     lines.push(format!("  {files}, +{} -{}", diff.insertions, diff.deletions));
     if diff.files.iter().any(|it| is_manifest(&it.path)) {
-        lines.push("  ! builds execute it, or agents read it as instructions".to_owned());
+        lines.push("  ! executed by builds, or read by agents as instructions".to_owned());
     }
     lines
 }

@@ -1,4 +1,4 @@
-//! A plan as a document that people read.
+//! A plan as a Markdown document.
 
 use super::Style;
 use pitcrew_model::{Dollars, Timestamp, Usage};
@@ -9,7 +9,7 @@ use pitcrew_views::{
 };
 use std::fmt::Write;
 
-/// Everything that there is to tell of a plan.
+/// Everything that the document contains.
 pub struct Exported<'a> {
     pub at: Timestamp,
     pub plan: &'a PlanView,
@@ -92,7 +92,7 @@ fn tell_task(text: &mut String, task: &TaskView) {
 }
 
 fn tell_attempt(attempt: &Attempt) -> String {
-    let outcome = attempt.outcome.map_or_else(|| "goes on".to_owned(), |it| it.to_string());
+    let outcome = attempt.outcome.map_or_else(|| "running".to_owned(), |it| it.to_string());
     let mut told = format!("attempt {} by {}: {outcome}", attempt.number, attempt.worker);
     if let Some(ended) = attempt.ended_at {
         write!(told, " after {}", duration(ended.since(attempt.started_at))).expect("a string");
@@ -112,7 +112,7 @@ fn tell_attempt(attempt: &Attempt) -> String {
         .expect("a string");
     }
     if let Some(summary) = attempt.summary.as_deref().filter(|it| !it.is_empty()) {
-        write!(told, "; it says: {}", plain::line(summary)).expect("a string");
+        write!(told, "; summary: {}", plain::line(summary)).expect("a string");
     }
     told
 }
@@ -129,7 +129,7 @@ fn requests(text: &mut String, exported: &Exported<'_>) {
     }
     for it in &exported.open {
         let title = plain::line(&it.title);
-        say(text, &format!("- {} {}: {title}: waits", time(it.opened_at), it.id));
+        say(text, &format!("- {} {}: {title}: waiting", time(it.opened_at), it.id));
     }
     if exported.open.is_empty() && exported.closed.is_empty() {
         say(text, "none");
@@ -156,7 +156,7 @@ fn say(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// A block whose fence is longer than any in it: it cannot end what it stands in.
+/// A fenced block. The fence is longer than any inside the text, so the text cannot end it.
 fn fenced(text: &mut String, block: &str) {
     let block = plain::block(block.trim_end());
     let longest = block.split(|it| it != '`').map(str::len).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One line for each event that a person who follows a plan wants to hear of.
+//! One line of progress for each event that matters to a person.
 
 use super::{
     Style,
@@ -11,12 +11,13 @@ use pitcrew_model::{
 };
 use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
 
-/// The columns that the first word of a line stands in, right-aligned.
+/// The width of the first word of a line, which is right-aligned.
 const VERB_WIDTH: usize = 11;
 
-/// The line of an event; none where the live display shows it, or nobody needs to know.
+/// Renders an event as a line. Returns `None` if the event is not worth a line or the live display shows
+/// it.
 ///
-/// `drawn`: there is a live display, which tells of starts itself.
+/// `drawn`: there is a live display, which shows starts itself.
 pub fn happened(
     line: &EventLine,
     board: &BoardView,
@@ -89,7 +90,7 @@ fn task_moved(
         }
         TaskStatus::Pending => match reason {
             Reason::Failure { .. } => {
-                // The next attempt may have been opened since.
+                // The next attempt may already have been opened.
                 let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
                 let next =
                     format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
@@ -110,7 +111,7 @@ fn task_moved(
             Some(said(style, "Partial", Paint::Yellow, &what, &reason))
         }
         TaskStatus::Failed => {
-            // With the rule that denied what it needed.
+            // Includes the rule that denied a permission.
             let whole = task.reason.as_deref().map(plain::line);
             let words = whole.filter(|it| it.starts_with(&words)).unwrap_or(words);
             Some(said(style, "Failed", Paint::Red, &what, &words))
@@ -161,7 +162,7 @@ fn base_words(base: &PlanBase) -> String {
     let at = format!("{} at {}", base.branch.as_deref().unwrap_or("no branch"), base.tip.short());
     match base.dirty_count {
         0 => at,
-        count => format!("{at}, with {} of yours", plural(count, "uncommitted file")),
+        count => format!("{at}, with {}", plural(count, "uncommitted file")),
     }
 }
 
@@ -186,7 +187,7 @@ fn asks(request: &OpenRequest, style: Style) -> String {
     format!("{}\n{indent}{}", said(style, "Waiting", Paint::Cyan, &what, ""), style.dim(&how))
 }
 
-/// `attempt 2 of 3`; one that a person granted on top is of no number.
+/// `attempt 2 of 3`; an attempt granted beyond the limit has no total.
 fn attempt(number: u64, max: u64) -> String {
     if number > max { format!("attempt {number}") } else { format!("attempt {number} of {max}") }
 }

@@ -1,4 +1,4 @@
-//! What waits for a person, with everything they need to decide it.
+//! The requests that wait for a person, with details and the commands that decide them.
 
 use super::{
     Style,
@@ -8,15 +8,15 @@ use pitcrew_model::{GrantScope, Priority, RequestId, TaskWork, Timestamp, ToolUs
 use pitcrew_views::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask, plain};
 use std::collections::BTreeMap;
 
-/// All that waits; with `closed`, also what is decided.
+/// Renders all open requests; with `closed`, also the decided ones.
 pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> String {
     let mut blocks: Vec<String> = by_priority(inbox, style).into_iter().collect();
     let mut open: Vec<&OpenRequest> = inbox.open.iter().collect();
-    // The oldest first among those that are as urgent.
+    // Among equally urgent requests, the oldest comes first.
     open.sort_by_key(|it| it.ask.priority());
     blocks.extend(open.into_iter().map(|it| request(it, now, style)));
     if blocks.is_empty() {
-        blocks.push("nothing waits for you".to_owned());
+        blocks.push("nothing is waiting for you".to_owned());
     }
     if closed && !inbox.closed.is_empty() {
         let lines: Vec<String> = inbox.closed.iter().map(decided).collect();
@@ -25,7 +25,7 @@ pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> S
     blocks.join("\n\n") + "\n"
 }
 
-/// How many wait, and how urgent they are; one alone needs no count.
+/// How many requests wait, by priority; omitted for a single one.
 fn by_priority(inbox: &InboxView, style: Style) -> Option<String> {
     let mut counts: BTreeMap<Priority, usize> = BTreeMap::new();
     for request in &inbox.open {
@@ -33,10 +33,11 @@ fn by_priority(inbox: &InboxView, style: Style) -> Option<String> {
     }
     let words: Vec<String> = counts.iter().map(|it| format!("{} {}", it.1, it.0)).collect();
     let count = inbox.open.len();
-    (count > 1).then(|| style.dim(&format!("{count} requests wait for you: {}", words.join(", "))))
+    (count > 1)
+        .then(|| style.dim(&format!("{count} requests are waiting for you: {}", words.join(", "))))
 }
 
-/// One request in full.
+/// Renders one request in full.
 pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
     let mut lines = Vec::new();
     let plan = format!("{} {}", request.plan, plain::line(&request.plan_name));
@@ -50,7 +51,7 @@ pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
         lines.push(format!("  asked by {worker}{}, for {plan}", agent.unwrap_or_default()));
     }
     if let Some(before) = request.replaces {
-        lines.push(format!("  takes the place of {before}, whose worker has ended"));
+        lines.push(format!("  replaces {before}, whose worker has ended"));
     }
     lines.extend(request.path.iter().map(|it| format!("  {}", plain::line(it))));
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
@@ -67,18 +68,18 @@ fn details(ask: &Ask) -> Vec<String> {
             let branch = base.as_ref().and_then(|it| it.branch.as_deref());
             let mut lines = vec![format!(
                 "into {}: {}, +{insertions} -{deletions}",
-                plain::line(branch.unwrap_or("a branch of its own")),
+                plain::line(branch.unwrap_or("a separate branch")),
                 plural(*files_count, "file")
             )];
-            lines.push(format!("with {}", joined(completed)));
+            lines.push(format!("completed: {}", joined(completed)));
             if !missing.is_empty() {
-                lines.push(format!("without {}", joined(missing)));
+                lines.push(format!("not completed: {}", joined(missing)));
             }
             lines
         }
         Ask::ToolUse { tool, region: zone, action, actions, .. } => {
             let mut lines = tool_lines(tool);
-            // One that was asked before all of them were recorded has the strictest.
+            // Requests from older journals have only the strictest action.
             let actions = if actions.is_empty() {
                 action.iter().collect()
             } else {
@@ -86,22 +87,25 @@ fn details(ask: &Ask) -> Vec<String> {
             };
             let names: Vec<String> = actions.iter().map(|it| plain::line(it.name())).collect();
             if !names.is_empty() {
-                lines.push(format!("needs your leave for: {}", names.join(", ")));
+                lines.push(format!("needs permission for: {}", names.join(", ")));
             }
-            lines.push(format!("it works on {}", region(zone)));
+            lines.push(format!("region of its task: {}", region(zone)));
             lines
         }
         Ask::Budget { .. } => {
-            vec!["its work is kept; what would use more waits, or ends if you deny it".to_owned()]
+            vec![
+                "its work is saved and its agents wait for your decision; if you deny, they end"
+                    .to_owned(),
+            ]
         }
         Ask::Question { prompt, .. } => {
             let prompt = prompt.as_deref().map(plain::line).filter(|it| !it.is_empty());
-            prompt.map(|it| format!("its task: {it}")).into_iter().collect()
+            prompt.map(|it| format!("task: {it}")).into_iter().collect()
         }
     }
 }
 
-/// What is asked; a question as it was asked, however long it is.
+/// The title of a request; a question is shown in full.
 fn title(request: &OpenRequest) -> Vec<String> {
     match &request.ask {
         Ask::Question { question, .. } => {
@@ -118,7 +122,7 @@ fn title(request: &OpenRequest) -> Vec<String> {
 fn execution(setup: &[String], tasks: &[PlannedTask]) -> Vec<String> {
     let mut lines = Vec::new();
     for command in setup {
-        code(&mut lines, "setup of every checkout", command);
+        code(&mut lines, "setup in every checkout", command);
     }
     for task in tasks {
         let key = plain::line(&task.key);

@@ -1,4 +1,4 @@
-//! The block that is drawn again and again while plans run: who works, and what waits for a person.
+//! The live block: active workers and requests that wait for a person.
 
 use super::{
     Style,
@@ -14,7 +14,7 @@ const WORKERS_SHOWN_MAX: usize = 15;
 /// Requests that are shown before the rest is only counted.
 const REQUESTS_SHOWN_MAX: usize = 5;
 
-/// A line for each plan, and below it one for each worker.
+/// One line per plan, then one per worker.
 pub fn live(
     board: &BoardView,
     plans: &[PlanId],
@@ -41,7 +41,7 @@ pub fn live(
     lines
 }
 
-/// What waits for a person, the most urgent first, and where to answer it.
+/// The open requests, the most urgent first.
 fn panel(open: &[&OpenRequest], now: Timestamp, style: Style) -> Vec<String> {
     if open.is_empty() {
         return Vec::new();
@@ -63,7 +63,7 @@ fn panel(open: &[&OpenRequest], now: Timestamp, style: Style) -> Vec<String> {
     lines
 }
 
-/// `plan-1 tidy up: active for 12 s (3 of 8 done, 2 at work, 1 waiting)`
+/// `plan-1 tidy up: active for 12 s (3 of 8 done, 2 active, 1 waiting)`
 fn head(plan: &PlanView, now: Timestamp, style: Style) -> String {
     let count = |status: TaskStatus| plan.counts.get(&status).copied().unwrap_or(0);
     let sum = |statuses: &[TaskStatus]| statuses.iter().map(|it| count(*it)).sum::<u64>();
@@ -76,7 +76,7 @@ fn head(plan: &PlanView, now: Timestamp, style: Style) -> String {
     let waiting = sum(&[TaskStatus::Pending, TaskStatus::Queued]);
     let mut parts = vec![format!("{} of {} done", count(TaskStatus::Completed), plan.tasks.len())];
     let rest = [
-        (at_work, "at work"),
+        (at_work, "active"),
         (waiting, "waiting"),
         (count(TaskStatus::Blocked), "blocked"),
         (count(TaskStatus::Partial), "partial"),

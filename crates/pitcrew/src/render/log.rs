@@ -1,4 +1,4 @@
-//! The log of a task: a heading for each attempt, and below it who said what, and when.
+//! The log of a task: a heading for each attempt, then its lines with time and source.
 
 use super::{Style, words::duration};
 use pitcrew_api::{LogFact, LogLine, LogSource};
@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 
 /// Lines of one text that are shown before the rest is only counted.
 const LINES_SHOWN_MAX: usize = 200;
-/// The same for the output of a command, of which the end matters.
+/// The same for the output of a command, of which the end is shown.
 const OUTPUT_LINES_SHOWN_MAX: usize = 20;
 /// Characters of one line that are shown.
 const COLUMNS_SHOWN_MAX: usize = 2_000;
 
-/// Shows one line after the other.
+/// Renders log lines one after the other.
 pub struct LogText {
     style: Style,
-    /// How the attempts ended that had ended when the reading began.
+    /// The outcomes of attempts that had ended before the log was read.
     outcomes: BTreeMap<AttemptId, Outcome>,
-    /// When the attempt that is being shown began.
+    /// When the current attempt started.
     started_at: Option<Timestamp>,
 }
 
@@ -34,7 +34,7 @@ impl LogText {
         Self { style, outcomes, started_at: None }
     }
 
-    /// When, who, and what; every line of it has the name before it.
+    /// Renders time, source and text; each line of the text has the source in front.
     pub fn show(&mut self, line: &LogLine) -> String {
         if line.source == LogSource::Attempt {
             return self.heading(line);
@@ -109,14 +109,14 @@ impl LogText {
         let ended = match code {
             Some(0) => self.style.green("passed"),
             Some(code) => self.style.red(&format!("failed with exit code {code}")),
-            None => self.style.red("killed at the time-out"),
+            None => self.style.red("killed at the timeout"),
         };
         let took = took_ms.map(|it| format!(", {}", duration(it))).unwrap_or_default();
         format!("`{}` {ended}{took}", plain::line(command))
     }
 }
 
-/// A line of a plan's log: when since its beginning, and what.
+/// A line of a plan's log, with the time since the plan was created.
 pub fn log_event(text: &str, since_ms: u64, style: Style) -> String {
     format!("{} {}", style.dim(&format!("{:>9}", offset(since_ms))), plain::line(text))
 }
@@ -136,7 +136,7 @@ fn name(source: LogSource) -> (&'static str, bool) {
     }
 }
 
-/// `+0:03.5`, `+1:02:03`: the time since the attempt began.
+/// `+0:03.5`, `+1:02:03`: the time since the attempt started.
 fn offset(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -147,7 +147,7 @@ fn offset(milliseconds: u64) -> String {
     }
 }
 
-/// At least one line, at most so many, and one that says what is left out.
+/// Returns at least one line and at most `lines_max`, plus a note about what was left out.
 fn bounded(text: &str, lines_max: usize, keep: Keep) -> Vec<String> {
     let text = plain::block(text.trim_end());
     let all: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! Messages as conversations, by plan and task.
+//! Messages grouped by plan, task and conversation.
 
 use super::{
     Style,
@@ -8,7 +8,7 @@ use pitcrew_model::{MessageId, MessageStatus, PlanId, Priority, TaskId, Timestam
 use pitcrew_views::{MessageMetrics, MessageView, MessagesView, QuestionView, Took, plain};
 use std::collections::BTreeMap;
 
-/// By plan and task, and there by conversation, each where it began.
+/// Renders messages by plan and task, then by conversation in order of its first message.
 pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
     let mut talks: BTreeMap<MessageId, Vec<&MessageView>> = BTreeMap::new();
     for it in &view.messages {
@@ -46,12 +46,12 @@ pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
     }
     let left_out = view.count.saturating_sub(view.messages.len() as u64);
     if left_out > 0 {
-        lines.push(format!("... and {} before", plural(left_out, "message")));
+        lines.push(format!("... and {}", plural(left_out, "earlier message")));
     }
     lines.join("\n") + "\n"
 }
 
-/// Of which task a conversation is.
+/// The plan and task of a conversation.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Home {
     plan: PlanId,
@@ -59,13 +59,13 @@ struct Home {
     name: String,
 }
 
-/// What an agent asked a person, and the answer below it.
+/// A question from an agent to a person, and the answer below it.
 fn question(it: &QuestionView, now: Timestamp, style: Style) -> Vec<String> {
     let asker = it.worker.map_or_else(|| "orchestrator".to_owned(), |it| it.to_string());
     let age = |at: Timestamp| duration(now.since(at));
     let status = match &it.end {
         Some(_) => style.dim(&it.status.to_string()),
-        None => style.yellow(&format!("waits: pitcrew answer {} \"...\"", it.request)),
+        None => style.yellow(&format!("waiting: pitcrew answer {} \"...\"", it.request)),
     };
     let (id, asked) = (it.request, age(it.asked_at));
     let mut lines = vec![format!("  {id} {asker} -> person, question, {asked} ago, {status}")];
@@ -103,7 +103,7 @@ fn one(view: &MessageView, now: Timestamp, style: Style) -> Vec<String> {
     std::iter::once(head).chain(words).collect()
 }
 
-/// How the queue does.
+/// Renders queue lengths and waiting times.
 pub fn message_metrics(metrics: &MessageMetrics) -> String {
     let mut lines = vec!["messages to agents".to_owned()];
     for status in MessageStatus::ALL {
@@ -113,7 +113,7 @@ pub fn message_metrics(metrics: &MessageMetrics) -> String {
     let waiting = metrics.depth.iter().map(|(priority, count)| format!("{count} {priority}"));
     let waiting: Vec<String> = waiting.collect();
     if !waiting.is_empty() {
-        lines.push(format!("  of those that wait: {}", waiting.join(", ")));
+        lines.push(format!("  waiting by priority: {}", waiting.join(", ")));
     }
     lines.push(took("wait", &metrics.wait));
     lines.push(took("processing", &metrics.processing));

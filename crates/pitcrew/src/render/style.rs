@@ -1,6 +1,6 @@
-//! Colours, where they are wanted.
+//! Terminal colours.
 
-/// Whether text may be coloured.
+/// Whether text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     coloured: bool,

@@ -1,4 +1,4 @@
-//! What became of a plan: the result that `run` and `watch` end with.
+//! The summary of a plan that `run` and `watch` print at the end.
 
 use super::{
     Style,
@@ -11,7 +11,7 @@ use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
 use pitcrew_views::{NotCompleted, Summary, TaskSummary, plain};
 use std::path::Path;
 
-/// A line for each task, the totals, and the failed ones once more. The journal is in `state`.
+/// One line per task, the totals, and what did not complete. The journal is in `state`.
 pub fn summary(summary: &Summary, state: &Path, style: Style) -> String {
     let name = format!("{} {}", summary.plan, plain::line(&summary.name));
     let mut lines = vec![format!("{}: {}", style.bold(&name), plan_status(summary.status, style))];
@@ -67,7 +67,7 @@ fn subtasks(task: &TaskSummary) -> String {
     }
 }
 
-/// What it was refused outside its box, and what lets it through.
+/// What the network policy refused to a task, and the setting that allows it.
 fn refused_places(task: &TaskSummary) -> impl Iterator<Item = String> {
     task.refused_places.iter().map(|it| format!("  {} was refused {it}", plain::line(&task.key)))
 }
@@ -90,7 +90,7 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
     let id = task.task;
     let state = status(task.status, style);
     let line = format!("  {state} {id} {}: {}", plain::line(&task.key), plain::line(&task.reason));
-    // Nothing of a cancelled plan is taken up again.
+    // Tasks of a cancelled plan cannot be retried.
     let is_over = plan == PlanStatus::Cancelled;
     let todo = match task.status {
         TaskStatus::Failed | TaskStatus::Cancelled if is_over && task.kept_count > 0 => {
@@ -114,7 +114,7 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
     vec![line, format!("    {}", style.dim(&todo))]
 }
 
-/// What a person would do now.
+/// The commands to run next.
 pub fn next_steps(summary: &Summary) -> Vec<String> {
     let plan = summary.plan;
     let is_open = matches!(summary.landing, LandingStatus::None | LandingStatus::Conflict);

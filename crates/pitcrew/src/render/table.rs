@@ -1,4 +1,4 @@
-//! Columns.
+//! Aligned columns.
 
 use super::words::width;
 
@@ -8,7 +8,7 @@ pub enum Align {
     Right,
 }
 
-/// Rows whose cells stand below each other. The last column is as long as it is.
+/// Rows with aligned cells. The last column is not padded.
 pub struct Table {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
@@ -23,7 +23,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Each row as a line, with `indent` before it.
+    /// Renders each row as a line after `indent`.
     pub fn lines(&self, indent: &str) -> Vec<String> {
         let widths: Vec<usize> = (0..self.aligns.len())
             .map(|column| {
@@ -37,7 +37,7 @@ impl Table {
     fn line(&self, row: &[String], widths: &[usize], indent: &str) -> String {
         let mut line = indent.to_owned();
         for (column, cell) in row.iter().enumerate() {
-            // A column that is empty in every row takes no room.
+            // A column that is empty in every row is left out.
             let (Some(align), Some(room)) = (self.aligns.get(column), widths.get(column)) else {
                 continue;
             };

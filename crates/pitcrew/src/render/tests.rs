@@ -1,4 +1,4 @@
-//! What the views look like, from journals made by hand.
+//! The output for journals made by hand.
 
 use super::*;
 use expect_test::expect;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 const PLAN: PlanId = PlanId(1);
 
-/// One entry a second.
+/// A journal with one entry per second.
 #[derive(Default)]
 struct Journal {
     board: Board,
@@ -113,7 +113,7 @@ impl Journal {
         self.inbox.view(&self.board)
     }
 
-    /// What somebody who follows without a live display is told.
+    /// The progress lines of a run without a live display.
     fn told(&self) -> String {
         let (board, inbox) = (self.view(), self.waiting());
         let line = |entry: &Entry| EventLine {
@@ -153,7 +153,7 @@ fn spec(key: &str) -> TaskSpec {
     }
 }
 
-/// A plan of which one task is done, one works again, one asks and one waits.
+/// A plan with one completed task, one in its second attempt, one with a question and one pending.
 fn journal() -> Journal {
     let mut journal = Journal::default();
     let head = PlanHead {
@@ -208,7 +208,7 @@ fn journal() -> Journal {
 fn what_happens_is_told_in_one_line_each() {
     expect![[r#"
         |    Running plan-1 tidy up
-        |       Base main at aaaaaaaaaa, with 1 uncommitted file of yours
+        |       Base main at aaaaaaaaaa, with 1 uncommitted file
         |       Note the repository is a shallow clone
         |   Starting task-1 core: in core (command)
         |   Starting task-2 api: in api (command)
@@ -222,7 +222,7 @@ fn what_happens_is_told_in_one_line_each() {
     .assert_eq(&journal().told());
 }
 
-/// Who works where, since when, and what just happened. S4-130: what waits for a person has its panel.
+/// S4-130: requests that wait for a person have a panel below the workers.
 #[test]
 fn the_live_display_has_a_line_for_each_worker() {
     let journal = journal();
@@ -230,7 +230,7 @@ fn the_live_display_has_a_line_for_each_worker() {
     let now = board.at.plus(2_000);
     let lines = live(&board, &[PLAN], &inbox.open, now, Style::plain());
     expect![[r#"
-        plan-1 tidy up: active for 42 s (1 of 4 done, 2 at work, 1 waiting)
+        plan-1 tidy up: active for 42 s (1 of 4 done, 2 active, 1 waiting)
           task-2 api (attempt 2)  api  7.0 s  writes api/\u{202e}lib.rs
           task-3 ui               ui    21 s  running
           1 waiting for you: pitcrew inbox
@@ -243,14 +243,14 @@ fn the_live_display_has_a_line_for_each_worker() {
 fn the_board_says_what_each_task_waits_for() {
     expect![[r#"
         plan-1 tidy up: active, 1 of 4 completed, 40 s
-          from main at aaaaaaaaaa, with 1 uncommitted file of yours
+          from main at aaaaaaaaaa, with 1 uncommitted file
           the repository is a shallow clone
           completed  task-1 core  core  1/2  20 s  added \u{1b}[31mit
           running    task-2 api   api   2/2  21 s  writes api/\u{202e}lib.rs
           running    task-3 ui    ui    1/2  19 s
           pending    task-4 docs  docs             waits for task-2 api
 
-        1 request waits for you: pitcrew inbox
+        1 request is waiting for you: pitcrew inbox
     "#]]
     .assert_eq(&board(&journal().view(), 1, Style::plain()));
 }
@@ -269,7 +269,7 @@ fn the_inbox_says_how_to_answer() {
     .assert_eq(&text);
 }
 
-/// Whoever approves a plan sees every command that will be executed, word by word.
+/// A person who approves a plan sees every command verbatim.
 #[test]
 fn a_plan_that_waits_shows_what_it_executes() {
     let mut journal = journal();
@@ -284,7 +284,7 @@ fn a_plan_that_waits_shows_what_it_executes() {
     }
 }
 
-/// S0-067, S4-109: at the end there is one line per task, with state and reason, and a summary.
+/// S0-067, S4-109: the summary has one line per task with state and reason, and totals.
 #[test]
 fn the_summary_repeats_what_failed_and_says_what_to_do() {
     let mut journal = journal();

@@ -1,11 +1,11 @@
-//! Who has used how much of which model.
+//! Token usage and cost per model backend.
 
 use super::table::{Align, Table};
 use pitcrew_model::{BACKEND_BUILTIN, BudgetScope, Dollars, Measure, Spending, Usage};
 use pitcrew_views::{QueryTally, plain, supervision};
 use std::collections::BTreeMap;
 
-/// A line for each backend and one for ourselves; nothing where no model was used.
+/// One line per backend and one for supervision; empty if no model was used.
 pub fn usage(vendors: &BTreeMap<String, Usage>, total: &Usage) -> Vec<String> {
     if vendors.is_empty() {
         return Vec::new();
@@ -25,24 +25,25 @@ pub fn usage(vendors: &BTreeMap<String, Usage>, total: &Usage) -> Vec<String> {
 
 fn row(name: &str, usage: &Usage) -> [String; 5] {
     let is_told = is_cost_told(usage);
-    let cost = if is_told { Dollars(usage.cost_micros).to_string() } else { "not told".to_owned() };
+    let cost =
+        if is_told { Dollars(usage.cost_micros).to_string() } else { "not reported".to_owned() };
     let [tokens_in, tokens_out, cached] =
         [usage.tokens_in, usage.tokens_out, usage.tokens_cached].map(|it| it.to_string());
     [name.to_owned(), tokens_in, tokens_out, cached, cost]
 }
 
-/// Not every agent knows its price.
+/// Not every agent reports its cost.
 fn is_cost_told(usage: &Usage) -> bool {
     usage.cost_micros > 0 || usage.of(Measure::Tokens) == 0
 }
 
-/// What questions about code of others have spared; nothing where there were none.
+/// Renders how many tokens queries saved; `None` if there were no queries.
 pub fn queries(tally: &QueryTally) -> Option<String> {
     (!tally.is_empty()).then(|| format!("  {tally}"))
 }
 
-/// The caps of which four fifths or more are used, and whom that of the plan's cost does not hold:
-/// what a sub-task is done by is known to nobody before the run.
+/// The caps that are used to four fifths or more, and the backends that a cost cap does not apply to.
+/// The backends of sub-tasks are not known before the run.
 pub fn caps<'a>(
     caps: impl IntoIterator<Item = &'a Spending>,
     vendors: &BTreeMap<String, Usage>,
@@ -56,14 +57,14 @@ pub fn caps<'a>(
     let unheld = vendors.iter().filter(|it| is_capped && !is_cost_told(it.1));
     let unheld = unheld.map(|(vendor, _)| {
         let (name, table) = (plain::line(vendor), price_table(vendor));
-        format!("  the cap for the cost does not hold {name}: set what it costs in `[{table}]` of your settings")
+        format!("  the cost cap does not apply to {name}, which does not report its cost: set its prices in `[{table}]` of your settings")
     });
     near.chain(unheld).collect()
 }
 
-/// Where a user says what a backend costs.
+/// The settings table with the prices of a backend.
 pub fn price_table(backend: &str) -> String {
-    // The built-in agent has its prices beside its model.
+    // The prices of the built-in agent are set together with its model.
     if backend == BACKEND_BUILTIN {
         "model".into()
     } else {

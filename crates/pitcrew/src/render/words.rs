@@ -1,11 +1,11 @@
-//! Numbers, times and lists as people read them.
+//! Text helpers: widths, lists and short phrases.
 
 use pitcrew_model::RepoPath;
 use pitcrew_views::plain;
 pub use pitcrew_views::words::{counted as plural, duration};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The region of a task in a few words.
+/// The region of a task.
 pub fn region(paths: &[RepoPath]) -> String {
     if paths.is_empty() { "everywhere".to_owned() } else { joined(paths) }
 }
@@ -14,7 +14,7 @@ pub fn joined<T: ToString>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The columns of a terminal that a text takes; escapes take none.
+/// The width of a text in terminal columns; escape sequences have none.
 pub fn width(text: &str) -> usize {
     if !text.contains('\u{1b}') {
         return text.width();
@@ -29,7 +29,7 @@ pub fn width(text: &str) -> usize {
     columns + rest.width()
 }
 
-/// The text, or as much of it as fits into so many columns, with its escapes.
+/// Cuts a text to the given width, keeping its escape sequences.
 pub fn cut_to_width(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -57,20 +57,20 @@ pub fn cut_to_width(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Checks that were red before any task, in one line; nothing where all were green.
+/// The checks that already failed on the base, in one line; `None` if all passed.
 pub fn red_on_base<'a>(commands: impl Iterator<Item = &'a str>) -> Option<String> {
     const NAMED_MAX: usize = 2;
     let commands: Vec<String> = commands.map(|it| format!("`{}`", plain::line(it))).collect();
     let named = commands[..commands.len().min(NAMED_MAX)].join(", ");
     match commands.len() {
         0 => None,
-        1 => Some(format!("check {named} fails on the base already")),
+        1 => Some(format!("check {named} already fails on the base")),
         count if count <= NAMED_MAX => {
-            Some(format!("{count} checks fail on the base already: {named}"))
+            Some(format!("{count} checks already fail on the base: {named}"))
         }
         count => {
             let more = count - NAMED_MAX;
-            Some(format!("{count} checks fail on the base already: {named} and {more} more"))
+            Some(format!("{count} checks already fail on the base: {named} and {more} more"))
         }
     }
 }

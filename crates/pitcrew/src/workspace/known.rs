@@ -1,14 +1,14 @@
-//! What git has said about a repository, for commands that would ask it for nothing else.
+//! Caches what git reported about a repository, for commands that need nothing else from git.
 //!
-//! It holds as long as the place shows the same signs. It may be lost or torn at any time: git is asked
-//! again then.
+//! An entry is valid as long as the location has the same fingerprint. The cache may be lost or damaged
+//! at any time; then git is run again.
 
 use pitcrew_config::{Dirs, private_dir};
 use pitcrew_git::{Git, Place, Repository};
 use pitcrew_model::CommitId;
 use std::{fs, path::Path};
 
-/// The repository at this place, where git has been asked about exactly this.
+/// Returns the cached repository at this location.
 pub fn recall(user: &Dirs, place: Place) -> Option<Repository> {
     let text = fs::read_to_string(user.repository(place.root())).ok()?;
     let (oldest, signs) = text.split_once('\n')?;
@@ -19,7 +19,7 @@ pub fn recall(user: &Dirs, place: Place) -> Option<Repository> {
     Some(Repository::recalled(&Git::default(), place, oldest))
 }
 
-/// Nobody waits for it, and nobody misses it.
+/// Stores the repository in the cache, if possible.
 pub fn remember(user: &Dirs, place: &Place, repository: &Repository) {
     if !repository.is_at(place) {
         return;
@@ -32,7 +32,8 @@ pub fn remember(user: &Dirs, place: &Place, repository: &Repository) {
     }
 }
 
-/// Where two do it at once, one may find what it wrote gone, or tear what the other wrote.
+/// Replaces the file. If two processes write at the same time, one may lose its entry or write a damaged
+/// one.
 fn replace(path: &Path, text: &str) {
     let new = path.with_extension("new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, path)).ok();

@@ -115,7 +115,7 @@ fn codex_costs_what_its_model_is_said_to_cost() {
         fs::write(settings.join("config.toml"), prices).expect("the settings");
         let plan = crew.sandbox.plan(&plan("codex", ""));
         let run = crew.sandbox.pitcrew(&["run", &plan, "--yes", "--max-cost", "50"]).expect(0);
-        run.notes("the cap for the cost may not hold codex");
+        run.notes("the cost cap may not apply to codex");
         let used = crew.task("task").usage;
         assert!(used.tokens_in > 0 && used.tokens_out > 0, "{used:?}");
         assert_eq!(used.cost_micros, used.tokens_in + 10 * used.tokens_out, "{used:?}");

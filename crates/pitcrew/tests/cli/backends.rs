@@ -1,4 +1,4 @@
-//! Which agents are there, who does what names nobody, and what is said where nobody can.
+//! Backends: which are installed, which is the default, and what is printed without one.
 
 use crate::support::sandbox;
 use pitcrew_config::{Settings, Sources};
@@ -14,8 +14,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
 const KNOWN: &[&str] =
     &["claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen", "vibe"];
 
-/// A machine without agents, whatever is installed on this one: the programs of the known ones
-/// have other names here, such as `test-codex`.
+/// A machine without agents, even if this one has some: the programs of the known ones have other names
+/// here, such as `test-codex`.
 fn machine() -> Sandbox {
     let sandbox = sandbox();
     for name in KNOWN {
@@ -28,7 +28,7 @@ fn machine() -> Sandbox {
     sandbox
 }
 
-/// A file of the user about a backend.
+/// Writes a backend file of the user.
 fn own(sandbox: &Sandbox, name: &str, text: &str) {
     put(sandbox, &format!(".config/pitcrew/backends/{name}.toml"), text);
 }
@@ -40,14 +40,14 @@ fn put(sandbox: &Sandbox, path: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A program in the home.
+/// Writes an executable file below the home.
 fn program(sandbox: &Sandbox, path: &str, text: &str) -> PathBuf {
     let path = put(sandbox, path, text);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
     path
 }
 
-/// A real ACP program: the built-in agent, with a script for what it is asked to do.
+/// A real ACP program: the built-in agent with a script.
 fn stand_in(sandbox: &Sandbox, name: &str) {
     let script = put(
         sandbox,
@@ -89,7 +89,7 @@ fn an_agent_is_listed_with_its_place_its_version_and_its_login() {
     shown.says("npm install -g @google/gemini-cli").notes("the only one that is ready");
     let doctor = sandbox.pitcrew(&["doctor"]).expect(0);
     let doctor = doctor.says("codex 3.2.1: ~/npm/bin/test-codex, login: OPENAI_API_KEY is set");
-    let doctor = doctor.says("codex does the tasks that name no agent");
+    let doctor = doctor.says("codex does tasks that name no agent");
     assert!(!doctor.to_string().contains("sesame"));
 }
 
@@ -146,7 +146,7 @@ fn with_one_agent_ready_a_request_needs_no_configuration() {
     assert_eq!(sandbox.read("NOTES.md"), "For trying things out.\n");
 }
 
-/// S1-015: an agent string carries the backend, and the backend of the settings runs `@agent`.
+/// S1-015: an agent string carries the backend, and the default backend runs `@agent`.
 #[test]
 fn with_several_agents_ready_one_is_named() {
     let mut sandbox = machine();
@@ -187,14 +187,14 @@ fn with_no_agent_the_message_says_what_to_install_and_what_works_without() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     program(&sandbox, ".local/bin/test-goose", "#!/bin/sh\n");
     let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
-    refused.notes("no sign of a login was found for `goose`").notes("goose configure");
+    refused.notes("no login was found for `goose`").notes("goose configure");
 }
 
 #[test]
 fn a_model_makes_the_built_in_agent_the_one_that_needs_no_name() {
     let mut sandbox = machine();
     stand_in(&sandbox, "scribe");
-    sandbox.pitcrew(&["backends"]).expect(0).says("builtin").says("no model is set");
+    sandbox.pitcrew(&["backends"]).expect(0).says("builtin").says("no model set");
     sandbox.set("PITCREW_MODEL", "anthropic/some-model");
     let shown = sandbox.pitcrew(&["backends"]).expect(0).says("* builtin").says("some-model");
     assert!(!shown.stdout.contains("* scribe"), "{shown}");
@@ -216,7 +216,7 @@ fn a_plan_that_names_a_missing_agent_is_refused_before_it_exists() {
     refused.notes("npm install -g @google/gemini-cli");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(board["plans"].as_array().map(Vec::len), Some(0), "{board}");
-    // Another machine may have it.
+    // It may be installed on another machine.
     sandbox.pitcrew(&["plan", "check", &plan]).expect(0).notes("warning: task `a` needs `gemini`");
     let words = ["run", "--task", "use gemini: tidy up", "--yes"];
     sandbox.pitcrew(&words).expect(2).notes("the request needs `gemini`, which is not installed");
@@ -234,7 +234,7 @@ fn a_handshake_needs_no_model_and_leaves_nothing_behind() {
     assert_eq!(Process::naming(&root), [], "none of its processes is left");
     let runtime = fs::read_dir(sandbox.root().join("run/pitcrew")).expect("a folder");
     assert_eq!(runtime.count(), 0, "nor is its folder");
-    sandbox.pitcrew(&["backends", "test"]).expect(0).says("ok scribe: it answers");
+    sandbox.pitcrew(&["backends", "test"]).expect(0).says("ok scribe: answers");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn an_agent_that_cannot_be_met_is_told_why_and_what_to_do() {
     let gemini = sandbox.pitcrew(&["backends", "test", "gemini"]).expect(9);
     gemini.says("`test-gemini` is neither on your PATH").says("npm install -g @google/gemini-cli");
     sandbox.pitcrew(&["backends", "test", "gemni"]).expect(2).notes("did you mean `gemini`?");
-    // It answers as the protocol says that an agent does who is not logged in.
+    // It answers with the protocol's error for a missing login.
     let asks = program(
         &sandbox,
         "asks.sh",
@@ -275,7 +275,7 @@ fn backends_are_shown_outside_of_a_repository() {
     sandbox.pitcrew(&["backends", "test", "scribe"]).expect(0);
 }
 
-/// S1-029, S1-030: the tools are there for agents without MCP, under the names that others know.
+/// S1-029, S1-030: agents without MCP can use the tools, under any common spelling of their names.
 #[test]
 fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
     let sandbox = machine();
@@ -296,7 +296,8 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
     assert!(said.contains("by copilot_orchestratorCompleteTask"), "{said}");
 }
 
-/// Each agent would unpack it into its own home. It is one for all, and none of them writes it.
+/// Otherwise each agent would unpack it into its own home. It is shared, and none of them can write to
+/// it.
 #[test]
 fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
     let sandbox = machine();
@@ -330,7 +331,7 @@ fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
     assert_eq!(fs::read_dir(programs).expect("a folder").count(), 1);
 }
 
-/// An agent that is to see some of our tools names them.
+/// A backend can list the tools that its agents should see.
 #[test]
 fn the_tools_that_backends_name_are_there() {
     let (settings, _) = Settings::load(&Sources::default()).expect("what comes with us is sound");
@@ -339,13 +340,13 @@ fn the_tools_that_backends_name_are_there() {
     let named: BTreeSet<&str> = named.filter_map(|it| it.split('"').next()).collect();
     let all: BTreeSet<&str> = pitcrew_mcp::tools().iter().map(|it| it.name).collect();
     assert!(named.is_subset(&all), "{named:?}");
-    // What its task tells an agent to call.
+    // The tools that an agent's prompt mentions.
     let told = [COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR, LIST_AGENTS, SPAWN_SUBTASK];
     let told = told.iter().chain(&[QUERY, DECIDE_PERMISSIONS, AWAIT_SUBTASKS]);
     assert_eq!(told.copied().find(|it| !named.contains(it)), None);
 }
 
-/// The commands and files of the documents, in their order, with a stand-in for the agent.
+/// The commands and files of the documents, in order, with a stand-in for the agent.
 mod documents {
     use super::*;
 
@@ -354,7 +355,7 @@ mod documents {
         fs::read_to_string(&path).expect("a document")
     }
 
-    /// Language and text of each block.
+    /// The language and text of each block.
     fn blocks(text: &str) -> Vec<(String, String)> {
         let parts: Vec<&str> = text.split("\n```").collect();
         let inside = parts.iter().skip(1).step_by(2).filter_map(|it| it.split_once('\n'));

@@ -1,11 +1,11 @@
-//! What plans may use, and the limits of providers, with a model that says what it takes.
+//! Caps of plans and limits of providers, with a model that reports its usage.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
 use serde_json::Value;
 use std::fs;
 
-/// The first turn takes 3311 tokens and ends without a word of completion.
+/// The first turn uses 3311 tokens and ends without completing.
 const PLAN: &str = r#"
 name = "caps"
 
@@ -31,8 +31,8 @@ Write down the port.
 """
 "#;
 
-/// S0-009: the worker waits with its work kept, and goes on when a person grants more. The summary
-/// says what each backend took, and that supervision took nothing.
+/// S0-009: the worker waits with its work saved, and continues when a person grants more. The summary
+/// shows the usage of each backend, and zero for supervision.
 #[test]
 fn a_plan_that_has_used_its_tokens_waits_for_a_person() {
     let server = ModelServer::start();
@@ -79,8 +79,8 @@ fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try
     await_task(&sandbox, "port", "completed");
 }
 
-/// A program that tells its tokens and not what they cost, as most do: the built-in agent as a backend
-/// like any other.
+/// A backend that reports its tokens but not its cost, as most do: the built-in agent, configured as a
+/// program.
 fn scribe(sandbox: &Sandbox, prices: &str) {
     let backend = format!(
         "[backends.scribe]\ncommand = [{:?}, \"agent\"]\npass_env = [\"PITCREW_MODEL\", \"PITCREW_MODEL_ENDPOINT\", \"PITCREW_MODEL_KEY_ENV\", \"ANTHROPIC_API_KEY\"]\n",
@@ -91,7 +91,7 @@ fn scribe(sandbox: &Sandbox, prices: &str) {
     fs::write(&settings, format!("{backend}\n{prices}")).expect("the settings");
 }
 
-/// Without a price the run says that the cap cannot hold it, and goes on.
+/// Without prices the run warns that the cap does not apply, and continues.
 #[test]
 fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
     let server = ModelServer::start();
@@ -99,13 +99,13 @@ fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
     let plan = sandbox.plan(&PLAN.replace("\"builtin\"", "\"scribe\""));
     scribe(&sandbox, "");
     let run = ["run", &plan, "--yes", "--detach", "--max-cost", "0.01"];
-    let warned = sandbox.pitcrew(&run).expect(0).notes("the cap for the cost cannot hold scribe");
+    let warned = sandbox.pitcrew(&run).expect(0).notes("the cost cap does not apply to scribe");
     warned.notes("`[prices.scribe]`");
     await_task(&sandbox, "port", "completed");
     sandbox.pitcrew(&["stop"]).expect(0);
     scribe(&sandbox, "[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
     let silent = sandbox.pitcrew(&run).expect(0);
-    assert!(!silent.stderr.contains("cannot hold"), "{silent}");
+    assert!(!silent.stderr.contains("does not apply"), "{silent}");
     await_request(&sandbox);
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
     assert!(inbox.stdout.contains("plan-2 has cost $0.0"), "{inbox}");
@@ -124,19 +124,19 @@ fn a_plan_file_whose_cap_cannot_hold_an_agent_is_warned_about() {
         PLAN.replace("\"builtin\"", "\"scribe\"").replace("[[task]]", "max_cost = 1\n[[task]]");
     let plan = sandbox.plan(&plan);
     let checked = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
-    checked.notes("warning: the cap for the cost cannot hold scribe").notes("`[prices.scribe]`");
+    checked.notes("warning: the cost cap does not apply to scribe").notes("`[prices.scribe]`");
     let told = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(0).json();
     let told = told["diagnostics"].as_array().expect("diagnostics").clone();
     let is_warning = |it: &Value| {
-        it["severity"] == "warning" && text(&it["message"]).contains("cannot hold scribe")
+        it["severity"] == "warning" && text(&it["message"]).contains("does not apply to scribe")
     };
     assert!(told.iter().any(is_warning), "{told:?}");
     scribe(&sandbox, "[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
     let silent = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
-    assert!(!silent.stderr.contains("cannot hold"), "{silent}");
+    assert!(!silent.stderr.contains("does not apply"), "{silent}");
 }
 
-/// Nobody knows before the run who does a sub-task.
+/// The backend of a sub-task is not known before the run.
 #[test]
 fn whom_the_cap_does_not_hold_is_told_of_a_sub_task_too() {
     let server = ModelServer::start();
@@ -160,9 +160,8 @@ complete asked somebody
 "#,
     );
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    assert!(!ran.stderr.contains("cannot hold"), "{ran}");
-    let unheld =
-        "the cap for the cost does not hold scribe: set what it costs in `[prices.scribe]`";
+    assert!(!ran.stderr.contains("does not apply"), "{ran}");
+    let unheld = "the cost cap does not apply to scribe, which does not report its cost: set its prices in `[prices.scribe]`";
     ran.says(unheld);
     sandbox.pitcrew(&["status", "plan-1"]).expect(0).says(unheld);
 }
@@ -176,7 +175,7 @@ fn little_that_is_left_is_told_while_the_plan_runs() {
     ran.notes("plan-1 has used 3311 of 4000 tokens");
 }
 
-/// The worker waits until then, or until a person does not.
+/// The worker waits until the limit is reset, or until a person retries.
 #[test]
 fn a_limit_of_the_provider_is_waited_for() {
     let server = ModelServer::start();
@@ -194,12 +193,12 @@ fn a_limit_of_the_provider_is_waited_for() {
         ["run", "--task", "wait too\n@complete so", "--agent", "builtin", "--yes", "--detach"];
     sandbox.pitcrew(&task).expect(0).notes("waiting for builtin until");
     let retried = sandbox.pitcrew(&["retry", "plan-1"]).expect(0);
-    retried.says("task-1 waits for the limit of its provider no longer");
+    retried.says("task-1 no longer waits for its provider limit");
     await_task(&sandbox, "port", "completed");
 }
 
-/// A kill in the middle of the wait: the same agent waits on for the same limit, and goes on in its
-/// one attempt when a person does not want to wait.
+/// After a kill during the wait, the same agent keeps waiting for the same limit, and continues in the
+/// same attempt when a person retries.
 #[test]
 fn a_limit_of_the_provider_outlives_the_orchestrator() {
     let server = ModelServer::start();

@@ -1,4 +1,4 @@
-//! Where a person goes to look at the work of a task: to a copy whose `.git` no agent has written.
+//! Copies of a task's work for people: with a `.git` that no agent has written.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
@@ -8,8 +8,8 @@ use std::{
     process::Command,
 };
 
-/// A command that leaves in its checkout what runs when somebody uses git there, and leaves a mark
-/// where no box can.
+/// A command that leaves traps in its checkout which run when git is used there, and write a mark
+/// outside any box.
 fn trap(mark: &Path) -> String {
     format!(
         r#"
@@ -72,10 +72,10 @@ fn nothing_of_an_agent_runs_where_a_person_is_sent() {
         git(&sandbox, &copy, arguments);
     }
     assert!(!mark.exists(), "a program of the agent ran");
-    // There it does run, so that the traps are some.
+    // In the checkout the traps do run, so they are real.
     git(&sandbox, &agents, &["status"]);
     assert!(mark.exists(), "the trap is none");
-    // Nothing that is printed leads there either.
+    // No printed path leads to the checkout.
     let place = agents.display().to_string();
     for arguments in [
         &["path", "plants"][..],
@@ -87,7 +87,7 @@ fn nothing_of_an_agent_runs_where_a_person_is_sent() {
         &["diff", "plants"],
     ] {
         let output = sandbox.pitcrew(arguments);
-        // A prompt names the checkout to the agent that works in it, and is shown as it was sent.
+        // A prompt names the checkout to its own agent, and the log shows it as it was sent.
         let is_prompt = |it: &&str| it.trim_start().starts_with("prompt |");
         let mut lines = output.stdout.lines().chain(output.stderr.lines());
         assert!(!lines.any(|it| !is_prompt(&it) && it.contains(&place)), "{output}");
@@ -102,7 +102,7 @@ fn a_copy_follows_the_work_and_keeps_what_a_person_changed() {
     await_task(&sandbox, "waits", "running");
     let agents = checkout(&sandbox, "waits");
     fs::write(agents.join("core/live.txt"), "one\n").expect("a file");
-    // What is not saved yet is in it, and the copy is the same one for as long as nobody changes it.
+    // The copy includes unsaved work, and is updated in place until someone changes it.
     let first = copy(&sandbox, "waits");
     assert_eq!(fs::read_to_string(first.join("core/live.txt")).expect("a file"), "one\n");
     fs::write(agents.join("core/live.txt"), "two\n").expect("a file");
@@ -121,7 +121,7 @@ fn a_copy_follows_the_work_and_keeps_what_a_person_changed() {
     open_gate(&sandbox);
     sandbox.pitcrew(&["watch"]).expect(0);
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    // The clean-up takes what nobody has changed.
+    // `gc` removes unchanged copies.
     eventually("the unchanged copy is gone", || (!second.exists()).then_some(()));
     sandbox.pitcrew(&["gc"]).expect(0);
     assert_eq!(fs::read_to_string(first.join("core/mine.txt")).expect("a file"), "mine\n");

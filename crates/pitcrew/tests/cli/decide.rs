@@ -1,8 +1,9 @@
-//! What waits for a person, and what they say.
+//! Requests that wait for a person, and their decisions.
 
 use crate::support::*;
 
-/// S0-010, S0-056, S0-058, S4-080: without a person at hand and without `--yes` the plan waits, and runs once it is approved.
+/// S0-010, S0-056, S0-058, S4-080: without a terminal and without `--yes` the plan waits, and runs once
+/// it is approved.
 #[test]
 fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     let sandbox = sandbox();
@@ -19,8 +20,8 @@ fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");
 }
 
-/// S0-123: who follows a plan over the socket is told of every step after the approval, by the same
-/// stream as everybody else.
+/// S0-123: a client that follows a plan over the socket gets every step after the approval, from the
+/// same stream as other clients.
 #[test]
 fn an_approved_plan_reports_every_task_to_whoever_follows() {
     let sandbox = sandbox();
@@ -45,7 +46,7 @@ fn an_approved_plan_reports_every_task_to_whoever_follows() {
     assert!(steps.is_sorted(), "{steps:?}");
 }
 
-/// S0-057: a plan that is refused is cancelled, and nothing of it runs.
+/// S0-057: a denied plan is cancelled, and nothing of it runs.
 #[test]
 fn a_plan_that_is_denied_never_runs() {
     let sandbox = sandbox();
@@ -91,8 +92,8 @@ checks = "grep -q 8080 core/port.txt"
     sandbox.pitcrew(&["messages", "--worker", "worker-9"]).expect(2).notes("there is no worker-9");
 }
 
-/// Whoever stops the orchestrator ends its agents; the next ones ask anew, and an id that was noted
-/// down leads to the new one.
+/// Stopping the orchestrator ends its agents. Their successors ask again, and the old request id leads
+/// to the new one.
 #[test]
 fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
     let sandbox = sandbox();
@@ -107,7 +108,7 @@ fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
     let request = await_request(&sandbox);
     assert_eq!((&request["id"], &request["replaces"]), (&"request-2".into(), &"request-1".into()));
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
-    inbox.says("  takes the place of request-1, whose worker has ended\n");
+    inbox.says("  replaces request-1, whose worker has ended\n");
     let refused = sandbox.pitcrew(&["approve", "request-1"]).expect(6);
     refused.notes("asks the same as request-2: decide that one");
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
@@ -125,7 +126,7 @@ fn a_permission_waits_until_it_is_given() {
     let request = await_request(&sandbox);
     assert_eq!(request["ask"]["kind"], "tool_use", "{request}");
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
-    inbox.says("needs your leave for: command_execution, network_access\n");
+    inbox.says("needs permission for: command_execution, network_access\n");
     running.await_note("pitcrew approve request-1, or pitcrew deny request-1");
     sandbox.pitcrew(&["approve", "permits"]).expect(0);
     running.wait().expect(0);

@@ -1,4 +1,4 @@
-//! The first thing that people see.
+//! `pitcrew demo`.
 
 use pitcrew_testkit::Sandbox;
 use serde_json::Value;
@@ -13,7 +13,7 @@ fn nowhere() -> Sandbox {
 fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
     let sandbox = nowhere();
     let shown = sandbox.pitcrew(&["demo"]).expect(0);
-    let shown = shown.says("9 of 9 completed, 10 attempts").says("plan-1 is landed on main as ");
+    let shown = shown.says("9 of 9 completed, 10 attempts").says("plan-1 landed on main as ");
     assert!(shown.stdout.contains("api-format  2 attempts"), "{shown}");
     let shown =
         shown.notes("Retrying task-4 api-format: check `sh checks/test.sh checks/format.rs`");
@@ -23,8 +23,8 @@ fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
     assert!(!std::path::Path::new(place).exists(), "{place} is still there");
 }
 
-/// S0-025, S0-069: through the binary, over the real protocol: who depends on a task starts after it
-/// is integrated, and the reason of a failure is in the next prompt.
+/// S0-025, S0-069: a dependent task starts after its dependency is integrated, and the reason of a
+/// failure is in the next prompt. Through the binary, over the real protocol.
 #[test]
 fn the_demo_as_events_shows_order_and_retry() {
     let sandbox = nowhere();

@@ -1,10 +1,10 @@
-//! `pitcrew agent` by itself, driven by an editor: no plan, no orchestrator, only ACP on its pipes.
+//! `pitcrew agent` driven by an editor: no plan, no orchestrator, only ACP over pipes.
 
 use crate::support::*;
 use pitcrew_testkit::{Editor, Sandbox, eventually, model::ModelServer};
 use serde_json::{Value, json};
 
-/// Agrees on a session in the repository; its id.
+/// Opens a session in the repository and returns its id.
 fn open(editor: &mut Editor, sandbox: &Sandbox) -> String {
     let hello = json!({
         "protocolVersion": 1,
@@ -23,13 +23,13 @@ fn prompt(session: &str, words: &str) -> Value {
     json!({ "sessionId": session, "prompt": [{ "type": "text", "text": words }] })
 }
 
-/// What the editor says when it is asked whether a command may be run.
+/// The editor's answer to a permission request.
 fn decision(option: &Value) -> Value {
     json!({ "outcome": { "outcome": "selected", "optionId": option["optionId"] } })
 }
 
-/// The agent reads, edits, asks before it runs anything, tells what it does and what it took, and
-/// remembers the conversation.
+/// The agent reads, edits, asks before it runs a command, reports its activity and usage, and remembers
+/// the conversation.
 #[test]
 fn an_editor_lets_the_agent_work_and_decides_what_it_runs() {
     let server = ModelServer::start();
@@ -79,7 +79,7 @@ fn an_editor_lets_the_agent_work_and_decides_what_it_runs() {
     assert!(sandbox.orchestrator().is_none(), "nobody else was needed");
 }
 
-/// Whatever the agent does, a cancelled turn ends as such, and the session goes on.
+/// A cancelled turn ends as cancelled in any situation, and the session continues.
 #[test]
 fn an_editor_cancels_a_turn_while_the_model_thinks_and_while_a_command_runs() {
     let server = ModelServer::start();
@@ -114,7 +114,7 @@ fn an_editor_cancels_a_turn_while_the_model_thinks_and_while_a_command_runs() {
     assert_eq!(editor.close(), Some(0));
 }
 
-/// What an editor does wrong, and what the model does, is an answer with words; the agent stays.
+/// Errors of the editor and of the model are answered with a message; the agent keeps running.
 #[test]
 fn an_editor_is_told_what_is_wrong() {
     let server = ModelServer::start();
@@ -139,7 +139,7 @@ fn an_editor_is_told_what_is_wrong() {
     assert_eq!(editor.close(), Some(0));
 }
 
-/// Without a model it says how to get one, instead of pretending.
+/// Without a model, the error says how to set one.
 #[test]
 fn an_editor_without_a_model_is_told_how_to_set_one() {
     let sandbox = sandbox();

@@ -4,8 +4,8 @@ use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
 use std::path::PathBuf;
 
-/// A plan whose agent has children that do not end by themselves, and hold a lock until they have
-/// ended: one has much memory to give back before.
+/// A plan whose agent has children that do not exit by themselves and hold a lock until they have
+/// exited; one of them has much memory to release first.
 fn stubborn(sandbox: &Sandbox, name: &str, region: &str) -> String {
     let lock = lock(sandbox, name);
     format!(
@@ -34,7 +34,8 @@ fn child(sandbox: &Sandbox, name: &str) -> PathBuf {
     lock
 }
 
-/// S4-125: the work of one worker ends at once, and nothing of it is left when the command returns.
+/// S4-125: the task of one worker ends at once, and none of its processes is left when the command
+/// returns.
 #[test]
 fn a_worker_is_stopped_with_everything_that_it_started() {
     let sandbox = sandbox();
@@ -48,9 +49,7 @@ fn a_worker_is_stopped_with_everything_that_it_started() {
     assert!(!is_held(&lock));
     assert_eq!(task_status(&sandbox, "one-works"), "cancelled");
     let again = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6);
-    again
-        .notes("worker-1 is killed already: there is nothing to stop")
-        .notes("pitcrew logs task-1");
+    again.notes("worker-1 has already ended (killed)").notes("pitcrew logs task-1");
     let again = sandbox.pitcrew(&["cancel", "task-1"]).expect(6);
     again.notes("task-1 is cancelled already; `pitcrew retry task-1` takes it up again");
     sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
@@ -74,7 +73,7 @@ fn a_plan_and_a_task_are_stopped_by_their_names() {
     assert_eq!(plan_status(&sandbox, "plan-1"), "cancelled");
 }
 
-/// Everything stops and nothing starts again; the plans can go on.
+/// Everything stops, nothing starts again, and the plans can be resumed.
 #[test]
 fn all_is_stopped_and_kept() {
     let sandbox = sandbox();
@@ -95,7 +94,7 @@ fn all_is_stopped_and_kept() {
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("no agent was running");
 }
 
-/// What is said of the plans is what they are.
+/// The output describes the state of each plan correctly.
 #[test]
 fn all_tells_which_plans_wait_and_which_have_ended() {
     let sandbox = sandbox();
@@ -117,7 +116,7 @@ fn all_tells_which_plans_wait_and_which_have_ended() {
     assert_eq!(plans, ["partial", "paused"]);
 }
 
-/// What runs to check something ends too.
+/// Running checks end too.
 #[test]
 fn all_ends_the_checks_as_well() {
     let sandbox = sandbox();
@@ -147,7 +146,7 @@ complete done
     assert_eq!(task_status(&sandbox, "slow"), "cancelled");
 }
 
-/// S4-125: also those that run before anybody has done anything. The plan can begin again.
+/// S4-125: checks of the base end too, and the plan can start again.
 #[test]
 fn all_ends_the_checks_on_the_base() {
     let sandbox = sandbox();
@@ -170,7 +169,7 @@ command = "mkdir -p core && echo quick > core/quick.txt"
     let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
     assert!(!is_held(&lock));
     std::fs::write(&gate, "").expect("a file");
-    // Its only task may have begun beside the checks.
+    // Its only task may have started in parallel with the checks.
     let is_paused = plan_status(&sandbox, "plan-1") == "paused";
     stopped.says(if is_paused { "1 plan paused" } else { "1 plan ended as failed" });
     if is_paused {

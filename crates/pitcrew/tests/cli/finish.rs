@@ -1,8 +1,8 @@
-//! Landing and tidying up.
+//! Landing, abandoning and garbage collection.
 
 use crate::support::*;
 
-/// S4-115, S4-117: one merge on the base branch, and the checkouts are gone after it.
+/// S4-115, S4-117: one merge on the base branch, and the checkouts are removed afterwards.
 #[test]
 fn a_plan_is_landed_as_one_merge() {
     let sandbox = sandbox();
@@ -14,7 +14,7 @@ fn a_plan_is_landed_as_one_merge() {
     assert!(diff.stdout.contains("+++ b/ui/new.txt"), "{diff}");
     sandbox.pitcrew(&["diff", "task-1", "--json"]).expect(0);
     let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    assert!(landed.stdout.contains("plan-1 is landed on main as "), "{landed}");
+    assert!(landed.stdout.contains("plan-1 landed on main as "), "{landed}");
     assert_eq!(sandbox.read("ui/new.txt"), "1\n1\n");
     assert_eq!(sandbox.git(&["rev-list", "--count", "--first-parent", "HEAD"]), "2");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
@@ -25,7 +25,7 @@ fn a_plan_is_landed_as_one_merge() {
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
 }
 
-/// S4-110: nothing lands before a person has agreed.
+/// S4-110: nothing lands before a person has approved it.
 #[test]
 fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
     let sandbox = sandbox();
@@ -47,13 +47,13 @@ fn a_plan_that_is_not_to_be_landed_leaves_the_board_and_loses_nothing() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     sandbox.pitcrew(&["land", "plan-1"]).expect(3);
     let refused = sandbox.pitcrew(&["abandon", "plan-1"]).expect(2);
-    assert!(refused.stderr.contains("2 completed tasks that are not landed"), "{refused}");
+    assert!(refused.stderr.contains("2 completed tasks not landed yet"), "{refused}");
     assert!(refused.stderr.contains("pitcrew abandon plan-1 --yes"), "{refused}");
     sandbox.pitcrew(&["status"]).expect(0).says("plan-1");
     sandbox.pitcrew(&["abandon", "plan-1", "--yes"]).expect(0).says("pitcrew land plan-1");
     let board = sandbox.pitcrew(&["status"]).expect(0).says("there is no current plan");
     assert!(!board.stdout.contains("plan-1"), "{board}");
-    sandbox.pitcrew(&["status", "--all"]).expect(0).says("given up; `pitcrew land plan-1`");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("abandoned: `pitcrew land plan-1`");
     sandbox.pitcrew(&["approve", "request-1"]).expect(6);
     sandbox.pitcrew(&["abandon", "plan-1"]).expect(0);
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
@@ -70,7 +70,7 @@ fn a_plan_that_runs_cannot_be_landed() {
     sandbox.pitcrew(&["watch"]).expect(0);
 }
 
-/// What is not committed is never merged over; the result waits beside it.
+/// A merge never overwrites uncommitted changes; the result is on a separate branch.
 #[test]
 fn a_plan_lands_beside_a_tree_with_changes_and_says_how_to_merge_it() {
     let sandbox = sandbox();
@@ -80,7 +80,7 @@ fn a_plan_lands_beside_a_tree_with_changes_and_says_how_to_merge_it() {
     let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert!(landed.stderr.contains("commit or stash your changes, then: git merge "), "{landed}");
     assert_eq!(sandbox.read("core/one.txt"), "mine\n");
-    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed at ");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed on the separate branch ");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_branch_that_moved_apart_is_a_conflict_and_stays_as_it_is() {
     assert_eq!(sandbox.read("core/new.txt"), "mine\n");
 }
 
-/// Nothing that is not completed or given up is removed.
+/// Only checkouts of completed or abandoned tasks are removed.
 #[test]
 fn checkouts_are_removed_when_nobody_needs_them() {
     let sandbox = sandbox();
@@ -114,7 +114,7 @@ fn checkouts_are_removed_when_nobody_needs_them() {
     sandbox.pitcrew(&["gc", "--json"]).expect(0).json();
 }
 
-/// Work that nobody saved is not removed, and a program that reads the answer learns why.
+/// A checkout with unsaved work is kept, and the JSON output says why.
 #[test]
 fn a_checkout_that_changed_is_kept_and_told() {
     let sandbox = sandbox();

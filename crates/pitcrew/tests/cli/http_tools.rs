@@ -1,11 +1,11 @@
-//! Agents that ask for their tools over HTTP, each with the token that it was given.
+//! Agents that use their tools over HTTP, each with its own token.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, python};
 use serde_json::Value;
 use std::fs;
 
-/// Completes by what its session was given, and says in a file how it got there.
+/// Completes with the server that its session was given, and writes to a file how it did so.
 const AGENT: &str = r#"
 import json, subprocess, sys, urllib.error, urllib.request
 
@@ -59,7 +59,7 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 "#;
 
-/// A repository with such an agent, whose tools are wanted over HTTP, and a plan for it.
+/// A repository with such an agent, `mcp = "http"` for its backend, and a plan for it.
 fn scene(can: &str, waits: &str) -> (Sandbox, String) {
     let sandbox = sandbox();
     let program = sandbox.root().join("asks.py");
@@ -79,7 +79,7 @@ fn told(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&sandbox.read("core/told.json")).expect("json")
 }
 
-/// A worker's own token opens the tools on the loopback, from within its box; no other does.
+/// A worker's own token opens the tools on the loopback, from inside its box; no other token does.
 #[test]
 fn an_agent_that_can_is_given_its_tools_over_http() {
     let (sandbox, plan) = scene("True", "False");
@@ -96,7 +96,7 @@ fn an_agent_that_cannot_starts_its_server_whatever_its_backend_says() {
     assert_eq!(told(&sandbox), serde_json::json!({"kind": "stdio"}));
 }
 
-/// The address that an agent was told holds after the orchestrator was killed.
+/// The address that an agent was given stays valid after the orchestrator is killed.
 #[test]
 fn the_next_orchestrator_is_at_the_same_port() {
     let (sandbox, plan) = scene("True", "True");

@@ -1,4 +1,4 @@
-//! What the journal tells: who did what, and all about a plan.
+//! `pitcrew audit` and `pitcrew export`.
 
 use crate::support::*;
 use pitcrew_testkit::Sandbox;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const SECRET: &str = "hunter2-hunter2";
 
-/// A plan that ran, of somebody who wrote a password into it.
+/// A finished plan whose prompt contains a password.
 fn ran() -> Sandbox {
     let mut sandbox = sandbox();
     sandbox.set("SHOP_API_KEY", SECRET);
@@ -16,7 +16,7 @@ fn ran() -> Sandbox {
     sandbox
 }
 
-/// S4-131: every operation with who, what, on whom and in which context.
+/// S4-131: every operation is listed with actor, kind, target and context.
 #[test]
 fn the_audit_tells_who_did_what() {
     let sandbox = ran();
@@ -44,11 +44,11 @@ fn the_audit_tells_who_did_what() {
     );
     let none = sandbox.pitcrew(&["audit", "--since", "2100-01-01"]).expect(0);
     assert_eq!(none.stdout, "");
-    sandbox.pitcrew(&["audit", "--since", "soon"]).expect(2).notes("`soon` is no time");
+    sandbox.pitcrew(&["audit", "--since", "soon"]).expect(2).notes("`soon` is not a time");
     sandbox.pitcrew(&["audit", "--actor", "me"]).expect(2).notes("worker-3");
 }
 
-/// S4-134: a plan can be handed to somebody who looks into it.
+/// S4-134: a plan can be exported for someone else to analyze.
 #[test]
 fn a_plan_is_exported_without_its_secrets() {
     let sandbox = ran();
@@ -69,7 +69,7 @@ fn a_plan_is_exported_without_its_secrets() {
     sandbox.pitcrew(&["export", "plan-9"]).expect(2).notes("there is no plan-9");
 }
 
-/// Nothing found and nobody there to be found are two things.
+/// An unknown id is an error; an id without entries is an empty result.
 #[test]
 fn an_id_that_nobody_has_is_told_and_not_looked_for() {
     let sandbox = ran();

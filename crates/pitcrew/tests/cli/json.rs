@@ -1,4 +1,4 @@
-//! What programs read: each command prints with `--json` what docs/cli.md says.
+//! `--json` of each command agrees with docs/cli.md.
 
 use crate::support::*;
 use pitcrew_testkit::Finished;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 const DOCUMENT: &str = include_str!("../../../../docs/cli.md");
 
-/// The keys of the objects that the table shows for a command.
+/// The keys that the table documents for a command.
 fn documented(command: &str) -> BTreeSet<String> {
     let (_, table) = DOCUMENT.split_once("\n## JSON\n").expect("the section");
     let named = format!("`{command}`");
@@ -19,7 +19,7 @@ fn documented(command: &str) -> BTreeSet<String> {
     shown.split('`').skip(1).step_by(2).filter(|it| it.starts_with('{')).flat_map(keys).collect()
 }
 
-/// The keys of the outermost object of what is no JSON: values are left out in it.
+/// The keys of the outermost object in a documented line, which has placeholders instead of values.
 fn keys(shown: &str) -> Vec<String> {
     let (mut depth, mut keys) = (0_u32, Vec::new());
     for (index, part) in shown.split('"').enumerate() {
@@ -28,7 +28,7 @@ fn keys(shown: &str) -> Vec<String> {
             keys.extend((depth == 1).then(|| part.to_owned()));
             continue;
         }
-        // What no colon follows was a value.
+        // A string without a colon after it is a value.
         if index > 0 && depth == 1 && !part.starts_with(':') {
             keys.pop();
         }
@@ -43,7 +43,7 @@ fn keys(shown: &str) -> Vec<String> {
     keys
 }
 
-/// The keys that were printed and are in no documentation, with their command.
+/// The printed keys that are not documented, with their command.
 #[track_caller]
 fn undocumented(command: &str, printed: &[Value], ran: &Finished) -> BTreeSet<String> {
     let documented = documented(command);

@@ -1,4 +1,4 @@
-//! Commands that only look, and everything that is wrong before anything runs.
+//! Read-only commands, and errors before anything runs.
 
 use crate::support::sandbox;
 use pitcrew_testkit::Sandbox;
@@ -48,7 +48,7 @@ fn a_command_finds_its_orchestrator_without_a_git() {
     for command in ["status", "inbox", "watch", "messages"] {
         sandbox.pitcrew(&[command]).expect(0);
     }
-    // Whatever is new is asked for.
+    // New state of the repository is not cached.
     sandbox.set("PATH", &path);
     sandbox.write("core/new.txt", "new\n");
     sandbox.commit("second");
@@ -65,8 +65,8 @@ fn a_command_finds_its_orchestrator_without_a_git() {
 fn an_empty_workspace_says_how_to_begin() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["status"]).expect(0).says("pitcrew run FILE");
-    sandbox.pitcrew(&["inbox"]).expect(0).says("nothing waits for you");
-    sandbox.pitcrew(&["watch"]).expect(0).notes("no plan is under way");
+    sandbox.pitcrew(&["inbox"]).expect(0).says("nothing is waiting for you");
+    sandbox.pitcrew(&["watch"]).expect(0).notes("no plan is running");
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn what_does_not_exist_is_named() {
 fn what_cannot_be_run_says_what_to_do() {
     let sandbox = sandbox();
     let missing = sandbox.pitcrew(&["run", "nofile.toml"]).expect(2);
-    missing.notes("failed to read `nofile.toml`").notes("help: name a plan file; `pitcrew init`");
+    missing.notes("failed to read `nofile.toml`").notes("help: pass a plan file; `pitcrew init`");
     let nobody = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "nobody"]).expect(2);
     nobody
         .notes("error: task `tidy`: there is no backend `nobody`")
         .notes("help: possible: claude, codex,")
-        .notes("; another program is added as `[backends.nobody]`");
+        .notes("; to add another program, configure `[backends.nobody]`");
     let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
     builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");
 }
@@ -121,7 +121,7 @@ fn settings_are_shown_with_their_origin() {
     sandbox.pitcrew(&["config", "show"]).expect(2).notes("PITCREW_MAX_AGENTS");
 }
 
-/// A file that was committed is the repository's word, whatever its name is.
+/// A committed file counts as the repository's, whatever its name.
 #[test]
 fn a_committed_local_layer_may_not_loosen_anything() {
     let sandbox = sandbox();
@@ -138,7 +138,7 @@ fn the_doctor_is_content_with_a_plain_machine() {
     let sandbox = sandbox();
     let found = sandbox.pitcrew(&["doctor", "--json"]).expect(0).json();
     assert_eq!(found["healthy"], true, "{found}");
-    sandbox.pitcrew(&["doctor"]).expect(0).says("git").says("confinement");
+    sandbox.pitcrew(&["doctor"]).expect(0).says("git").says("sandbox");
     sandbox.write(".pitcrew/config.toml", "max_agents = \"x\"\n");
     sandbox.pitcrew(&["doctor"]).expect(1).says("config.toml:1");
 }

@@ -1,4 +1,4 @@
-//! The real binary, in a home of its own, on a real repository, with real agents.
+//! The real binary with a temporary home, a real repository and real agents.
 
 mod support;
 mod demo;

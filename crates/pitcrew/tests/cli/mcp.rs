@@ -1,4 +1,4 @@
-//! The MCP server and clients that get it wrong: each is told what, and can go on.
+//! The MCP server with clients that make mistakes: each mistake is explained, and the session continues.
 
 use crate::support::sandbox;
 use pitcrew_testkit::{Editor, Running, Sandbox, eventually};
@@ -15,7 +15,7 @@ fn hello() -> Value {
         "clientInfo": {"name": "test", "version": "1"}})
 }
 
-/// A session of a person's own agent, and what it was told at the beginning.
+/// A session of the user's own agent, and the response to its `initialize`.
 fn session(sandbox: &Sandbox) -> (Editor, Value) {
     let mut client = sandbox.in_editor(&["mcp"]);
     let told = client.call("initialize", &hello()).expect("a session");
@@ -79,7 +79,7 @@ fn an_unknown_tool_is_refused_with_those_of_the_caller() {
     let told = told.as_str().expect("words");
     assert!(told.starts_with("there is no tool `nope`; there are: "), "{told}");
     assert!(told.contains("orchestrator_save_plan"), "{told}");
-    // For those who work on a task.
+    // A tool for workers only.
     assert!(!told.contains("orchestrator_complete_task"), "{told}");
 }
 
@@ -101,7 +101,7 @@ fn an_agent_from_outside_is_told_how_it_drives_plans() {
     assert!(!told.contains("orchestrator_complete_task"), "{told}");
 }
 
-/// The tools on the loopback: where, the token, and who keeps them there.
+/// The tools on the loopback: the port, the token, and the process that keeps the port open.
 fn loopback(sandbox: &Sandbox) -> (u16, String, Running) {
     let serving = sandbox.start(&["mcp", "--http", "--json"]);
     let told: Value = eventually("the address is told", || {
@@ -113,7 +113,7 @@ fn loopback(sandbox: &Sandbox) -> (u16, String, Running) {
     (port, token.expect("a token").trim().to_owned(), serving)
 }
 
-/// The status and the body of the answer.
+/// The status and the body of the response.
 fn post(port: u16, headers: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time-out");

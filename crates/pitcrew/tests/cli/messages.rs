@@ -1,4 +1,4 @@
-//! Words to agents: they arrive, in their order, also after a crash.
+//! Messages to agents: they arrive in order, also after a crash.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
@@ -26,22 +26,25 @@ fn messages(sandbox: &Sandbox, more: &[&str]) -> Value {
     sandbox.pitcrew(&arguments).expect(0).json()
 }
 
-/// S4-014, S4-075, S4-078, S4-082: what a person writes is in the agent's next prompt at once, and the
-/// history has it with its whole context.
+/// S4-014, S4-075, S4-078, S4-082: a person's message is in the agent's next prompt, and the history has
+/// it with its full context.
 #[test]
 fn a_message_reaches_the_agent_in_its_next_prompt() {
     let sandbox = sandbox();
     let plan = sandbox.plan(ASKS);
     let running = sandbox.start(&["run", &plan, "--yes"]);
     await_request(&sandbox);
-    sandbox.pitcrew(&["status"]).expect(0).says("1 request waits for you: pitcrew inbox");
+    sandbox.pitcrew(&["status"]).expect(0).says("1 request is waiting for you: pitcrew inbox");
     eventually("its turn is over", || {
         let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
         (board["workers"][0]["status"] == "waiting_input").then_some(())
     });
     sandbox.pitcrew(&["message", "asks", " "]).expect(2);
     sandbox.pitcrew(&["message", "worker-9", "hello"]).expect(2).notes("there is no worker-9");
-    sandbox.pitcrew(&["message", "asks", "Use 8080."]).expect(0).says("message-1 waits for task-1");
+    sandbox
+        .pitcrew(&["message", "asks", "Use 8080."])
+        .expect(0)
+        .says("message-1 is queued for task-1");
     running.wait().expect(0);
     let view = messages(&sandbox, &["--plan", "asks", "--worker", "worker-1"]);
     let message = &view["messages"][0];
@@ -50,7 +53,7 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
     assert_eq!(message["reader"], "worker-1");
     assert_eq!(view["metrics"]["wait"]["count"], 1);
     let waited_ms = view["metrics"]["wait"]["max_ms"].as_u64().expect("a time");
-    // `bench queue` measures how fast; this machine may be busy with other tests.
+    // `bench queue` measures latency; this machine may be busy with other tests.
     assert!(waited_ms <= 1_000, "an agent that waits is prompted at once: {waited_ms} ms");
     let shown = sandbox.pitcrew(&["messages"]).expect(0);
     let shown = shown.says("plan-1 asks, task-1 asks").says("message-1 person -> task-1, update");
@@ -67,7 +70,7 @@ fn a_message_reaches_the_agent_in_its_next_prompt() {
 }
 
 const MESSAGES: u64 = 1_000;
-/// What a prompt holds.
+/// The messages that fit in one prompt.
 const AT_ONCE: u64 = 20;
 
 /// S4-069, S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
@@ -109,8 +112,8 @@ fn messages_survive_a_kill_in_their_order() {
     assert_eq!(order, critical.chain(others).collect::<Vec<_>>());
 }
 
-/// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the next
-/// prompt of the one that asked.
+/// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the asker's
+/// next prompt.
 #[test]
 fn an_agent_asks_another_one_and_gets_its_answer() {
     let sandbox = sandbox();
@@ -199,7 +202,7 @@ fn one_orchestrator_gets_the_status_of_every_worker() {
     }
 }
 
-/// What an agent tells of its work is shown for as long as it works, whatever it does since.
+/// An agent's last note is shown as long as the agent works.
 #[test]
 fn the_last_note_of_an_agent_stands_in_the_status() {
     let sandbox = sandbox();

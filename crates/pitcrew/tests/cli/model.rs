@@ -35,8 +35,8 @@ region = "ui"
 command = "cp core/port.txt ui/port.txt"
 "#;
 
-/// A plan with words only needs no other program: the model works, a failed check is mended by the
-/// next attempt, and the result lands.
+/// A plan with prompts only needs no other program: the model works, the next attempt fixes a failed
+/// check, and the result lands.
 #[test]
 fn a_plan_with_a_model_lands() {
     let server = ModelServer::start();
@@ -68,7 +68,7 @@ fn without_a_model_words_are_refused_before_anything_starts() {
     assert!(!sandbox.pitcrew(&["status", "--all"]).expect(0).stdout.contains("plan-1"));
 }
 
-/// A wrong key is no fault of the task.
+/// A wrong key is not the fault of the task.
 #[test]
 fn a_missing_key_is_named() {
     let server = ModelServer::start();
@@ -82,7 +82,7 @@ fn a_missing_key_is_named() {
     assert_eq!(server.calls_count(), 0);
 }
 
-/// S4-005: two tasks of the same agent, each with the model that it needs.
+/// S4-005: two tasks of the same agent, each with its own model.
 #[test]
 fn each_task_is_done_by_the_model_that_it_names() {
     let server = ModelServer::start();
@@ -98,7 +98,7 @@ fn each_task_is_done_by_the_model_that_it_names() {
     assert_eq!(asked, ["small", "smaller", "scripted"]);
 }
 
-/// An agent with two models, which answers whatever it is asked with what it has.
+/// An agent with two models and a fixed answer.
 const CHOOSY: &str = r#"
 session='{"sessionId":"s","configOptions":[{"id":"llm","category":"model","currentValue":"big","options":[{"value":"big"},{"value":"small"}]}]}'
 while read -r frame; do
@@ -110,7 +110,7 @@ while read -r frame; do
 done
 "#;
 
-/// S4-005: what an agent does not offer fails the task that names it, and says what there is.
+/// S4-005: a model that the agent does not offer fails the task, and the reason lists the offered ones.
 #[test]
 fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
     let sandbox = sandbox();
@@ -125,9 +125,9 @@ fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
     ran.says("choosy: it has no model `smaller`; its models: small, big").says("1 attempt,");
 }
 
-/// S0-006: the four steps from words to a verdict, each with a typed result. The request becomes tasks
-/// (decomposition), each of them gets an agent (selection), the agent a prompt that is made of the task
-/// (prompt), and what it hands in is judged (evaluation); the verdict is in the next prompt.
+/// S0-006: the four steps from a request to a verdict, each with a typed result: decomposition into
+/// tasks, selection of an agent, generation of the prompt, and evaluation of the result. The verdict is
+/// in the next prompt.
 #[test]
 fn words_become_tasks_with_an_agent_a_prompt_and_a_verdict() {
     let server = ModelServer::start();

@@ -1,4 +1,4 @@
-//! What agents may do without asking, and who says so.
+//! Permissions: their files, grants and requests.
 
 use crate::support::*;
 use pitcrew_testkit::Sandbox;
@@ -26,7 +26,7 @@ fn write_own(sandbox: &Sandbox, text: &str) {
     fs::write(folder.join("permissions.md"), text).expect("a file");
 }
 
-/// S4-004, S4-010, S4-052, S4-061: the file of the repository denies, and nobody is asked.
+/// S4-004, S4-010, S4-052, S4-061: the file of the repository denies without asking.
 #[test]
 fn a_repository_tightens_the_permissions() {
     let sandbox = sandbox();
@@ -37,7 +37,7 @@ fn a_repository_tightens_the_permissions() {
     assert!(!ran.stderr.contains("approve it"), "nobody can: {ran}");
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says(&why);
     sandbox.pitcrew(&["status", "--all"]).expect(0).says(&why);
-    sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("nothing waits for you");
+    sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("nothing is waiting for you");
     let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
     let rules = shown["rules"].as_array().expect("rules");
     let rule = rules.iter().find(|it| it["action"] == "command_execution").expect("a rule");
@@ -46,7 +46,7 @@ fn a_repository_tightens_the_permissions() {
     assert_eq!(shown["in_force"], true);
 }
 
-/// S4-016: what comes with the repository loosens nothing, and that is said.
+/// S4-016: the file of the repository cannot loosen a rule, and the attempt is reported.
 #[test]
 fn a_repository_cannot_loosen_the_permissions() {
     let sandbox = sandbox();
@@ -55,17 +55,17 @@ fn a_repository_cannot_loosen_the_permissions() {
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);
     assert_eq!(request["ask"]["action"], "command_execution", "{request}");
-    // The state is that of whoever waits.
+    // The status shows the state of the waiting worker.
     let shown = sandbox.pitcrew(&["status"]).expect(0).says("waiting_permission  task-1 asks");
     assert!(shown.stdout.contains("waits for a permission: request-1"), "{shown}");
     assert_eq!(task_status(&sandbox, "asks"), "running", "for programs the two are apart");
-    sandbox.pitcrew(&["permissions"]).expect(0).notes("does not hold").notes("may only tighten");
-    sandbox.pitcrew(&["doctor"]).says("1 do not hold");
+    sandbox.pitcrew(&["permissions"]).expect(0).notes("is ignored").notes("may only tighten");
+    sandbox.pitcrew(&["doctor"]).says("1 ignored or doubtful");
     sandbox.pitcrew(&["deny", "request-1", "--reason", "no"]).expect(0);
     running.wait().expect(5);
 }
 
-/// S4-006, S4-081: the person's own file loosens, and nobody is asked.
+/// S4-006, S4-081: the user's own file loosens a rule, so there is no request.
 #[test]
 fn the_own_file_of_a_person_loosens_them() {
     let sandbox = sandbox();
@@ -80,7 +80,8 @@ fn the_own_file_of_a_person_loosens_them() {
     sandbox.pitcrew(&["logs", "task-2"]).expect(0).says(why);
 }
 
-/// S4-063: a broken file is seen wherever somebody looks, and what is built in holds.
+/// S4-063: a file with errors is reported by every command that shows permissions, and the built-in
+/// rules apply.
 #[test]
 fn a_broken_file_is_told_and_loosens_nothing() {
     let sandbox = sandbox();
@@ -97,8 +98,8 @@ fn a_broken_file_is_told_and_loosens_nothing() {
     running.wait().expect(0);
 }
 
-/// S4-148: approved for the plan, the same is not asked again in it; a kill keeps the grant, and
-/// what is revoked is asked again.
+/// S4-148: an action granted for the plan is not asked again in it; the grant survives a kill, and after
+/// it is revoked the action is asked again.
 #[test]
 fn a_grant_is_kept_until_it_is_revoked() {
     let sandbox = sandbox();
@@ -128,12 +129,12 @@ fn a_grant_is_kept_until_it_is_revoked() {
     assert_eq!(shown["grants"][0]["grant"]["reach"]["of"], "plan-3", "{shown}");
     sandbox.pitcrew(&["approve", "request-3"]).expect(0);
     running.wait().expect(0);
-    // What was allowed for the plan ends with it.
+    // A grant for a plan ends with the plan.
     let shown = sandbox.pitcrew(&["permissions", "--json"]).expect(0).json();
     assert_eq!(shown["grants"].as_array().map(Vec::len), Some(0), "{shown}");
 }
 
-/// An editor that puts this text in place of what it is given, and keeps what it was given.
+/// An editor that replaces the file with this text and keeps a copy of the original.
 fn use_editor(sandbox: &mut Sandbox, text: &str) {
     let folder = sandbox.home().join("editor");
     fs::create_dir_all(&folder).expect("a folder");
@@ -142,7 +143,7 @@ fn use_editor(sandbox: &mut Sandbox, text: &str) {
     sandbox.set("EDITOR", &format!("cp -t '{at}' \"$1\" && cp '{at}/text'"));
 }
 
-/// S4-059: a person edits the permissions; what cannot be read is never in force, and never lost.
+/// S4-059: a person edits the permissions; a text with errors never takes effect and is never lost.
 #[test]
 fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
     let mut sandbox = sandbox();
@@ -157,7 +158,7 @@ fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
     let mended = file("## Auto-Deny\n- command_execution\n");
     use_editor(&mut sandbox, &mended);
     let written = sandbox.pitcrew(&["permissions", "edit"]).expect(0);
-    written.notes("goes on with what was written before").says("written: ");
+    written.notes("opening your earlier draft").says("saved: ");
     assert_eq!(fs::read_to_string(&own).expect("a file"), mended);
     let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
     assert!(offered.contains("Auto-Denny"), "the draft is what is edited: {offered}");
@@ -168,13 +169,13 @@ fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
     sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("nothing was changed");
     fs::set_permissions(&own, fs::Permissions::from_mode(0o600)).expect("it is ours");
     use_editor(&mut sandbox, &file("## Auto-Deny\n- git_push\n"));
-    sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("written: ");
+    sandbox.pitcrew(&["permissions", "edit"]).expect(0).says("saved: ");
     assert_eq!(fs::metadata(&own).expect("a file").permissions().mode() & 0o777, 0o600);
     sandbox.set("EDITOR", "false");
     sandbox.pitcrew(&["permissions", "edit"]).expect(1).notes("the editor `false` failed");
 }
 
-/// An editor that nobody sees would wait forever.
+/// Without a terminal an interactive editor would wait forever.
 #[test]
 fn permissions_are_not_edited_where_nobody_sees_the_editor() {
     let mut sandbox = sandbox();
@@ -186,7 +187,7 @@ fn permissions_are_not_edited_where_nobody_sees_the_editor() {
         let refused = sandbox.pitcrew(words).expect(2);
         refused.notes("there is no terminal").notes(&file).notes("EDITOR");
     }
-    // At a terminal it is the editor that git starts, elsewhere one that is named for the call.
+    // At a terminal it is git's editor, otherwise one from the environment.
     let home = sandbox.home();
     let opened = |name: &str| home.join(name);
     let touch = |name: &str| format!("touch '{}'", opened(name).display());
@@ -202,7 +203,7 @@ fn permissions_are_not_edited_where_nobody_sees_the_editor() {
     }
 }
 
-/// S4-059: the file of the repository is edited where it is, and what it may not say is told.
+/// S4-059: the file of the repository is edited in place, and rules that it may not have are reported.
 #[test]
 fn the_permissions_of_a_repository_are_edited_in_it() {
     let mut sandbox = sandbox();

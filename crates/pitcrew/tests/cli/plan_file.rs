@@ -1,4 +1,4 @@
-//! Plan files that are checked, shown, and refused.
+//! `pitcrew plan check` and `pitcrew plan show`.
 
 use crate::support::{TWO_COMMANDS, sandbox};
 
@@ -25,7 +25,7 @@ fn what_is_wrong_is_told_to_programs_too() {
     assert_eq!(found["diagnostics"][0]["severity"], "error");
 }
 
-/// The graph as text, and what will be executed verbatim.
+/// The graph as text, with every command verbatim.
 #[test]
 fn a_plan_is_shown_with_everything_that_it_executes() {
     let sandbox = sandbox();

@@ -1,12 +1,11 @@
-//! What an agent needs to know of code that is not its own: from the index, from whoever works
-//! there, or not at all.
+//! Agents' queries about code outside their region: answered from the index, by the owner, or not found.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
 use serde_json::Value;
 use std::fs;
 
-/// A file that nobody wants to read for the sake of four lines.
+/// A repository with a long file of which an agent needs only four lines.
 fn with_validator() -> Sandbox {
     let sandbox = sandbox();
     let filler = "// What else there is to know, and nobody asked for.\n".repeat(100);
@@ -22,8 +21,8 @@ fn plan_of(sandbox: &Sandbox) -> Value {
     sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json()["plans"][0].clone()
 }
 
-/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the signature comes from the
-/// index, by the tool and by the command, at no cost; what nobody knows is said so.
+/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the index answers with the
+/// signature, through the tool and the command, at no cost; an unknown symbol is reported as not found.
 #[test]
 fn an_agent_gets_a_foreign_signature_without_reading_the_file() {
     let sandbox = with_validator();
@@ -54,7 +53,7 @@ checks = ["grep -q 'pub key: String' ui/answer.txt", "grep -q 'pub key: String' 
     assert_eq!(queries["indexed_count"], 2, "{queries}");
     assert_eq!(queries["unanswered_count"], 1, "{queries}");
     assert_eq!(queries["tokens_spent"], 0, "{queries}");
-    // Twice the file, which has 5 400 bytes, without the answer.
+    // Twice the file of 5 400 bytes, minus the answer.
     let saved = queries["tokens_saved"].as_u64().unwrap_or_default();
     assert!((2_000..2_800).contains(&saved), "{queries}");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("2 questions answered from the index");
@@ -62,7 +61,7 @@ checks = ["grep -q 'pub key: String' ui/answer.txt", "grep -q 'pub key: String' 
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("query-3 not found");
 }
 
-/// S4-077, S4-084: what the rules and the index know nobody is asked; the rest is in the inbox.
+/// S4-077, S4-084: the permissions and the index answer what they can; other questions are in the inbox.
 #[test]
 fn a_question_is_answered_without_a_person_where_the_answer_is_known() {
     let sandbox = with_validator();
@@ -99,7 +98,7 @@ checks = "cat ui/index.txt ui/rules.txt ui/person.txt"
     running.wait().expect(0);
 }
 
-/// An agent that says where it is, waits, and answers what it is asked about `TokenStore`.
+/// Two tasks; the agent of the second one is waiting, and answers queries about `TokenStore`.
 fn two(sandbox: &Sandbox, owner: &str) -> String {
     let gate = sandbox.root().join("gate");
     format!(
@@ -135,8 +134,8 @@ complete told it
     )
 }
 
-/// Where one agent may run at a time, whoever asks lends its slot to the owner, which waits for
-/// something else, and goes on with the answer.
+/// With one slot in total, the asker lends its slot to the owner, which is waiting for something else,
+/// and continues with the answer.
 #[test]
 fn who_asks_lends_its_only_slot_to_the_owner() {
     let sandbox = with_validator();
@@ -169,8 +168,8 @@ complete asked
     audit.says("query-1 answered by worker-1, about ");
 }
 
-/// S0-028, S0-035, S0-037, S0-049, S0-110: what is only in the owner's own checkout is asked of the
-/// owner, which waits for something else.
+/// S0-028, S0-035, S0-037, S0-049, S0-110: a symbol that exists only in the owner's checkout is answered
+/// by the owner, which is waiting for something else.
 #[test]
 fn the_owner_of_uncommitted_work_is_asked() {
     let sandbox = with_validator();
@@ -192,8 +191,8 @@ fn the_owner_of_uncommitted_work_is_asked() {
     assert_eq!(asked["status"], "processed", "{view:#}");
 }
 
-/// S0-040: a query outlives a kill -9 of the orchestrator, and so does the call that waits for it. The owner
-/// is in the middle of a turn: it reads it when that ends.
+/// S0-040: a query and the tool call that waits for it survive a kill -9 of the orchestrator. The owner
+/// is in the middle of a turn and reads the query when that ends.
 #[test]
 fn a_query_survives_a_kill_and_waits_for_the_end_of_a_turn() {
     let mut sandbox = with_validator();

@@ -1,4 +1,4 @@
-//! Symbols are asked without a plan, and from the checkout of a task.
+//! `pitcrew query` and `pitcrew symbols`, in the repository and in the copy of a task.
 
 use crate::support::{await_task, checkout, gated, open_gate, sandbox};
 use pitcrew_testkit::Sandbox;

@@ -1,4 +1,4 @@
-//! The orchestrator goes away, and nobody loses anything.
+//! The orchestrator goes away, and nothing is lost.
 
 use crate::support::*;
 
@@ -17,7 +17,7 @@ fn status_is_right_after_the_orchestrator_was_killed() {
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
 }
 
-/// Who follows a plan goes on following it, and the plan goes on.
+/// A client that follows a plan reconnects, and the plan continues.
 #[test]
 fn a_run_goes_on_after_the_orchestrator_was_killed() {
     let sandbox = sandbox();
@@ -44,7 +44,7 @@ fn a_plan_that_waits_still_waits_after_a_crash() {
 #[test]
 fn the_orchestrator_stops_when_it_is_told_to() {
     let sandbox = sandbox();
-    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator runs");
+    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
     sandbox.pitcrew(&["status"]).expect(0);
     let (health, _) = sandbox.orchestrator().expect("it runs");
     let stopped = sandbox.pitcrew(&["stop", "--json"]).expect(0).json();
@@ -53,7 +53,7 @@ fn the_orchestrator_stops_when_it_is_told_to() {
     sandbox.pitcrew(&["status"]).expect(0);
 }
 
-/// Agents outlive their orchestrator for a while; whoever says stop means them too.
+/// Agents outlive a killed orchestrator for a while; `stop` ends them too.
 #[test]
 fn agents_of_a_killed_orchestrator_are_stopped_too() {
     let sandbox = sandbox();
@@ -63,10 +63,10 @@ fn agents_of_a_killed_orchestrator_are_stopped_too() {
     sandbox.kill_orchestrator();
     sandbox.pitcrew(&["stop"]).expect(0).says("has stopped; 1 worker was interrupted");
     assert!(sandbox.orchestrator().is_none());
-    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator runs");
+    sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
 }
 
-/// However many commands want an orchestrator, there is one.
+/// Many concurrent commands start only one orchestrator.
 #[test]
 fn commands_at_the_same_time_start_one_orchestrator() {
     let sandbox = sandbox();
@@ -89,7 +89,7 @@ fn one_orchestrator_serves_in_the_foreground() {
     serving.wait().expect(0);
 }
 
-/// Its last words reach whoever wanted it.
+/// The client prints the last output of the failed orchestrator.
 #[test]
 fn an_orchestrator_that_cannot_start_says_why() {
     let sandbox = sandbox();
@@ -97,11 +97,11 @@ fn an_orchestrator_that_cannot_start_says_why() {
     sandbox.pitcrew(&["stop"]).expect(0);
     sandbox.write(".pitcrew/config.toml", "max_agnets = 2\n");
     let refused = sandbox.pitcrew(&["status"]).expect(7);
-    assert!(refused.stderr.contains("did not start"), "{refused}");
+    assert!(refused.stderr.contains("failed to start"), "{refused}");
     assert!(refused.stderr.contains("did you mean `max_agents`?"), "{refused}");
 }
 
-/// A command that was cut off begins again from where it began, not in its own half-done work.
+/// An interrupted command starts over from its original state, not in its own half-finished work.
 #[test]
 fn a_command_that_was_cut_off_does_not_see_what_it_left() {
     let sandbox = sandbox();
@@ -129,7 +129,7 @@ command = "echo a >> core/log.txt; until [ -e '{gate}' ]; do sleep 0.02; done; e
     assert_eq!(sandbox.read("core/log.txt"), "a\nb\n");
 }
 
-/// Who is told to stop stops, and whoever follows does not start it again.
+/// A client that follows a plan does not restart an orchestrator that was stopped on purpose.
 #[test]
 fn a_stop_is_not_taken_for_a_crash() {
     let sandbox = sandbox();
@@ -143,7 +143,7 @@ fn a_stop_is_not_taken_for_a_crash() {
     sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
 }
 
-/// An attempt that was cut off costs none, and the count says so as it does for all others.
+/// An interrupted attempt does not use up the limit, and it is counted on both sides.
 #[test]
 fn attempts_are_counted_of_how_many_there_may_be() {
     let sandbox = sandbox();

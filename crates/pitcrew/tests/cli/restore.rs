@@ -1,11 +1,11 @@
-//! What an agent has written comes back, whatever became of the agent.
+//! Saved work is restored, whatever happened to the agent.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
 use serde_json::Value;
 use std::fs;
 
-/// A task that writes two files and goes on with `steps`.
+/// A task that writes two files and continues with `steps`.
 fn writes(steps: &str) -> String {
     format!(
         r#"
@@ -26,7 +26,7 @@ run printf 'a\000b\377' > core/bytes
     )
 }
 
-/// Waits until so much is kept: the last state of an attempt is saved after its end is told.
+/// Waits for this many snapshots: the last state of an attempt is saved after its end is reported.
 fn await_snapshots(sandbox: &Sandbox, count: usize) -> Vec<Value> {
     eventually(&format!("{count} snapshots"), || {
         let list = sandbox.pitcrew(&["restore", "task-1", "--list", "--json"]).expect(0).json();
@@ -35,14 +35,14 @@ fn await_snapshots(sandbox: &Sandbox, count: usize) -> Vec<Value> {
     })
 }
 
-/// Restores; the branch that it is at.
+/// Restores, and returns the branch.
 #[track_caller]
 fn restore(sandbox: &Sandbox, more: &[&str]) -> String {
     let arguments = [&["restore", "task-1", "--json"], more].concat();
     text(&sandbox.pitcrew(&arguments).expect(0).json()["branch"])
 }
 
-/// What the task wrote is at the branch, byte for byte.
+/// Asserts that the branch has the task's files, byte for byte.
 #[track_caller]
 fn assert_there(sandbox: &Sandbox, branch: &str) {
     assert_eq!(sandbox.git(&["show", &format!("{branch}:core/new file.txt")]), "first");
@@ -74,7 +74,7 @@ fn the_work_of_a_killed_agent_is_restored_byte_for_byte() {
     let left = sandbox.git(&["for-each-ref", "refs/pitcrew"]);
     assert_eq!(left, "", "nothing of ours is left in the user's repository");
 
-    // The same again is the same branch; one with other content is never overwritten.
+    // The same state gives the same branch; a branch with other content is never overwritten.
     assert_eq!(restore(&sandbox, &["--at", "1"]), branch);
     sandbox.git(&["branch", "--force", &branch, "main"]);
     let other = restore(&sandbox, &[]);
@@ -84,7 +84,7 @@ fn the_work_of_a_killed_agent_is_restored_byte_for_byte() {
     said.says("snapshot 1 of task-1 is at").notes("2 files, +").notes("git merge");
 }
 
-/// It is told to go on only when the end of its first turn is kept.
+/// The agent continues only after the end of its first turn has been saved.
 #[test]
 fn the_end_of_a_turn_is_there_although_the_agent_deleted_everything() {
     let sandbox = sandbox();
@@ -99,7 +99,7 @@ fn the_end_of_a_turn_is_there_although_the_agent_deleted_everything() {
     assert_there(&sandbox, &restore(&sandbox, &["--at", "1"]));
     let last = restore(&sandbox, &[]);
     assert_eq!(sandbox.git(&["ls-tree", "-r", "--name-only", &last]), "ui/two.txt");
-    sandbox.pitcrew(&["restore", "task-1", "--list"]).expect(0).says("taken while it worked");
+    sandbox.pitcrew(&["restore", "task-1", "--list"]).expect(0).says("taken during the attempt");
 }
 
 #[test]
@@ -133,10 +133,13 @@ fn what_cannot_be_restored_is_said() {
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     sandbox.pitcrew(&["restore", "idle"]).expect(6).notes("nothing of task-1 is kept");
-    sandbox.pitcrew(&["restore", "idle", "--list"]).expect(0).says("nothing of task-1 is kept");
+    sandbox
+        .pitcrew(&["restore", "idle", "--list"])
+        .expect(0)
+        .says("nothing of task-1 has been saved");
     let range = sandbox.pitcrew(&["restore", "busy", "--at", "7"]).expect(2);
     range.notes("task-2 has no snapshot 7: there is only number 1");
-    // What a task handed in can be brought back too.
+    // Submitted work can be restored too.
     let branch = sandbox.pitcrew(&["restore", "busy", "--json"]).expect(0).json();
     assert_eq!(branch["snapshot"]["files_count"], 1);
     let shown = sandbox.git(&["show", &format!("{}:core/two.txt", text(&branch["branch"]))]);

@@ -1,9 +1,9 @@
-//! Plans that run to their end.
+//! Plans that run until they end.
 
 use crate::support::*;
 use serde_json::Value;
 
-/// S0-005, S0-061: a plan runs to its end, in the order of its dependencies, and the result says so.
+/// S0-005, S0-061: a plan runs to its end in dependency order, and the summary reports it.
 #[test]
 fn a_plan_runs_to_its_end() {
     let sandbox = sandbox();
@@ -17,10 +17,10 @@ fn a_plan_runs_to_its_end() {
     assert!(!ran.stderr.contains('\u{1b}') && !ran.stdout.contains('\u{1b}'), "{ran}");
     assert!(!sandbox.repo().join("core/new.txt").exists(), "the user's tree is left alone");
     let status = sandbox.pitcrew(&["status"]).expect(0);
-    assert!(status.stdout.contains("not landed; `pitcrew land plan-1` merges it"), "{status}");
+    assert!(status.stdout.contains("not landed: `pitcrew land plan-1` merges it"), "{status}");
 }
 
-/// S1-077: the start and the end of every turn are among them.
+/// S1-077: the events include the start and the end of every turn.
 #[test]
 fn every_line_of_json_is_an_event_of_the_plan() {
     let sandbox = sandbox();
@@ -44,7 +44,8 @@ fn every_line_of_json_is_an_event_of_the_plan() {
     assert_eq!(turns, ["turn_opened", "turn_ended", "turn_opened", "turn_ended"]);
 }
 
-/// S0-018, S0-060, S2-079: one that fails does not stop the others, and the plan says that not all is done.
+/// S0-018, S0-060, S2-079: a failed task does not stop the others, and the plan reports that it is
+/// incomplete.
 #[test]
 fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
     let sandbox = sandbox();
@@ -58,7 +59,7 @@ fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
     assert!(ran.stdout.contains("pitcrew retry task-1"), "{ran}");
 }
 
-/// S2-084: who follows a plan and is gone stops nothing.
+/// S2-084: killing a client that follows a plan does not stop the plan.
 #[test]
 fn a_plan_goes_on_when_its_readers_are_killed() {
     let sandbox = sandbox();
@@ -77,20 +78,20 @@ fn a_plan_goes_on_when_its_readers_are_killed() {
     assert_eq!(plan_status(&sandbox, "plan-1"), "completed");
 }
 
-/// S0-066, S0-068, S0-069: what failed is tried again, and only that.
+/// S0-066, S0-068, S0-069: the failed task is retried, and nothing else.
 #[test]
 fn a_task_that_failed_is_retried_by_hand() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).says("0 of 1 completed");
     correct(&sandbox);
-    sandbox.pitcrew(&["retry", "plan-1"]).expect(0).says("task-1 gets one more attempt");
+    sandbox.pitcrew(&["retry", "plan-1"]).expect(0).says("task-1 gets another attempt");
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed").says("2 attempts");
     sandbox.pitcrew(&["retry", "plan-1"]).expect(6).notes("plan-1 has no task to retry");
     sandbox.pitcrew(&["retry", "task-1"]).expect(6).notes("task-1 cannot be retried");
 }
 
-/// What an agent says of its work is quoted to the tasks that depend on it, and is no order for them.
+/// An agent's summary is quoted in the prompts of dependent tasks and never executed.
 #[test]
 fn a_summary_does_not_change_the_command_of_a_dependent_task() {
     let sandbox = sandbox();
@@ -125,7 +126,7 @@ command = "echo mine > ui/new.txt"
     assert_eq!(sandbox.read("ui/new.txt"), "mine\n");
 }
 
-/// S0-069: the reason is in the next prompt, so the second attempt does better.
+/// S0-069: the reason is in the next prompt, so the second attempt succeeds.
 #[test]
 fn a_second_attempt_knows_why_the_first_failed() {
     let sandbox = sandbox();
@@ -186,7 +187,7 @@ checks = "echo looked; grep -q the-word core/new.txt"
     sandbox.pitcrew(&["logs", "plan-1"]).expect(0).says("plan-1 by mistakes, 20").says("  +0:0");
 }
 
-/// What the orchestrator knows to be secret is in no log, and what an agent was given is forgotten.
+/// Known secrets are in no log, and the launch data of an agent is removed with it.
 #[test]
 fn secrets_reach_no_log_and_outlive_no_attempt() {
     let mut sandbox = sandbox();
@@ -237,7 +238,7 @@ fn a_task_that_has_not_started_has_a_log_that_says_so() {
     sandbox.pitcrew(&["watch"]).expect(0);
 }
 
-/// Several plans run at the same time, and a name that both have is not guessed.
+/// Several plans run at the same time, and an ambiguous name is an error.
 #[test]
 fn two_plans_run_at_once() {
     let sandbox = sandbox();
@@ -264,10 +265,10 @@ fn the_base_can_be_asked_to_be_clean() {
     assert!(refused.stdout.is_empty(), "{refused}");
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    assert!(ran.stderr.contains("with 1 uncommitted file of yours"), "{ran}");
+    assert!(ran.stderr.contains("with 1 uncommitted file"), "{ran}");
 }
 
-/// A worker can report with the command too.
+/// A worker can complete its task with the command.
 #[test]
 fn a_worker_calls_a_tool_from_its_shell() {
     let sandbox = sandbox();
@@ -287,7 +288,7 @@ run pitcrew tool orchestrator_complete_task --json '{"summary": "told by hand"}'
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
     assert_eq!(board["tasks"][0]["attempts"][0]["summary"], "told by hand");
-    // Whoever is no worker has no task to complete.
+    // The user is not a worker and has no task to complete.
     let mine = ["tool", "orchestrator_complete_task", "--json", r#"{"summary": "mine"}"#];
     sandbox.pitcrew(&mine).expect(6);
 }
@@ -297,10 +298,14 @@ fn a_plan_that_is_deployed_by_hand_says_so() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&TWO_COMMANDS.replacen('\n', "\ndeploy = \"manual\"\n", 1));
     let ran = sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    assert_eq!(ran.stderr.matches("deployed by hand: pitcrew deploy TASK").count(), 1, "{ran}");
+    assert_eq!(
+        ran.stderr.matches("start each task with `pitcrew deploy TASK`").count(),
+        1,
+        "{ran}"
+    );
 }
 
-/// A tool is told once, when it starts; and once more where it failed.
+/// A tool call is logged once, when it starts, and again only if it fails.
 #[test]
 fn a_log_tells_of_each_tool_once() {
     let sandbox = sandbox();

@@ -1,31 +1,31 @@
-//! What holds agents and what runs for them, through the real binary.
+//! The sandbox of agents and of what runs for them, through the real binary.
 
 use crate::support::*;
 use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
 use pitcrew_testkit::{Process, Sandbox, eventually, python, skipped};
 use std::{fs, os::unix::fs::symlink};
 
-/// Nothing is shared but what every box has.
+/// A sandbox that shares nothing beyond the defaults of a box.
 fn closed() -> Sandbox {
     let mut sandbox = sandbox();
     sandbox.unset("PITCREW_SANDBOX_WRITE");
     sandbox
 }
 
-/// A `PATH` with everything but the program that makes boxes.
+/// A `PATH` with everything but bubblewrap.
 fn without_boxes(sandbox: &mut Sandbox) {
     let folder = sandbox.root().join("bin");
     fs::create_dir(&folder).expect("a folder");
     let path = std::env::var_os("PATH").expect("a PATH");
     let folders = std::env::split_paths(&path).filter_map(|it| fs::read_dir(it).ok());
-    // Of two programs with the same name the first one is found.
+    // The first of two programs with the same name is found.
     for program in folders.flatten().flatten().filter(|it| it.file_name() != "bwrap") {
         symlink(program.path(), folder.join(program.file_name())).ok();
     }
     sandbox.set("PATH", &folder.display().to_string());
 }
 
-/// What a worker tries is written into its own report, which is then part of its work.
+/// A worker writes the results of its attempts to a report, which is part of its work.
 #[test]
 fn a_worker_reaches_neither_keys_nor_tokens_nor_files_nor_processes_of_others() {
     let sandbox = closed();
@@ -65,7 +65,7 @@ checks = "! echo evil > {repo}/evil"
     sandbox.pitcrew(&["logs", "tries"]).expect(0).says("confined by tier T3, policy ");
 }
 
-/// A shell may leave a folder open to whatever it starts, and an open folder leads anywhere.
+/// A shell may leave a folder open to its children, and an open folder leads anywhere.
 #[test]
 fn a_worker_inherits_nothing_that_was_open_where_its_run_was_started() {
     let sandbox = closed();
@@ -85,7 +85,7 @@ checks = "! test -e /proc/self/fd/9"
     assert!(diff.contains("+tried") && !diff.contains("leads out"), "{diff}");
 }
 
-/// While a checkout is made, its agent's box is made beside it.
+/// The box of an agent is prepared while its checkout is created.
 #[test]
 fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
     let sandbox = sandbox();
@@ -117,7 +117,7 @@ fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
     sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
 }
 
-/// The folder of the policy is told, and says the same as what was in force.
+/// The log names the folder of the policy, which has the policy that was in force.
 #[test]
 fn the_policy_of_an_agent_is_kept_with_its_attempt() {
     let sandbox = closed();
@@ -130,7 +130,7 @@ fn the_policy_of_an_agent_is_kept_with_its_attempt() {
     assert!(policy.contains("\"tier\": \"T3\"") && !policy.contains("PITCREW_TOKEN"), "{policy}");
 }
 
-/// Refuses the calls of Landlock as a kernel without it does, and becomes what it is told.
+/// Refuses the Landlock system calls, as a kernel without it does, and then executes its arguments.
 const WITHOUT_LANDLOCK: &str = r#"
 import ctypes, os, struct, sys
 words = [(0x20, 0, 0, 0), (0x35, 0, 2, 444), (0x25, 1, 0, 446), (0x06, 0, 0, 0x50026), (0x06, 0, 0, 0x7FFF0000)]
@@ -143,7 +143,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(progra
 os.execv(sys.argv[1], sys.argv[1:])
 "#;
 
-/// Where neither boxes nor Landlock are to be had.
+/// Neither bubblewrap nor Landlock is available.
 #[test]
 fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
     let mut sandbox = closed();
@@ -168,7 +168,7 @@ fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
     pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
 }
 
-/// Without bubblewrap Landlock holds, where the kernel has enough of it; nobody has to agree.
+/// Without bubblewrap, Landlock is used if the kernel supports enough of it; no consent is needed.
 #[test]
 fn without_a_box_landlock_holds() {
     let mut sandbox = closed();
@@ -182,8 +182,8 @@ fn without_a_box_landlock_holds() {
     sandbox.pitcrew(&["logs", "first"]).expect(0).says("confined by tier T2, policy ");
 }
 
-/// What a worker does outside its zone, past its file system, is not taken, in each tier; what it does outside its
-/// checkout does not happen.
+/// In each tier, changes outside the zone that bypass the client's file system are not integrated, and
+/// changes outside the checkout are not possible.
 #[test]
 fn in_each_tier_a_worker_is_kept_in_its_corner() {
     for tier in ["T2", "T3"] {
@@ -225,7 +225,8 @@ git commit --quiet --message strays"""
     }
 }
 
-/// Tools run what they find in a cache: an agent must not leave anything there for its own checks.
+/// Tools run what they find in a cache, so an agent must not be able to leave anything there for its own
+/// checks.
 #[test]
 fn what_an_agent_leaves_in_a_cache_reaches_other_agents_and_no_check() {
     let sandbox = closed();
@@ -272,8 +273,8 @@ fn a_repository_may_want_a_stronger_box_than_there_is() {
     assert!(refused.stderr.contains("cannot set `sandbox.tier`"), "{refused}");
 }
 
-/// A box does not show a file with a secret in it; what else stands there is known all the same, to a
-/// worker by its home and to checks by a copy.
+/// A box hides a git configuration file with a secret in it; the identity is still available, to a
+/// worker in its home and to checks in a copy.
 #[test]
 fn who_commits_is_known_where_the_settings_of_git_have_a_secret() {
     let sandbox = closed();

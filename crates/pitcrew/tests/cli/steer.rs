@@ -1,8 +1,8 @@
-//! Plans that are held, ended and taken up again.
+//! Pausing, resuming, cancelling, deploying and accepting.
 
 use crate::support::*;
 
-/// S0-132: cancelling a task that runs ends it, and leaves no process behind.
+/// S0-132: cancelling a running task ends it and leaves no process behind.
 #[test]
 fn a_task_that_runs_is_cancelled() {
     let sandbox = sandbox();
@@ -13,7 +13,7 @@ fn a_task_that_runs_is_cancelled() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(5);
     assert_eq!(task_status(&sandbox, "waits"), "cancelled");
     open_gate(&sandbox);
-    // What the attempt left is put away first.
+    // The work of the attempt is saved first.
     let retried = pitcrew_testkit::eventually("it can be retried", || {
         let retried = sandbox.pitcrew(&["retry", "waits"]);
         (retried.code != Some(6)).then_some(retried)
@@ -29,7 +29,7 @@ fn a_whole_plan_is_cancelled() {
     let running = sandbox.start(&["run", &plan, "--yes"]);
     running.await_note("Starting task-1");
     let cancelled = sandbox.pitcrew(&["cancel", "gated"]).expect(0);
-    cancelled.says("plan-1 is cancelled; what had not ended is cancelled with it");
+    cancelled.says("plan-1 is cancelled with all unfinished tasks");
     let ran = running.wait().expect(5).says("plan-1 gated: cancelled");
     assert!(!ran.stdout.contains("pitcrew retry"), "{ran}");
     sandbox.pitcrew(&["cancel", "plan-1"]).expect(6);
@@ -63,7 +63,7 @@ fn a_plan_is_paused_and_goes_on() {
     sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
 }
 
-/// Ctrl-C pauses the plan and says how to go on.
+/// Ctrl-C pauses the plan and says how to resume it.
 #[test]
 fn an_interrupt_pauses_the_plan() {
     let sandbox = sandbox();
@@ -79,7 +79,7 @@ fn an_interrupt_pauses_the_plan() {
     watching.expect(0);
 }
 
-/// S1-016: a plan that deploys by hand starts nothing by itself.
+/// S1-016: a plan with manual deployment starts nothing by itself.
 #[test]
 fn a_manual_task_waits_for_its_deployment() {
     let sandbox = sandbox();

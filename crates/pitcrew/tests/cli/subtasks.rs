@@ -1,11 +1,11 @@
-//! Agents that hand out parts of their work, with the real binary from end to end.
+//! Agents that delegate parts of their work, end to end with the real binary.
 
 use crate::support::*;
 use pitcrew_testkit::{Finished, Sandbox, eventually};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
 
-/// The architect of a feature asks three others and goes on with what they say.
+/// An architect delegates to three sub-tasks and uses their answers.
 const OAUTH: &str = r#"
 name = "oauth"
 
@@ -49,8 +49,8 @@ depends_on = ["architect"]
 command = "cat plans/ArchitecturePlan.md plans/frontend.md > core/read.txt"
 "#;
 
-/// S4-159, S4-007, S4-040, S4-092, S1-007: three sub-tasks at once, one makes a file that nobody is asked
-/// about, one fails; their parent hears of all three and goes on.
+/// S4-159, S4-007, S4-040, S4-092, S1-007: of three parallel sub-tasks one creates a file without asking
+/// and one fails; their parent gets all three results and continues.
 #[test]
 fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     let sandbox = sandbox();
@@ -86,7 +86,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         ],
     );
     sandbox.pitcrew(&["diff", "subtask-4"]).expect(0).says("a login form");
-    // S2-061, S2-069: the group is in the journal, for whoever comes after a kill.
+    // S2-061, S2-069: the group is in the journal, so it survives a kill.
     sandbox.kill_orchestrator();
     sandbox
         .pitcrew(&["audit"])
@@ -97,7 +97,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
     let asked = inbox["closed"].as_array().expect("requests").iter();
     assert_eq!(asked.filter(|it| it["task"] != Value::Null).count(), 0, "{inbox}");
-    // S1-090: each line of the log says where it comes from.
+    // S1-090: each line of the log names its source.
     log_names_its_parts(&sandbox);
     sandbox.pitcrew(&["land", "oauth", "--yes"]).expect(0);
     assert_eq!(
@@ -112,7 +112,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     });
 }
 
-/// Each stands below the one before.
+/// Asserts that the parts occur in this order.
 #[track_caller]
 fn in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
@@ -123,8 +123,8 @@ fn in_order(text: &str, parts: &[&str]) {
     }
 }
 
-/// Every line of the log says which part of the orchestrator it is of: the deployment, one worker,
-/// the sub-tasks, the messages, one order to a driver.
+/// Every line of the log names its part of the orchestrator: the deployment, a worker, the sub-tasks,
+/// the messages, or a command to a driver.
 #[track_caller]
 fn log_names_its_parts(sandbox: &Sandbox) {
     let files = fs::read_dir(sandbox.states()[0].join("logs")).expect("logs").flatten();
@@ -150,7 +150,7 @@ fn log_names_its_parts(sandbox: &Sandbox) {
     }
 }
 
-/// A parent that waits gives up its slot: as many parents as there are slots starve nobody.
+/// A waiting parent releases its slot: even with as many parents as slots, their children run.
 #[test]
 fn five_parents_that_wait_do_not_starve_their_children() {
     let sandbox = sandbox();
@@ -175,8 +175,8 @@ complete heard it
     ran.says("5 of 5 completed");
 }
 
-/// S4-154: those who read the same state share it, so none of them can write there. What builds
-/// make is nobody's.
+/// S4-154: read-only sub-tasks of the same state share a checkout, so none of them can write to it.
+/// Build output is discarded.
 #[test]
 fn who_reads_changes_nothing_that_others_read() {
     for tier in ["T3", "T2"] {
@@ -211,8 +211,8 @@ complete all
     }
 }
 
-/// S4-015: a sub-task that reads does not wait for a checkout. It is given one that is there already, in
-/// which nothing was written but what its parent has changed.
+/// S4-015: a read-only sub-task does not wait for a new checkout. It gets an existing one, updated with
+/// the changes of its parent.
 #[test]
 fn a_sub_task_that_reads_waits_for_what_has_changed_and_not_for_the_tree() {
     let sandbox = sandbox();
@@ -258,7 +258,7 @@ complete it
     assert_eq!(second, first.replace("\none\n", "\ntwo\n"));
 }
 
-/// S4-125: what a sub-task has begun ends with it; the parent hears of it.
+/// S4-125: the processes of a sub-task end with it, and the parent is notified.
 #[test]
 fn a_sub_task_is_stopped_and_its_parent_goes_on() {
     let sandbox = sandbox();
@@ -280,8 +280,8 @@ fn a_sub_task_is_stopped_and_its_parent_goes_on() {
     );
 }
 
-/// S2-070, S4-150: the one who waits and the one who is waited for outlive the orchestrator, and the
-/// answer comes once, to the same session.
+/// S2-070, S4-150: a waiting parent and its sub-task survive the orchestrator, and the answer arrives
+/// once, in the same session.
 #[test]
 fn a_parent_that_waits_outlives_the_orchestrator() {
     let sandbox = sandbox();
@@ -307,7 +307,7 @@ fn a_parent_that_waits_outlives_the_orchestrator() {
     assert_eq!(handed.stdout.lines().count(), 1, "{handed}");
 }
 
-/// Invariant: the limits hold however many ask at once, and everybody who is refused is told why.
+/// Invariant: the limits hold with many concurrent callers, and every refusal has a reason.
 #[test]
 fn limits_hold_for_many_who_ask_at_once() {
     let sandbox = sandbox();
@@ -344,7 +344,7 @@ complete took what was given
     assert_eq!(refused.matches("sub-tasks").count().min(20), 20, "{refused}");
 }
 
-/// A worker is 0, what it hands out is 1, and what that hands out is 2.
+/// A worker has depth 0, its sub-tasks depth 1, and theirs depth 2.
 #[test]
 fn nobody_hands_out_below_the_second_level() {
     let sandbox = sandbox();
@@ -361,8 +361,8 @@ fn nobody_hands_out_below_the_second_level() {
     status.says("    subtask-3 second");
 }
 
-/// S4-043, S4-044, S4-047, S4-051: what its parent holds, a sub-task is given by it; what stands at
-/// a person no agent decides.
+/// S4-043, S4-044, S4-047, S4-051: a parent can grant its sub-task what it holds itself; a request at a
+/// person cannot be decided by an agent.
 #[test]
 fn a_parent_decides_what_its_sub_task_asks_for_and_nothing_beyond() {
     let sandbox = sandbox();
@@ -429,7 +429,7 @@ complete decided what it may
     assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
 }
 
-/// What does not go together is told with its files and what to do, and that helps.
+/// A conflict is reported with its files and how to resolve it, and following that advice works.
 #[test]
 fn a_pull_that_conflicts_says_what_to_do() {
     let sandbox = sandbox();
@@ -463,8 +463,7 @@ checks = "grep -q child plans/a.md"
     assert_eq!(ran.code, Some(0), "{ran}\n{}", told(&sandbox));
 }
 
-/// A sub-task asks its parent, which waits for it: the wait is cut short, the answer is given, and
-/// both go on.
+/// A sub-task asks its waiting parent: the wait is interrupted, the parent answers, and both continue.
 #[test]
 fn a_sub_task_asks_its_parent_which_waits_for_it() {
     let sandbox = sandbox();

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers of these tests.
 
 use pitcrew_testkit::{Sandbox, eventually, model::ModelServer};
 use serde_json::Value;
@@ -11,7 +11,7 @@ pub fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"))
 }
 
-/// The built-in agent works with the server's model.
+/// A sandbox whose built-in agent uses the server's model.
 pub fn with_model(server: &ModelServer) -> Sandbox {
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_MODEL", "anthropic/scripted");
@@ -21,7 +21,7 @@ pub fn with_model(server: &ModelServer) -> Sandbox {
     sandbox
 }
 
-/// Two commands, the second after the first.
+/// Two commands, the second depending on the first.
 pub const TWO_COMMANDS: &str = r#"
 name = "tidy up"
 
@@ -39,7 +39,7 @@ depends_on = ["first"]
 expected_files = ["ui/new.txt"]
 "#;
 
-/// A task that does nothing before `open_gate`.
+/// A task that waits for `open_gate`.
 pub fn gated(sandbox: &Sandbox, name: &str) -> String {
     let gate = sandbox.root().join("gate");
     format!(
@@ -65,7 +65,7 @@ pub fn open_gate(sandbox: &Sandbox) {
     fs::write(sandbox.root().join("gate"), "").expect("a file");
 }
 
-/// A task whose check passes once `correct` was called.
+/// A task whose check passes once `correct` has been called.
 pub fn fallible(sandbox: &Sandbox) -> String {
     let source = sandbox.root().join("source");
     fs::write(&source, "wrong").expect("a file");
@@ -88,7 +88,7 @@ pub fn correct(sandbox: &Sandbox) {
     fs::write(sandbox.root().join("source"), "right").expect("a file");
 }
 
-/// Where the agent of a task works.
+/// The checkout of a task's first attempt.
 pub fn checkout(sandbox: &Sandbox, key: &str) -> PathBuf {
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     let tasks = board["tasks"].as_array().expect("tasks");
@@ -115,7 +115,7 @@ pub fn await_task(sandbox: &Sandbox, key: &str, status: &str) {
     });
 }
 
-/// Waits until something waits for a person.
+/// Waits until a request is open.
 pub fn await_request(sandbox: &Sandbox) -> Value {
     eventually("something waits for a person", || {
         let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
@@ -127,7 +127,7 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Whether a process holds a lock on the file. Numbers of processes mean nothing outside their box.
+/// Whether a process holds a lock on the file. Process ids are not usable across boxes.
 pub fn is_held(lock: &Path) -> bool {
     let Ok(file) = fs::File::open(lock) else { return false };
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()

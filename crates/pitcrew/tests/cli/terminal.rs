@@ -10,12 +10,13 @@ fn nothing_runs_before_the_person_agrees() {
     terminal.await_text("| echo 1 > core/new.txt");
     terminal.await_text("Run this plan? [y/N]");
     terminal.type_line("");
-    terminal.await_text("nothing was run");
+    terminal.await_text("nothing was started");
     assert_eq!(terminal.wait(), Some(1));
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
 }
 
-/// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and it is done.
+/// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and the task
+/// is retried.
 #[test]
 fn failed_tasks_are_retried_when_the_person_wants_it() {
     let sandbox = sandbox();
@@ -36,15 +37,14 @@ fn the_live_display_shows_who_works_where() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
-    terminal.await_text("0 of 1 done, 1 at work");
+    terminal.await_text("0 of 1 done, 1 active");
     terminal.await_text("task-1 waits");
     open_gate(&sandbox);
     terminal.await_text("Completed");
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
 }
 
-/// What an agent does is seen while it does it, although the journal hears of it only now
-/// and then.
+/// An agent's activity is shown live, although the journal records it only now and then.
 #[test]
 fn what_an_agent_does_is_shown_without_being_stored() {
     let sandbox = sandbox();
@@ -68,7 +68,7 @@ fn an_interrupt_at_the_terminal_pauses() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
-    terminal.await_text("1 at work");
+    terminal.await_text("1 active");
     terminal.interrupt();
     terminal.await_text("pitcrew resume plan-1");
     assert_eq!(terminal.wait(), Some(130));
@@ -78,33 +78,33 @@ fn an_interrupt_at_the_terminal_pauses() {
     assert_eq!(
         below,
         [
-            "pausing plan-1; Ctrl-C once more leaves at once",
-            "plan-1 is paused; go on with: pitcrew resume plan-1",
+            "pausing plan-1; press Ctrl-C again to exit immediately",
+            "plan-1 is paused; continue with `pitcrew resume plan-1`",
             "",
         ]
     );
-    // The block is wiped, and so is what the keys left behind it.
+    // The live block is removed, including the characters that keys left behind it.
     let mut told = above.iter().skip_while(|it| !it.contains("Running plan-1 gated"));
     let stray = told.find(|it| it.contains("^C") || it.contains("done, ") || it.len() < 4);
     assert_eq!(stray, None, "{lines:#?}");
 }
 
-/// Whatever the orchestrator does with the first one.
+/// Regardless of what the orchestrator does with the first one.
 #[test]
 fn a_second_interrupt_leaves_at_once() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
-    terminal.await_text("1 at work");
+    terminal.await_text("1 active");
     let (_, orchestrator) = sandbox.orchestrator().expect("an orchestrator runs");
     orchestrator.signal(rustix::process::Signal::STOP);
-    // Two that come together count as one.
+    // Two interrupts at the same time count as one.
     pitcrew_testkit::eventually("it leaves", || {
         terminal.interrupt_unseen();
         terminal.has_ended().then_some(())
     });
     orchestrator.signal(rustix::process::Signal::CONT);
-    terminal.await_text("left at once");
+    terminal.await_text("exited immediately");
     assert_eq!(terminal.wait(), Some(130));
     open_gate(&sandbox);
     sandbox.pitcrew(&["status", "plan-1"]).expect(0);
@@ -120,7 +120,7 @@ fn a_question_is_answered_in_place() {
     ));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
     terminal.await_text("Which port?");
-    terminal.await_text("Your answer (empty: later):");
+    terminal.await_text("Your answer (leave empty to answer later):");
     terminal.type_line("Use 8080.");
     terminal.await_text("1 of 1 completed");
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
@@ -141,7 +141,7 @@ fn a_landing_is_reviewed_first() {
     assert!(!sandbox.repo().join("ui/new.txt").exists());
 }
 
-/// S4-130: whoever watches sees what waits for them, and what it is about.
+/// S4-130: a person who watches a plan sees the open requests and what they are about.
 #[test]
 fn who_watches_sees_what_waits_for_a_decision() {
     let sandbox = sandbox();
@@ -161,7 +161,7 @@ fn who_watches_sees_what_waits_for_a_decision() {
     assert!(!terminal.lines().iter().any(|it| it.contains("waiting for you")));
 }
 
-/// A text with an error can be mended at once; the editor gets the keys in between.
+/// A text with an error can be fixed at once; in between, typed lines go to the editor.
 #[test]
 fn permissions_are_edited_until_they_can_be_read() {
     let mut sandbox = sandbox();
@@ -172,9 +172,9 @@ fn permissions_are_edited_until_they_can_be_read() {
     let mut terminal = sandbox.at_terminal(&["permissions", "edit"]);
     terminal.type_line("Auto-Denny");
     terminal.await_text("did you mean `Auto-Deny`?");
-    terminal.await_text("edit it again? [y/n]");
+    terminal.await_text("Edit it again? [y/n]");
     terminal.type_line("y");
     terminal.type_line("Auto-Deny");
-    terminal.await_text("written: ");
+    terminal.await_text("saved: ");
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
 }

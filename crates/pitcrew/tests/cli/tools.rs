@@ -1,4 +1,4 @@
-//! The tools, called by a person's own agent.
+//! The tools, called by the user's own agent.
 
 use crate::support::{await_task, correct, fallible, sandbox, task_status, text};
 use pitcrew_testkit::{Sandbox, eventually};
@@ -9,7 +9,7 @@ fn tool(sandbox: &Sandbox, name: &str, arguments: &Value, code: i32) -> String {
     if code == 0 { done.stdout } else { done.stderr }
 }
 
-/// S1-022..S1-024, S1-027: an outside client drives a plan, and a person decides.
+/// S1-022..S1-024, S1-027: an outside client drives a plan, and a person approves it.
 #[test]
 fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let sandbox = sandbox();
@@ -37,7 +37,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
     assert!(told.contains("there is no task `third`; `orchestrator_list_workers`"), "{told}");
 
-    // Of several of one name the one that has not ended is meant, and there must be one such.
+    // If several plans have the name, the one that has not ended is meant; there must be exactly one.
     let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
     tool(&sandbox, "orchestrator_save_plan", &again, 0);
     let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 0);
@@ -48,7 +48,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     assert!(told.contains("more than one task: ") && told.contains("task-4, task-5"), "{told}");
 }
 
-/// What an agent adds to a plan that runs was approved by nobody.
+/// A task that an agent adds to a running plan has not been approved.
 #[test]
 fn a_task_that_is_added_later_waits_for_the_person() {
     let sandbox = sandbox();
@@ -66,7 +66,7 @@ fn a_task_that_is_added_later_waits_for_the_person() {
     await_task(&sandbox, "waits", "completed");
 }
 
-/// S1-025: the tasks of a plan that a person lets run by hand are deployed by the tool.
+/// S1-025: the tool deploys the tasks of an approved plan with manual deployment.
 #[test]
 fn a_client_deploys_the_tasks_of_a_manual_plan() {
     let sandbox = sandbox();
@@ -80,7 +80,7 @@ fn a_client_deploys_the_tasks_of_a_manual_plan() {
     tool(&sandbox, "orchestrator_deploy_task", &json!({"task": "first"}), 6);
 }
 
-/// S1-028: a task that failed gets another attempt, and a completed one does not.
+/// S1-028: a failed task gets another attempt, and a completed one does not.
 #[test]
 fn a_client_retries_a_failed_task() {
     let sandbox = sandbox();
@@ -94,7 +94,7 @@ fn a_client_retries_a_failed_task() {
     assert!(refused.contains("task-1 cannot be retried"), "{refused}");
 }
 
-/// A task that is being put away is retried when that is done: nobody has to call twice.
+/// A retry waits until the work of the task has been saved, so that one call is enough.
 #[test]
 fn what_was_just_cancelled_can_be_retried_at_once() {
     let sandbox = sandbox();
@@ -110,7 +110,7 @@ fn what_was_just_cancelled_can_be_retried_at_once() {
     await_task(&sandbox, "waits", "completed");
 }
 
-/// S1-030: whoever calls wrongly is told what to do.
+/// S1-030: an invalid call is answered with how to fix it.
 #[test]
 fn a_wrong_call_says_what_to_do() {
     let sandbox = sandbox();
@@ -130,7 +130,7 @@ fn a_wrong_call_says_what_to_do() {
     assert_eq!(text(&board["plans"]), "", "nothing was handed in: {board}");
 }
 
-/// S1-041: a person's own agent has sub-tasks like others, and reads what came of them.
+/// S1-041: the user's own agent delegates sub-tasks and reads their results.
 #[test]
 fn a_client_hands_out_sub_tasks_of_its_own() {
     let mut sandbox = sandbox();
@@ -163,7 +163,7 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
         refused.contains("subtask-4: failed") && refused.contains("Permission denied"),
         "{refused}"
     );
-    // Where nothing holds it, the gate does.
+    // Without a box, the import gate refuses it.
     sandbox.pitcrew(&["stop"]).expect(0);
     sandbox.set("PITCREW_SANDBOX", "T1");
     let refused = tool(&sandbox, "a2a_spawn_subtask", &reads, 0);
@@ -171,7 +171,7 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     assert!(refused.contains("subtask-5: failed") && refused.contains(why), "{refused}");
 }
 
-/// S1-041: what was only found out is an answer: nothing is left to land, and nothing on the disk.
+/// S1-041: read-only sub-tasks have only answers: nothing is left to land and nothing on disk.
 #[test]
 fn a_client_that_had_something_read_has_nothing_to_see_to() {
     let sandbox = sandbox();
@@ -193,7 +193,7 @@ fn a_client_that_had_something_read_has_nothing_to_see_to() {
     assert!(read.contains("subtask-1: success"), "the answer can be read again: {read}");
 }
 
-/// Nobody is handed work who would only fail at once, and what to do instead is told.
+/// No sub-task goes to an agent that cannot start; the refusal says what to do instead.
 #[test]
 fn an_agent_that_cannot_start_is_handed_nothing() {
     let sandbox = sandbox();
@@ -211,7 +211,7 @@ fn an_agent_that_cannot_start_is_handed_nothing() {
     assert_eq!(text(&board["plans"]), "", "nothing was handed out: {board}");
 }
 
-/// The port is there for as long as somebody wants it, and there is one.
+/// There is one port, and it is open as long as a client needs it.
 #[test]
 fn the_tools_over_http_are_served_on_one_port_and_end() {
     let sandbox = sandbox();
@@ -231,7 +231,8 @@ fn the_tools_over_http_are_served_on_one_port_and_end() {
     });
 }
 
-/// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: who can be asked for what is written in files, and known to all.
+/// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: roles are defined in files, and every agent sees
+/// them.
 #[test]
 fn agents_know_who_is_good_at_what() {
     let sandbox = sandbox();
@@ -260,7 +261,7 @@ fn plan_of(script: &str) -> String {
 }
 
 /// S1-002..S1-004, S1-008, S1-032, S1-033, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
-/// waits and reads, its own only.
+/// waits for its own sub-tasks only, and reads their results.
 #[test]
 fn a_worker_delegates_and_gets_the_results_back() {
     let sandbox = sandbox();
@@ -289,8 +290,8 @@ complete delegated
     assert_eq!(task_status(&sandbox, "parent"), "completed");
 }
 
-/// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as fields. One that
-/// ends its turns without the tool has failed.
+/// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as fields. A
+/// sub-task that ends its turns without the tool has failed.
 #[test]
 fn a_sub_task_hands_in_its_result_with_the_tool() {
     let sandbox = sandbox();
@@ -328,7 +329,8 @@ complete read them
     assert!(text(&results[2]["error"]).contains("no completion"), "{diff}");
 }
 
-/// S1-021: every worker is told where it works and how to complete, without a word of that in its task.
+/// S1-021: the prompt of every worker says where it works and how to complete, although its task does
+/// not.
 #[test]
 fn every_worker_is_instructed_as_it_fits() {
     let sandbox = sandbox();
@@ -355,7 +357,7 @@ complete done
     assert!(child.contains("Change nothing"), "{child}");
 }
 
-/// S1-033: a call that waits finds its wait again when the orchestrator was killed meanwhile.
+/// S1-033: a waiting call is resumed after the orchestrator was killed.
 #[test]
 fn a_held_call_outlives_the_orchestrator() {
     let sandbox = sandbox();

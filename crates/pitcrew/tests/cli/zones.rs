@@ -1,4 +1,5 @@
-//! What lies outside a zone: refused, told instead, and never integrated; with the real binary.
+//! Code outside a zone: refused, answered from the index instead, and never integrated; with the real
+//! binary.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, model::ModelServer};
@@ -12,8 +13,8 @@ fn with_auth(sandbox: Sandbox) -> Sandbox {
     sandbox
 }
 
-/// S0-044, S0-045, S0-047, S0-098: reading it over the protocol gives the outline instead, is refused when it
-/// happens and on record; writing it is refused, and nothing of it is integrated.
+/// S0-044, S0-045, S0-047, S0-098: reading a foreign file over the protocol is refused with its outline
+/// and recorded; writing it is refused, and nothing of it is integrated.
 #[test]
 fn a_foreign_file_is_refused_with_its_outline() {
     let sandbox = with_auth(sandbox());
@@ -49,7 +50,7 @@ complete made the form
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     let status = sandbox.pitcrew(&["status"]).expect(0);
-    status.says("3 reads and 3 writes outside its zone blocked");
+    status.says("blocked 3 reads and 3 writes outside its zone");
     let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
     logs.says("blocked: read core/auth.rs").says("blocked: write ui/keys/a");
     let audit = sandbox.pitcrew(&["audit", "--kind", "access_blocked"]).expect(0);
@@ -60,7 +61,7 @@ complete made the form
     assert!(!sandbox.root().join(".worktrees/repo/escape").exists());
 }
 
-/// The built-in agent with a model reads and writes through the client: its zone holds at once.
+/// The built-in agent with a model reads and writes through the client, so its zone applies immediately.
 #[test]
 fn a_model_is_told_what_it_may_not_read() {
     let server = ModelServer::start();
@@ -90,7 +91,8 @@ Use the validator.
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
 }
 
-/// S0-042, S0-043, S0-046, S0-118: a line in its words is heard, resolved and answered in its next prompt.
+/// S0-042, S0-043, S0-046, S0-118: a `NEED` line in a message is parsed, resolved and answered in the
+/// next prompt.
 #[test]
 fn a_need_line_is_answered_in_the_next_prompt() {
     let sandbox = with_auth(sandbox());
@@ -118,8 +120,8 @@ complete used it
     audit.says("AuthValidator");
 }
 
-/// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files; nobody else may have
-/// them meanwhile, it reaches no others through us, and it may read what its parent works on.
+/// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files; meanwhile no one else
+/// can get them, it cannot write others through the client, and it can read its parent's files.
 #[test]
 fn a_shared_subtask_keeps_to_its_lease() {
     let sandbox = with_auth(sandbox());
@@ -156,7 +158,7 @@ complete all
     assert_eq!(sandbox.read("ui/form.rs"), "pub fn form() {}\n");
 }
 
-/// S4-154, S4-160: nor does it reach others by the commands that it runs, with a box and without one.
+/// S4-154, S4-160: its commands cannot write other files either, with and without a box.
 #[test]
 fn the_commands_of_a_shared_subtask_keep_to_its_lease() {
     for tier in ["T3", "T2"] {
@@ -193,7 +195,7 @@ complete all
     }
 }
 
-/// The gate refuses what was changed where nothing else held the agent, and the next prompt says which paths and
+/// The import gate refuses changes that nothing else prevented, and the next prompt lists the paths and
 /// what to do.
 #[test]
 fn what_the_gate_refuses_is_told_to_the_next_attempt() {
@@ -227,8 +229,8 @@ complete second
     assert!(sandbox.read("ui/form.rs").contains("done()"));
 }
 
-/// An agent without a sandbox of its own is told at once when it writes beside its zone. In it everything
-/// works, and so do git, builds and temporary files.
+/// A write outside the zone fails immediately for an agent without its own sandbox. Inside the zone git,
+/// builds and temporary files work.
 #[test]
 fn a_box_lets_an_agent_write_in_its_zone_alone() {
     let sandbox = with_auth(sandbox());
@@ -261,7 +263,7 @@ checks = ["grep -q -i 'read-only file system' ui/refusal.txt", "grep -q 2 Cargo.
     assert!(!sandbox.repo().join("target").exists());
 }
 
-/// What an agent cannot write it may still commit, by git alone: the gate stays.
+/// A file that an agent cannot write can still be committed with git alone; the import gate refuses it.
 #[test]
 fn what_is_committed_past_the_box_is_refused_at_the_gate() {
     let sandbox = with_auth(sandbox());
@@ -283,8 +285,8 @@ complete done
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the zone");
 }
 
-/// S0-032, S0-044: with `reads = "zone"` there is nothing to read beyond the zone, and what is needed comes from the
-/// index. Setup and checks see everything, and git finds nothing changed.
+/// S0-032, S0-044: with `reads = "zone"` foreign files are not readable, and signatures come from the
+/// index. Setup and checks see everything, and git reports no change.
 #[test]
 fn a_box_hides_foreign_files_and_the_index_tells_of_them() {
     let sandbox = with_auth(sandbox());

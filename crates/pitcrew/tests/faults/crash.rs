@@ -158,7 +158,7 @@ fn a_kill_during_the_landing_lands_once() {
     let checks: Vec<_> = before.into_iter().filter(|it| !it.1.contains(" land ")).collect();
     all_gone(&checks);
     open_gate(&gate);
-    landing.wait().expect(0).says("plan-1 is landed on main");
+    landing.wait().expect(0).says("plan-1 landed on main");
     assert_eq!(sandbox.git(&["rev-parse", "HEAD^1"]), tip);
     assert_eq!(sandbox.read("mine.txt") + &sandbox.read("core/a.txt"), "mine\na\n");
 }

@@ -225,7 +225,7 @@ fn stop_needs_neither_the_socket_nor_the_token() {
         let stopped = sandbox.pitcrew(&["stop"]).expect(0);
         stopped.says(&format!("orchestrator {} has stopped", health.pid));
         assert!(process.await_end(Duration::ZERO), "it is gone");
-        sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator runs");
+        sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
         // It was a clean end: nothing works on alone.
         sandbox.pitcrew(&["stop", "all"]).expect(0);
         sandbox.pitcrew(&["stop"]).expect(0);

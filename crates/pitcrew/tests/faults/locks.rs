@@ -27,7 +27,7 @@ fn the_lock_of_a_landing_that_was_killed_is_removed_and_the_landing_goes_on() {
     let lock = sandbox.repo().join(".git/index.lock");
     assert!(lock.exists(), "git holds the index meanwhile");
     sandbox.kill_orchestrator();
-    landing.wait().expect(0).says("is landed on main");
+    landing.wait().expect(0).says("landed on main");
     assert!(!lock.exists());
     assert_eq!(sandbox.read("core/new.slow"), "new\n");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
@@ -44,6 +44,8 @@ fn a_lock_of_the_users_own_git_stays_and_is_named() {
     let lock = sandbox.repo().join(".git/index.lock");
     std::fs::write(&lock, "").expect("a lock");
     let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    landed.says("is landed at pitcrew/plan-1-locked").notes("index.lock` is there");
+    landed
+        .says("landed on the separate branch pitcrew/plan-1-locked")
+        .notes("index.lock` is there");
     assert!(lock.exists());
 }

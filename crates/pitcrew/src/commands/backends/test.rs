@@ -1,4 +1,4 @@
-//! Starts an agent as for a task, agrees on a session, and stops it. No model is called.
+//! Starts an agent as for a task, opens a session, and stops it. No model is called.
 
 use crate::{
     backends::{Login, Looked, look},
@@ -16,7 +16,7 @@ use pitcrew_runtime::{Choice, Handshake, handshake};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The code with which the protocol asks for a login.
+/// The protocol's error code for a missing login.
 const AUTH_REQUIRED: i64 = -32_000;
 /// Names of models that are shown before the rest is only counted.
 const LISTED_MAX: usize = 8;
@@ -36,7 +36,8 @@ pub async fn run(args: BackendsTestArgs, output: Output) -> Done {
         return Err(report.help("`pitcrew backends` lists how to install each"));
     }
     let program = std::env::current_exe().map_err(|error| {
-        Report::new(Exit::Failure, "failed to find our own program").because(error.to_string())
+        Report::new(Exit::Failure, "failed to find the path of the `pitcrew` program")
+            .because(error.to_string())
     })?;
     let mut exit = Exit::Success;
     for it in wanted {
@@ -53,13 +54,13 @@ pub async fn run(args: BackendsTestArgs, output: Output) -> Done {
     Ok(exit)
 }
 
-/// How it went with one.
+/// The result of testing one backend.
 struct Tried {
     met: Option<Handshake>,
     trouble: Option<Trouble>,
 }
 
-/// Why an agent cannot be given work, and what to do about it.
+/// Why an agent cannot work, and how to fix it.
 struct Trouble {
     /// One word for scripts.
     kind: &'static str,
@@ -92,17 +93,18 @@ fn trouble(it: &Looked, met: &Handshake, failure: &Failure) -> Trouble {
         return Trouble { kind: "login", reason, help: it.login_help() };
     }
     if matches!(failure, Failure::Quota { .. }) || by_rule == Some(ErrorKind::Quota) {
-        let help = "wait until the provider's limit is over, or use another agent".into();
+        let help = "wait until the provider limit is reset, or use another agent".into();
         return Trouble { kind: "quota", reason: said, help };
     }
     let reason = failure.to_string();
     if matches!(failure, Failure::AgentMissing { .. }) {
         let name = &it.name;
-        let help = format!("try `{command}` in a shell, and look at `pitcrew backends {name}`");
+        let help = format!("try `{command}` in a shell, and see `pitcrew backends {name}`");
         return Trouble { kind: "unfit", reason, help };
     }
-    let help =
-        format!("it should speak ACP on its standard input and output: try `{command}` in a shell");
+    let help = format!(
+        "the program must speak ACP on standard input and output; try `{command}` in a shell"
+    );
     Trouble { kind: "protocol", reason, help }
 }
 
@@ -130,7 +132,7 @@ fn tell(it: &Looked, tried: &Tried, output: Output) -> String {
     let style = output.out;
     let mut lines = Vec::new();
     match &tried.trouble {
-        None => lines.push(format!("{} {}: it answers", style.green("ok"), it.name)),
+        None => lines.push(format!("{} {}: answers", style.green("ok"), it.name)),
         Some(trouble) => {
             lines.push(format!("{} {}: {}", style.red("bad"), it.name, printable(&trouble.reason)));
             lines.push(format!("  {} {}", style.cyan("help:"), printable(&trouble.help)));
@@ -155,7 +157,7 @@ fn tell(it: &Looked, tried: &Tried, output: Output) -> String {
     lines.join("\n")
 }
 
-/// What can be chosen, the chosen one first.
+/// The available choices, the current one first.
 fn chosen(what: &str, choice: &Choice) -> Option<String> {
     if choice.offered.is_empty() {
         return None;

@@ -1,7 +1,7 @@
-//! Edits a permissions file: it is put in its place only when it can be read.
+//! Edits a permissions file; it is replaced only if the new text is valid.
 //!
-//! What is edited is a draft. One with an error stays where it is, and the next edit goes on with it:
-//! neither a person's words nor the file that holds can be lost.
+//! The editor opens a draft. A draft with errors is kept, and the next edit opens it again, so neither
+//! the person's text nor the current file is lost.
 
 use super::{Done, notes};
 use crate::{cli::EditArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
@@ -41,9 +41,9 @@ pub fn run(args: &EditArgs, output: Output) -> Done {
 
 struct Session {
     workspace: Workspace,
-    /// Where it holds.
+    /// The file that is in effect.
     path: PathBuf,
-    /// Where it is edited.
+    /// The file that is edited.
     draft: PathBuf,
     of_repository: bool,
 }
@@ -66,8 +66,8 @@ impl Session {
                 self.put(&text)?;
                 self.remove_draft()?;
                 notes(&permissions, output);
-                output.line(&format!("written: {}", self.path.display()))?;
-                output.note("an orchestrator that runs goes on with what it read; `pitcrew stop` ends it, and the next command starts it with this");
+                output.line(&format!("saved: {}", self.path.display()))?;
+                output.note("a running orchestrator still uses the old permissions; run `pitcrew stop` to apply the new ones");
                 return Ok(Exit::Success);
             }
             for error in errors {
@@ -75,9 +75,9 @@ impl Session {
             }
             if !(output.asks && asks_again(output)) {
                 let message =
-                    format!("`{}` was not changed: what you wrote has errors", self.path.display());
+                    format!("`{}` was not changed: the new text has errors", self.path.display());
                 return Err(Report::new(Exit::Usage, message).help(format!(
-                    "it is kept in `{}`; `pitcrew permissions edit{}` goes on with it",
+                    "your text is saved in `{}`; `pitcrew permissions edit{}` opens it again",
                     self.draft.display(),
                     if self.of_repository { " --repository" } else { "" }
                 )));
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Lays the draft out, and returns the text that means no change.
+    /// Creates the draft. Returns the current text, to detect an edit without changes.
     fn begin(&self, output: Output) -> Result<String, Report> {
         let before = match fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -93,7 +93,7 @@ impl Session {
             Err(error) => return Err(failed("read", &self.path, &error)),
         };
         if self.draft.exists() {
-            output.note("goes on with what was written before and has errors");
+            output.note("opening your earlier draft, which has errors");
         } else {
             fs::write(&self.draft, &before)
                 .map_err(|error| failed("write", &self.draft, &error))?;
@@ -101,8 +101,8 @@ impl Session {
         Ok(before)
     }
 
-    /// At a terminal the editor that git would start: people have told git already. Elsewhere it might
-    /// be one that waits forever for somebody to type, so it has to be named for this call.
+    /// At a terminal, git's editor. Without one, the editor must be set in the environment, because
+    /// git's may wait for input forever.
     fn editor(&self, output: Output) -> Result<String, Report> {
         if io::stdin().is_terminal() && output.shows {
             return self.editor_of_git();
@@ -111,13 +111,9 @@ impl Session {
         let named = names.filter_map(|it| std::env::var(it).ok()).find(|it| !it.trim().is_empty());
         named.ok_or_else(|| {
             let path = self.path.display();
-            Report::new(
-                Exit::Usage,
-                format!("there is no terminal in which `{path}` could be edited"),
-            )
-            .help(
-                "run this at a terminal, set EDITOR to a command that needs none, or write the \
-                     file itself; `pitcrew permissions` says what is wrong with it",
+            Report::new(Exit::Usage, format!("`{path}` cannot be edited without a terminal")).help(
+                "run this at a terminal, set EDITOR to a command that needs none, or edit the \
+                 file yourself and check it with `pitcrew permissions`",
             )
         })
     }
@@ -130,7 +126,7 @@ impl Session {
             .map_err(|error| Report::from_error(Exit::Failure, &error))?;
         let editor = String::from_utf8_lossy(&found.stdout).trim().to_owned();
         if !found.success() || editor.is_empty() {
-            return Err(Report::new(Exit::Usage, "there is no editor to open").help(SET_EDITOR));
+            return Err(Report::new(Exit::Usage, "no editor is configured").help(SET_EDITOR));
         }
         Ok(editor)
     }
@@ -150,7 +146,7 @@ impl Session {
         }
     }
 
-    /// What would hold with this text, and what is wrong with the text itself.
+    /// Returns the permissions with this text, and the errors in it.
     fn look(&self, text: &str) -> Result<(Permissions, Vec<Diagnostic>), Report> {
         let (settings, _) = self.workspace.settings()?;
         let user = &self.workspace.user;
@@ -172,7 +168,7 @@ impl Session {
         let written = folder.and_then(|()| replace_file(&self.path, text.as_bytes()));
         written.map_err(|error| {
             failed("write", &self.path, &error)
-                .help(format!("it is kept in `{}`", self.draft.display()))
+                .help(format!("your text is saved in `{}`", self.draft.display()))
         })
     }
 
@@ -181,9 +177,9 @@ impl Session {
     }
 }
 
-/// Read here and now, and not a byte more: the editor wants the rest.
+/// Reads unbuffered, because the rest of the input belongs to the editor.
 fn asks_again(output: Output) -> bool {
-    write!(io::stderr(), "{} ", output.err.bold("edit it again? [y/n]")).ok();
+    write!(io::stderr(), "{} ", output.err.bold("Edit it again? [y/n]")).ok();
     io::stderr().flush().ok();
     let mut line = String::new();
     io::stdin().read_line(&mut line).is_ok() && crate::ask::is_yes(&line)
@@ -194,10 +190,10 @@ fn failed(did: &str, path: &Path, error: &io::Error) -> Report {
         .because(error.to_string())
 }
 
-/// An empty file that says what could stand in it.
+/// A file without rules that lists all actions in a comment.
 fn template() -> String {
     let mut text = "---\nversion: 1\n---\n# What my agents may do\n\n<!--\n\
-        Write `- action` under a heading. What stands under none keeps what is built in:\n\n"
+        List actions as `- action` under a heading. Other actions keep their built-in rule:\n\n"
         .to_owned();
     for action in Action::NAMED {
         writeln!(text, "  {:<28} {}", action.name(), action.builtin_rule()).ok();

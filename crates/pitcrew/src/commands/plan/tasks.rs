@@ -1,12 +1,13 @@
-//! What a plan asks of its tasks that only the agents know: scripts that can be run, backends that
-//! there are. Never looks at the rest of the plan; that is checked when it is read.
+//! Finds tasks that can only fail: scripts with errors and unknown backends.
+//!
+//! The rest of a plan is validated when it is parsed.
 
 use super::Trouble;
 use pitcrew_agent::script::Script;
 use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, PlanDefaults, suggestion};
 use pitcrew_model::{PlanSpec, TaskSpec, TaskWork};
 
-/// Every task that could only fail, in the order of the plan.
+/// Returns every task that can only fail, in plan order.
 pub fn impossible(spec: &PlanSpec, defaults: &PlanDefaults) -> Vec<Trouble> {
     let of_task = |task| [script(task), backend(task, defaults)];
     spec.tasks.iter().flat_map(of_task).flatten().collect()
@@ -31,7 +32,7 @@ fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Trouble> {
     Some(Trouble {
         message: format!("task `{}`: there is no backend `{name}`", task.key),
         help: format!(
-            "{suggestion}; another program is added as `[backends.{name}]` of your settings"
+            "{suggestion}; to add another program, configure `[backends.{name}]` in your settings"
         ),
     })
 }

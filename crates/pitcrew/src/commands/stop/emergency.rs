@@ -1,4 +1,4 @@
-//! The emergency stop: cancels whatever works on something, and waits until no process is left.
+//! The emergency stop: cancels running work and waits until none of its processes is left.
 
 use super::orchestrator;
 use crate::{
@@ -26,15 +26,15 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Agents get a little time to end, and are killed then.
+/// Agents get a short time to exit and are then killed.
 const END_TIME_MAX: Duration = Duration::from_mins(1);
-/// What starts while everything is being stopped is stopped in the next round.
+/// Work that starts during the stop is stopped in the next round.
 const ROUNDS_MAX: usize = 5;
 
 pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let client = match scope {
-        // The last resort works whatever state the orchestrator is in.
+        // `all` must work in any state of the orchestrator.
         StopScope::All => orchestrator::reachable(workspace).await?,
         StopScope::Subtask | StopScope::Worker | StopScope::Plan => Client::of(workspace).await?,
     };
@@ -45,13 +45,13 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
         (StopScope::All, Some(id)) => {
             return Err(Report::new(
                 Exit::Usage,
-                format!("`all` stops everything, not only `{id}`"),
+                format!("`pitcrew stop all` takes no id, but `{id}` was given"),
             )
-            .help("write `pitcrew stop all`, or the kind of thing that it is"));
+            .help("run `pitcrew stop all`, or use the scope `subtask`, `worker` or `plan` with the id"));
         }
         (StopScope::Subtask | StopScope::Worker | StopScope::Plan, None) => {
-            return Err(Report::new(Exit::Usage, "nothing was named that is to stop")
-                .help("write its id, such as `pitcrew stop plan plan-1`"));
+            return Err(Report::new(Exit::Usage, "this scope needs an id")
+                .help("for example: `pitcrew stop plan plan-1`"));
         }
         (StopScope::Plan, Some(id)) => stopping.plan(ids::plan(&client, id).await?).await?,
         (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?, "").await?,
@@ -76,13 +76,14 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
 
 struct Ordered {
     what: What,
-    /// The last entry that the order caused: who is told to end later ends on its own account.
+    /// The last journal entry that the commands caused. Agents that are stopped later were not part of
+    /// it.
     until: Seq,
 }
 
-/// What was ordered to stop.
+/// What was stopped.
 enum What {
-    /// In words.
+    /// A description.
     One(String),
     All {
         plans: BTreeSet<PlanId>,
@@ -92,9 +93,9 @@ enum What {
 
 struct Stopping<'a> {
     client: &'a Client,
-    /// Every live agent was started later than this entry.
+    /// Every live agent was started after this entry.
     since: Seq,
-    /// The last entry before the order.
+    /// The last entry before the commands.
     begun: Seq,
 }
 
@@ -121,14 +122,14 @@ impl Stopping<'_> {
         let board = all(self.client).await?;
         let found = board.worker(worker).ok_or_else(unknown)?;
         if found.status.has_ended() {
-            let message = format!("{worker} is {} already: there is nothing to stop", found.status);
+            let message = format!("{worker} has already ended ({})", found.status);
             return Err(Report::new(Exit::Refused, message)
-                .help(format!("`pitcrew logs {}` tells how it ended", found.task)));
+                .help(format!("`pitcrew logs {}` shows how it ended", found.task)));
         }
         self.task(found.task, &format!("{worker} is stopped: ")).await
     }
 
-    /// First nothing may start any more, then whatever works is cancelled.
+    /// Pauses all plans so that nothing starts, then cancels all running tasks.
     async fn everything(&self) -> Result<Ordered, Report> {
         let (mut plans, mut tasks) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..ROUNDS_MAX {
@@ -152,7 +153,7 @@ impl Stopping<'_> {
         Ok(Ordered { what: What::All { plans, tasks }, until })
     }
 
-    /// What became of them. A plan of which nothing is left to do has ended instead of waiting.
+    /// Describes the result. A plan with nothing left to do has ended instead of being paused.
     async fn told(
         &self,
         plans: &BTreeSet<PlanId>,
@@ -176,7 +177,7 @@ impl Stopping<'_> {
         Ok(parts.join(", "))
     }
 
-    /// What has ended by itself meanwhile needs no order.
+    /// Runs a command and ignores a rejection: the task or plan has ended in the meantime.
     async fn unless_over(&self, command: &Command) -> Result<(), Report> {
         match self.client.command(command).await {
             Err(report) if report.exit == Exit::Refused => Ok(()),
@@ -184,8 +185,8 @@ impl Stopping<'_> {
         }
     }
 
-    /// Waits until each agent that was told to end has ended, with everything that it started, and so
-    /// have the checks of what was cancelled.
+    /// Waits until every stopped agent has exited, with everything that it started, and the checks of
+    /// the cancelled tasks have ended.
     async fn prove_empty(&self, until: Seq) -> Result<BTreeSet<WorkerId>, Report> {
         if until == Seq(0) {
             return Ok(BTreeSet::new());
@@ -219,8 +220,7 @@ impl Stopping<'_> {
         Ok(stopped)
     }
 
-    /// Nothing of them runs any more. Waits until the kernel has taken apart what is left, which may
-    /// hold files and locks.
+    /// Waits until the kernel has removed the processes, which may hold files and locks.
     async fn until_gone(&self, mut workers: BTreeSet<WorkerId>) -> Result<(), Report> {
         let board = all(self.client).await?;
         let gone = async {
@@ -236,7 +236,7 @@ impl Stopping<'_> {
     }
 }
 
-/// What checks are run for.
+/// The subject of a run of checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Checked {
     Attempt(AttemptId),
@@ -252,7 +252,7 @@ impl fmt::Display for Checked {
     }
 }
 
-/// The checks that run, and those of them whose attempt or plan has ended: they are cut short.
+/// The running checks, and those being interrupted because their attempt or plan has ended.
 #[derive(Default)]
 struct Checks {
     running: BTreeMap<EffectId, Checked>,
@@ -284,12 +284,12 @@ impl Checks {
 }
 
 fn not_ended(who: impl Iterator<Item = String>) -> Report {
-    let message = format!("not all has ended: {}", who.collect::<Vec<_>>().join(", "));
+    let message = format!("still running after one minute: {}", who.collect::<Vec<_>>().join(", "));
     Report::new(Exit::Failure, message)
-        .help("they were told to end; `pitcrew audit --kind stop` shows when")
+        .help("they have been ordered to stop; `pitcrew audit --kind stop` shows when")
 }
 
-/// Nothing of a worker's agent runs any more.
+/// The worker whose agent has exited with this event.
 fn has_ended(event: &Event) -> Option<WorkerId> {
     if let Event::EffectEnded { result: EffectResult::AgentStopped { worker, .. }, .. }
     | Event::AgentExited { worker, .. } = event
@@ -313,13 +313,13 @@ fn checking_base(board: &BoardView) -> impl Iterator<Item = PlanId> {
 fn first_live(board: &BoardView) -> Seq {
     let attempts = board.units().flat_map(|it| &it.attempts);
     let live = attempts.filter(|it| it.ended_at.is_none() || it.removed_at.is_none());
-    // The base of a plan is checked before anybody works on it.
+    // The base of a plan is checked before its first attempt.
     let checked = checking_base(board).next().map(|_| 0);
     let first = live.map(|it| it.opened.0).chain(checked).min();
     Seq(first.unwrap_or(board.seq.0).saturating_sub(1))
 }
 
-/// The tasks that somebody works on, or is about to.
+/// The tasks that have, or are about to have, a running process.
 fn working(board: &BoardView) -> impl Iterator<Item = TaskId> {
     let is_working = |status: TaskStatus| match status {
         // Checks are programs too.

@@ -1,4 +1,4 @@
-//! Stops the orchestrator, also one that cannot be asked to.
+//! Stops the orchestrator, even if it does not answer.
 
 use crate::commands::Done;
 use crate::{
@@ -18,16 +18,16 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Agents get their time to end; then the process is gone.
+/// Agents get time to exit before the orchestrator does.
 const END_TIME_MAX: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// One that has not answered by then is told by a signal.
+/// An orchestrator that does not answer within this time gets a signal.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// An orchestrator that has ended.
+/// An orchestrator that has exited.
 struct Stopped {
     pid: u32,
-    /// Not known of one that did not answer.
+    /// Unknown if the orchestrator did not answer.
     workers_live_count: Option<u64>,
 }
 
@@ -35,7 +35,8 @@ pub async fn run(args: Json, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let mut stopped = stop(&workspace).await?;
     if stopped.is_none() && have_agents(&workspace) {
-        // They work on for a while without one, and only the next one ends them and saves their work.
+        // The agents of a crashed orchestrator keep working. Only a new orchestrator ends them and saves
+        // their work.
         Client::of(workspace.clone()).await?;
         stopped = stop(&workspace).await?;
     }
@@ -43,7 +44,7 @@ pub async fn run(args: Json, output: Output) -> Done {
         if args.json {
             output.json(&serde_json::json!({ "stopped": null }))?;
         } else {
-            output.line("no orchestrator runs")?;
+            output.line("no orchestrator is running")?;
         }
         return Ok(Exit::Success);
     };
@@ -60,8 +61,7 @@ pub async fn run(args: Json, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-/// The orchestrator of this workspace. One that cannot be reached is ended first, and another one takes
-/// its place.
+/// Connects to the orchestrator. If it cannot be reached, it is stopped first and replaced.
 pub async fn reachable(workspace: Workspace) -> Result<Client, Report> {
     if !matches!(answering(&workspace).await, Ok(Some(_))) {
         stop_by_signal(&workspace).await?;
@@ -69,8 +69,7 @@ pub async fn reachable(workspace: Workspace) -> Result<Client, Report> {
     Client::of(workspace).await
 }
 
-/// Stops the one that runs. It is asked; one that does not answer is sent the signal that means the
-/// same.
+/// Stops the running orchestrator with a request, or with SIGTERM if it does not answer.
 async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
     let answering = answering(workspace).await;
     let Ok(Some((client, health))) = answering else {
@@ -79,7 +78,7 @@ async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
             (stopped, _) => Ok(stopped),
         };
     };
-    // Taken while it is known to be the orchestrator's: the number may be another's later.
+    // Opened while the process id is known to be the orchestrator's; ids are reused.
     let process = i32::try_from(health.pid).ok().and_then(Pid::from_raw);
     let process = process.and_then(|it| pidfd_open(it, PidfdFlags::empty()).ok());
     client.shut_down().await?;
@@ -90,18 +89,17 @@ async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
     Ok(Some(Stopped { pid: health.pid, workers_live_count }))
 }
 
-/// The orchestrator that answers soon.
+/// Connects to the orchestrator if it answers in time.
 async fn answering(workspace: &Workspace) -> Result<Option<(Client, Health)>, Report> {
     let late = || Report::new(Exit::Unreachable, "the orchestrator does not answer");
     let running = timeout(ANSWER_TIME_MAX, Client::running(workspace.clone())).await;
     running.unwrap_or_else(|_| Err(late()))
 }
 
-/// Ends whoever works on the journal as a request would, whether or not its socket and the token are
-/// there.
+/// Sends SIGTERM to the process that holds the journal. Works without socket and token.
 async fn stop_by_signal(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
     let failed = |error: io::Error| {
-        Report::new(Exit::Failure, "the orchestrator cannot be sent a signal")
+        Report::new(Exit::Failure, "failed to send a signal to the orchestrator")
             .because(error.to_string())
     };
     let Some(holder) = holder(&workspace.dirs.state).map_err(failed)? else { return Ok(None) };
@@ -118,7 +116,7 @@ async fn until_ended(pid: u32, process: &OwnedFd) -> Result<(), Report> {
     let deadline = Instant::now() + END_TIME_MAX;
     while is_running(process) {
         if Instant::now() >= deadline {
-            let message = format!("orchestrator {pid} was told to stop and goes on");
+            let message = format!("orchestrator {pid} was ordered to stop but is still running");
             return Err(Report::new(Exit::Failure, message));
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -126,7 +124,7 @@ async fn until_ended(pid: u32, process: &OwnedFd) -> Result<(), Report> {
     Ok(())
 }
 
-/// Whether agents of an orchestrator that died still listen for the next one.
+/// Whether agents of a crashed orchestrator are still running.
 fn have_agents(workspace: &Workspace) -> bool {
     let sockets = fs::read_dir(&workspace.dirs.runtime).into_iter().flatten().flatten();
     let mut sockets =
