@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_lists_exactly_these_codes() {
+    fn documentation_lists_exactly_these_codes() {
         let document = include_str!("../../../docs/cli.md");
         let (_, section) = document.split_once("## Exit codes\n").expect("there is the section");
         let section = section.split("\n## ").next().unwrap_or_default();

@@ -201,7 +201,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn a_report_has_message_causes_and_help() {
+    fn report_has_message_causes_and_help() {
         let report = Report::new(Exit::Failure, "failed to read `plan.toml`")
             .because(io::Error::from(io::ErrorKind::NotFound).to_string())
             .help("write one with `pitcrew init`");
@@ -214,13 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_an_agent_wrote_reaches_the_terminal_as_an_escape() {
+    fn report_escapes_control_characters() {
         let report = Report::new(Exit::Failure, "it said \u{1b}[2J").because("\u{202e}x");
         assert!(!report.render(Style::plain()).contains(['\u{1b}', '\u{202e}']));
     }
 
     #[test]
-    fn a_cause_that_was_told_is_not_repeated() {
+    fn repeated_cause_is_left_out() {
         let report = Report::new(Exit::Failure, "a: b").because("b").because("c");
         assert_eq!(report.render(Style::plain()), "error: a: b\n  because: c\n");
     }

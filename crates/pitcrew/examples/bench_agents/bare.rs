@@ -1,5 +1,5 @@
-//! The bare side: a client that starts the agent, prompts it, allows whatever it asks for, commits
-//! and checks.
+//! The baseline: a minimal client that starts the agent, prompts it, approves every request, commits and
+//! checks.
 
 use super::{Outcome, Parts, Scene, Side, script};
 use pitcrew_testkit::eventually;
@@ -50,7 +50,7 @@ fn check(clone: &Path, file: &str) -> Outcome<()> {
     if status.success() { Ok(()) } else { Err(format!("`{check}` ended with {status}").into()) }
 }
 
-/// A program is looked for in the path of its environment, not in ours.
+/// Programs are looked up in the `PATH` of the agent's environment, not in ours.
 fn found(scene: &Scene) -> Outcome<PathBuf> {
     let program = Path::new(&scene.argv[0]);
     let folders = scene.environment.get("PATH").map(String::as_str).unwrap_or_default();
@@ -78,7 +78,7 @@ impl Client {
         Ok(Self { agent, stdin, stdout, asked_count: 0 })
     }
 
-    /// Asks, and allows what the agent asks for until it answers.
+    /// Sends a request, and approves the agent's requests until it responds.
     fn ask(&mut self, method: &str, params: &Value) -> Outcome<Value> {
         self.asked_count += 1;
         let id = self.asked_count;
@@ -119,7 +119,7 @@ impl Client {
         Ok(self.stdin.write_all(format!("{message}\n").as_bytes())?)
     }
 
-    /// Ends the agent with all that it has started: what it leaves would cost the next one time.
+    /// Ends the agent with everything it started, so that it does not slow down the next one.
     fn end(mut self) -> Outcome<()> {
         let group = Pid::from_child(&self.agent);
         kill_process_group(group, Signal::KILL)?;

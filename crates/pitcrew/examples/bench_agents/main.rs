@@ -1,8 +1,8 @@
-//! What Pitcrew adds to an agent's own time: one scripted turn, from the start of the agent to a
-//! checked commit, against a bare client that does the same in a plain clone.
+//! What Pitcrew adds to an agent's own time: one scripted turn, from the start of the agent to a checked
+//! commit, compared with a minimal client that does the same in a plain clone.
 //!
-//! Both sides take turns. Checkouts are made before the clock starts. Prints one flat JSON object
-//! per agent that is installed. `cargo xtask bench agents` builds the binary and runs this.
+//! Both sides alternate. Checkouts are made before the clock starts. Prints one flat JSON object per
+//! installed agent. `cargo xtask bench agents` builds the binary and runs this.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -18,13 +18,13 @@ use std::{
 };
 use support::{Outcome, binary};
 
-/// Rounds that are counted. An agent that takes seconds for each is given fewer.
+/// Rounds that are counted; slow agents get fewer.
 const ROUNDS_MAX: usize = 40;
 const ROUNDS_MIN: usize = 10;
 const TIME_USUAL: Duration = Duration::from_mins(1);
 
 fn main() -> Outcome<()> {
-    // The commands of one of them do not see the folder for temporary files.
+    // The commands of one of the agents do not see the folder for temporary files.
     let place = Path::new("/var/tmp");
     tempfile::env::override_temp_dir(place).map_err(|it| format!("{} is taken", it.display()))?;
     let chosen: Vec<String> = std::env::args().skip(1).collect();
@@ -42,13 +42,12 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Who is measured, and where: both sides use the same program, model and home.
+/// What is measured, and where: both sides use the same program, model and home.
 struct Scene {
     name: String,
     crew: Crew,
     argv: Vec<String>,
-    /// Set before the first prompt, as Pitcrew does: by itself an agent may be in one that writes
-    /// nothing.
+    /// Set before the first prompt, as Pitcrew does: the agent's default mode may be read-only.
     mode: Option<String>,
     environment: BTreeMap<String, String>,
 }
@@ -67,7 +66,7 @@ impl Scene {
             }
             None => (vec![program, "agent".into()], None),
         };
-        // The orchestrator and the vault are there before.
+        // The orchestrator and the vault exist before the measurement.
         crew.sandbox.pitcrew(&["status"]).expect(0);
         Ok(Self { name: name.to_owned(), crew, argv, mode, environment })
     }
@@ -95,8 +94,8 @@ impl Parts {
     }
 }
 
-/// As many calls of the model and of tools for both: only Pitcrew's agent has somebody to tell that
-/// it is done, the other writes the same once more.
+/// The same number of model and tool calls for both sides: Pitcrew's agent reports its completion, the
+/// other one writes the same file once more instead.
 fn script(file: &str, side: Side) -> String {
     let last = match side {
         Side::Bare => format!("@write {file} hello"),

@@ -1,4 +1,4 @@
-//! Pitcrew's side: a plan of one task, and its times as the journal has them.
+//! Pitcrew's side: a plan with one task, and its times from the journal.
 
 use super::{Outcome, Parts, Scene, Side, script};
 use pitcrew_model::{EffectResult, Event};
@@ -15,7 +15,7 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let events = newest_events(scene)?;
     let at = |what: &str, is: &dyn Fn(&EffectResult) -> bool| -> Outcome<f64> {
-        // The newest: those of earlier rounds stand before.
+        // The newest; earlier rounds come before it.
         let found = events.iter().rfind(|it| {
             let Event::EffectEnded { result, .. } = &it.1 else { return false };
             is(result)
@@ -29,7 +29,7 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     Ok(Parts { start: ready - began, turn: turned - ready, commit: done - turned })
 }
 
-/// What happened lately, with the time of each in milliseconds. The log of a plan leaves some out.
+/// The latest events with their time in milliseconds. The log of a plan omits some.
 fn newest_events(scene: &Scene) -> Outcome<Vec<(f64, Event)>> {
     let state = scene.crew.sandbox.states().into_iter().next().ok_or("there is no state")?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;

@@ -1,4 +1,4 @@
-//! Agents that live at the same time: how long until all of them work, and what that takes.
+//! Many live agents: how long until all of them work, and how much memory that takes.
 //!
 //! Prints one flat JSON object per row. `cargo xtask bench crowd` builds the binary and runs this.
 
@@ -34,7 +34,7 @@ fn measure(count: usize) -> Outcome<()> {
     };
     let plan: String = (1..=count).map(task).collect();
     let plan = sandbox.plan(&format!("name = \"crowd\"\n{plan}"));
-    // The orchestrator and the vault are there before.
+    // The orchestrator and the vault exist before the measurement.
     sandbox.pitcrew(&["status"]).expect(0);
     let began = Instant::now();
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);

@@ -1,7 +1,8 @@
-//! How long agents wait for an answer while another one floods us, against the same agents alone.
+//! How long agents wait for an answer while another one floods the orchestrator, compared with the same
+//! agents alone.
 //!
-//! An answer takes the whole way: shim, orchestrator, a durable commit, and back. Prints one flat
-//! JSON object. `cargo xtask bench flood` builds the binary and runs this.
+//! An answer takes the whole way: shim, orchestrator, a durable commit, and back. Prints one flat JSON
+//! object. `cargo xtask bench flood` builds the binary and runs this.
 
 #[path = "../support/memory.rs"]
 mod memory;
@@ -56,7 +57,7 @@ struct Round {
     p50_us: f64,
     p95_us: f64,
     rate: u64,
-    /// By what the process is for.
+    /// By the role of the process.
     peaks_kib: BTreeMap<String, u64>,
 }
 
@@ -77,7 +78,7 @@ fn run(flood: Flood) -> Outcome<Round> {
         while !running.is_finished() {
             look(&sandbox, &mut peaks);
             if written(&times).len() == WORKERS {
-                // Everybody is done but the flood.
+                // All are done except the flood.
                 fs::write(sandbox.root().join("over"), "")?;
             }
             thread::yield_now();
@@ -97,7 +98,7 @@ fn run(flood: Flood) -> Outcome<Round> {
     Ok(Round { p50_us, p95_us, rate: rate.parse().unwrap_or_default(), peaks_kib })
 }
 
-/// The settings and the plan; its path.
+/// Writes the settings and the plan, and returns its path.
 fn prepare(sandbox: &Sandbox, flood: Flood) -> Outcome<String> {
     let agent = sandbox.root().join("agent.py");
     fs::write(&agent, include_str!("agent.py"))?;
@@ -130,14 +131,14 @@ fn look(sandbox: &Sandbox, peaks: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// What the agents wrote down.
+/// The results that the agents wrote.
 fn written(times: &Path) -> Vec<PathBuf> {
     let entries = times.parent().and_then(|it| fs::read_dir(it).ok()).into_iter().flatten();
     let paths = entries.flatten().map(|it| it.path());
     paths.filter(|it| it.file_stem() == times.file_name() && it.extension().is_some()).collect()
 }
 
-/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
+/// The interpreter itself: the first one on the path may be a wrapper that needs a home.
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it measures")]
 fn python() -> Outcome<String> {
     let mut python = Command::new("python3");

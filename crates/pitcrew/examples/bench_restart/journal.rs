@@ -1,4 +1,4 @@
-//! A journal as months of work leave it: plans whose drivers answered at once.
+//! A journal as months of work leave it: plans whose drivers answered immediately.
 
 use crate::support::Outcome;
 use pitcrew_model::{
@@ -14,11 +14,11 @@ use std::{fs, path::Path};
 const TASKS_PER_PLAN: usize = 50;
 const WIDTH: usize = 10;
 
-/// Puts a journal of at least `wanted` events into the folder; how many there are.
+/// Writes a journal with at least `wanted` events into the folder, and returns their number.
 pub fn fill(folder: &Path, wanted: u64) -> Outcome<u64> {
     fs::remove_file(folder.join("journal.db"))?;
     let mut writer = Writer::open(SqliteJournal::open(folder)?, |_| {})?;
-    // Nobody makes hundreds of plans in one millisecond, and notes are kept only some time apart.
+    // Plans are not created in the same millisecond, and notes are stored only some time apart.
     let mut now = 1_700_000_000_000;
     for number in 1.. {
         let mut inputs = vec![(Actor::Person, InputBody::Command(create_plan(number)))];

@@ -1,5 +1,5 @@
-//! From the start of the orchestrator's process to its first answer, with a journal of 100 000
-//! events, against the same program with an empty one and against reading the rows alone.
+//! From the start of the orchestrator's process to its first response, with a journal of 100 000 events,
+//! compared with an empty one and with only reading the rows.
 //!
 //! Prints one flat JSON object. `cargo xtask bench restart` builds the binary and runs this.
 
@@ -25,7 +25,7 @@ const ROUNDS: usize = 5;
 
 fn main() -> Outcome<()> {
     let sandbox = Sandbox::new(&binary()?.display().to_string());
-    // Makes the workspace and its vault, which are no part of what is measured.
+    // Creates the workspace and its vault, which are not measured.
     start(&sandbox);
     let empty = start(&sandbox);
     let folder = workspace(&sandbox)?;
@@ -58,7 +58,7 @@ struct Round {
 }
 
 impl Round {
-    /// What the events cost at the start, in units of reading and decoding them.
+    /// The cost of the events at the start, relative to reading and decoding them.
     fn ratio(&self, empty: &Started) -> f64 {
         (self.full.ms - empty.ms) / self.decode_ms
     }
@@ -66,7 +66,7 @@ impl Round {
 
 struct Started {
     ms: f64,
-    /// What it worked meanwhile, which tells more where others work too.
+    /// Its CPU time, which is more reliable on a busy machine.
     cpu_ms: u64,
     rss_mb: u64,
 }
@@ -77,7 +77,7 @@ fn workspace(sandbox: &Sandbox) -> Outcome<PathBuf> {
     Ok(first?.path())
 }
 
-/// Starts the orchestrator, waits for its first answer, and stops it.
+/// Starts the orchestrator, waits for its first response, and stops it.
 fn start(sandbox: &Sandbox) -> Started {
     let began = Instant::now();
     let serving = sandbox.start(&["serve"]);
@@ -118,7 +118,7 @@ fn decode(file: &Path, events: u64) -> Outcome<f64> {
         let _: Event = serde_json::from_slice(row.get_ref(0)?.as_bytes()?)?;
         count += 1;
     }
-    // Each start before this one may have added some of its own.
+    // Each earlier start may have added some of its own.
     assert!(count >= events, "{count} events were read, and {events} were written");
     Ok(began.elapsed().as_secs_f64() * 1_000.0)
 }

@@ -1,10 +1,10 @@
-//! What the benches share.
+//! Helpers of the benchmarks.
 
 use std::{error::Error, path::PathBuf};
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The binary beside this example, of the same profile.
+/// The `pitcrew` binary beside this example, of the same profile.
 pub fn binary() -> Outcome<PathBuf> {
     let this = std::env::current_exe()?;
     let folder = this.ancestors().nth(2).ok_or("examples are in a folder of the profile")?;

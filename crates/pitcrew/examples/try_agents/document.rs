@@ -1,4 +1,4 @@
-//! The document with what was found.
+//! The document with the results.
 
 use crate::trial::Tried;
 use pitcrew_testkit::{can_be_offline, crew::Aspect};
@@ -105,7 +105,7 @@ fn table(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Nothing that would break the table, or name this machine's folders.
+/// Removes what would break the table or reveal folders of this machine.
 fn one_line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
     let shown: String = text.chars().take(240).collect();
@@ -127,13 +127,13 @@ fn machine() -> String {
     format!("a machine with {cores} cores, {memory} GiB of memory and Linux {kernel}, in {network}")
 }
 
-/// That of the last minute.
+/// The load of the last minute.
 pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// The date in UTC, by the days since 1970.
+/// The date in UTC, from the days since 1970.
 pub fn today() -> String {
     let seconds = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
     let days = i64::try_from(seconds / 86_400).unwrap_or(0);

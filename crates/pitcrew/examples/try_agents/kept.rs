@@ -1,4 +1,4 @@
-//! What was found about each agent, kept beside the build until the next trial of it.
+//! Stores the results of each agent beside the build, until its next trial.
 
 use crate::{Outcome, trial::Tried};
 use std::{fs, path::PathBuf};
@@ -9,7 +9,7 @@ pub fn write(tried: &Tried) -> Outcome<()> {
     Ok(fs::write(path, serde_json::to_string(tried)?)?)
 }
 
-/// One that was not tried is in the document as well.
+/// The document also lists agents that were not tried.
 pub fn read(name: &str) -> Outcome<Tried> {
     let path = path(name)?;
     if path.exists() {

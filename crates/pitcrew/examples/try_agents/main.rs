@@ -1,8 +1,8 @@
-//! Tries agents one after the other and prints what they can do, as a document.
+//! Tries agents one after the other and prints what works, as a document.
 //!
-//! What was found about each is kept, and `--table` prints the document of all that is kept.
-//! `cargo xtask agents` builds the binary and runs this. Each trial is a process of its own, in a
-//! network that ends at this machine where that is possible, and has a time by which it is over.
+//! Results are stored, and `--table` prints the document from all stored results. `cargo xtask agents`
+//! builds the binary and runs this. Each trial is a process with a time limit, without a network if
+//! possible.
 
 mod trial;
 mod kept;

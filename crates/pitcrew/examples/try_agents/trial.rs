@@ -1,4 +1,4 @@
-//! One agent: its trials, each in a process with a bound.
+//! The trials of one agent, each in a process with a time limit.
 
 use crate::{Outcome, document};
 use pitcrew_model::Tier;
@@ -11,12 +11,13 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, panic, process::Stdio, time::Duration};
 
-/// What a trial may take; whatever is left of it then is ended.
+/// The time limit of a trial; what is left of it is killed.
 const TRIAL_TIME_MAX: Duration = Duration::from_mins(10);
-/// What a step of it may take.
+/// The time limit of a step.
 const STEP_TIME_MAX: Duration = Duration::from_secs(150);
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(90);
-/// Where trials keep their files. The sandbox of codex hides `/tmp` from it, its home with it.
+/// Where trials keep their files. Not below `/tmp`, which the sandbox of Codex hides together with its
+/// home.
 const KEPT: &str = "/var/tmp";
 
 #[derive(Clone, Copy)]
@@ -41,28 +42,28 @@ impl Trial {
     }
 }
 
-/// What became of one agent.
+/// The results of one agent.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Tried {
     pub name: String,
     pub version: String,
-    /// The day, and what the machine had to do besides.
+    /// The day, and the load of the machine.
     pub date: String,
     pub load: String,
-    /// How its workers were confined.
+    /// The sandbox of its workers.
     pub tiers: BTreeSet<Tier>,
-    /// Why there is nothing to tell.
+    /// Why there is no result.
     pub missing: Option<String>,
     pub findings: Findings,
-    /// Milliseconds, the least and the most.
+    /// Milliseconds, minimum and maximum.
     pub initialize: Option<(u64, u64)>,
     pub new_session: Option<(u64, u64)>,
     pub peak_mib: u64,
-    /// What broke the trials themselves.
+    /// Errors of the trials themselves.
     pub broken: Vec<String>,
 }
 
-/// The agent that is part of Pitcrew.
+/// The built-in agent.
 pub const BUILTIN: &str = "builtin";
 
 pub fn try_agent(name: &str) -> Tried {
@@ -96,7 +97,7 @@ pub fn try_agent(name: &str) -> Tried {
     tried
 }
 
-/// Runs a trial in a process of its own; what it printed.
+/// Runs a trial in its own process, and returns its output.
 fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     let this = std::env::current_exe()?;
     let folder = tempfile::Builder::new().prefix("t").tempdir_in(KEPT)?;
@@ -121,7 +122,7 @@ fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     Ok(serde_json::from_str(line)?)
 }
 
-/// The trial itself. What broke it is told as well.
+/// The trial itself. Reports errors of the trial, too.
 pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
     let tried = match panic::catch_unwind(|| measure(name, trial)) {
         Ok(tried) => tried?,

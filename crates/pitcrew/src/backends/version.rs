@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_found_in_what_programs_say() {
+    fn version_is_found_in_program_output() {
         let first = |text: &str| text.split_whitespace().find_map(numbers);
         for (said, expected) in [
             (" 1.34.0", "1.34.0"),

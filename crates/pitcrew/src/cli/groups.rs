@@ -143,7 +143,7 @@ mod tests {
 
     /// `tool` is the exception: its `--json` is the input.
     #[test]
-    fn the_documentation_describes_the_json_of_every_command() {
+    fn documentation_describes_the_json_of_every_command() {
         let document = include_str!("../../../../docs/cli.md");
         let (_, table) = document.split_once("\n## JSON\n").expect("the section");
         let table = table.split("\n## ").next().unwrap_or_default();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_a_section_for_every_command() {
+    fn documentation_has_a_section_for_every_command() {
         let document = include_str!("../../../../docs/cli.md");
         for command in Cli::command().get_subcommands().filter(|it| !it.is_hide_set()) {
             let name = command.get_name();

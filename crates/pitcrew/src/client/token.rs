@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_made_once_and_is_for_its_owner_only() {
+    fn token_is_created_once_and_private() {
         let folder = tempfile::tempdir().expect("a folder");
         let dirs = dirs(folder.path());
         assert!(read(&dirs).expect("nothing is wrong").is_none());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_others_can_read_is_refused() {
+    fn token_readable_by_others_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let dirs = dirs(folder.path());
         read_or_create(&dirs).expect("it is made");

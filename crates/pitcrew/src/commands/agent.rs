@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_key_goes_to_nobody_but_its_provider() {
+    fn default_key_is_sent_only_to_its_provider() {
         let model = ("PITCREW_MODEL", "openai/gpt-x");
         let usual = ("OPENAI_API_KEY", "the-usual-key");
         let elsewhere = ("PITCREW_MODEL_ENDPOINT", "https://models.example/v1");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_file_is_for_any_endpoint() {
+    fn key_file_works_for_any_endpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("key");
         std::fs::write(&file, "from-a-file\n").expect("a file");

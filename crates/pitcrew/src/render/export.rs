@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_cannot_end_its_fence() {
+    fn block_cannot_end_its_fence() {
         let mut text = String::new();
         fenced(&mut text, "a\n````\n# forged\n");
         assert_eq!(text, "`````text\na\n````\n# forged\n`````\n");

@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_attempt_beyond_the_limit_is_of_no_number() {
+    fn attempt_beyond_the_limit_has_no_total() {
         assert_eq!(attempt(3, 3), "attempt 3 of 3");
         assert_eq!(attempt(4, 3), "attempt 4");
     }

@@ -182,13 +182,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_since_the_beginning_is_short() {
+    fn offsets_are_short() {
         let said = [0, 3_540, 62_000, 3_723_000].map(offset);
         assert_eq!(said, ["+0:00.0", "+0:03.5", "+1:02.0", "+1:02:03"]);
     }
 
     #[test]
-    fn a_long_text_is_cut_and_says_so() {
+    fn long_text_is_cut_with_a_note() {
         let text = "1\n2\n3\n4\n5\n".to_owned();
         assert_eq!(
             bounded(&text, 2, Keep::Beginning),

@@ -63,7 +63,7 @@ mod tests {
     use crate::render::Style;
 
     #[test]
-    fn cells_stand_below_each_other_whatever_they_are_made_of() {
+    fn cells_are_aligned_for_any_content() {
         let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
         table.row(["日本".into(), String::new(), "7".into(), "one".into()]);
         table.row([Style::coloured().red("abcdef"), String::new(), "12".into(), String::new()]);

@@ -205,7 +205,7 @@ fn journal() -> Journal {
 }
 
 #[test]
-fn what_happens_is_told_in_one_line_each() {
+fn progress_has_one_line_per_event() {
     expect![[r#"
         |    Running plan-1 tidy up
         |       Base main at aaaaaaaaaa, with 1 uncommitted file
@@ -224,7 +224,7 @@ fn what_happens_is_told_in_one_line_each() {
 
 /// S4-130: requests that wait for a person have a panel below the workers.
 #[test]
-fn the_live_display_has_a_line_for_each_worker() {
+fn live_display_has_one_line_per_worker() {
     let journal = journal();
     let (board, inbox) = (journal.view(), journal.waiting());
     let now = board.at.plus(2_000);
@@ -240,7 +240,7 @@ fn the_live_display_has_a_line_for_each_worker() {
 }
 
 #[test]
-fn the_board_says_what_each_task_waits_for() {
+fn board_shows_what_each_task_waits_for() {
     expect![[r#"
         plan-1 tidy up: active, 1 of 4 completed, 40 s
           from main at aaaaaaaaaa, with 1 uncommitted file
@@ -256,7 +256,7 @@ fn the_board_says_what_each_task_waits_for() {
 }
 
 #[test]
-fn the_inbox_says_how_to_answer() {
+fn inbox_shows_how_to_answer() {
     let journal = journal();
     let text = inbox(&journal.waiting(), journal.view().at, false, Style::plain());
     expect![[r#"
@@ -271,7 +271,7 @@ fn the_inbox_says_how_to_answer() {
 
 /// A person who approves a plan sees every command verbatim.
 #[test]
-fn a_plan_that_waits_shows_what_it_executes() {
+fn waiting_plan_shows_what_it_executes() {
     let mut journal = journal();
     let kind = RequestKind::PlanExecution;
     let (request, plan) = (RequestId(2), PLAN);
@@ -286,7 +286,7 @@ fn a_plan_that_waits_shows_what_it_executes() {
 
 /// S0-067, S4-109: the summary has one line per task with state and reason, and totals.
 #[test]
-fn the_summary_repeats_what_failed_and_says_what_to_do() {
+fn summary_lists_failures_and_next_steps() {
     let mut journal = journal();
     journal.fail(2, 4, TaskStatus::Failed);
     let reason = Reason::DependencyEnded { task: TaskId(2), status: TaskStatus::Failed };
@@ -316,7 +316,7 @@ fn the_summary_repeats_what_failed_and_says_what_to_do() {
 }
 
 #[test]
-fn no_escape_of_an_agent_reaches_the_terminal() {
+fn agent_escapes_never_reach_the_terminal() {
     let journal = journal();
     let (view, waiting) = (journal.view(), journal.waiting());
     let live = live(&view, &[PLAN], &waiting.open, view.at, Style::plain()).join("\n");

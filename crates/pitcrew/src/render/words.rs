@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_by_columns_and_not_by_bytes() {
+    fn text_is_cut_by_columns() {
         assert_eq!(cut_to_width("grün", 4), "grün");
         assert_eq!(cut_to_width("日本語", 5), "日本…");
         assert_eq!(cut_to_width("日本語", 4), "日…");

@@ -1,11 +1,11 @@
-//! The shortest meeting with a real agent.
+//! A handshake with a real agent.
 
 use crate::support::with_crew;
 
-/// It is met as for a task, and no model hears of it.
+/// It is started as for a task, and its model is not called.
 #[test]
-fn goose_is_met_without_a_model() {
-    with_crew("handshake::goose_is_met_without_a_model", &["goose"], |crew| {
+fn goose_handshake_calls_no_model() {
+    with_crew("handshake::goose_handshake_calls_no_model", &["goose"], |crew| {
         let met = crew.sandbox.pitcrew(&["backends", "test", "goose", "--json"]).expect(0).json();
         assert_eq!(met["ready"], true, "{met}");
         let modes = met["modes"]["offered"].as_array().cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the user has of an agent is the same before and after it has worked.
+//! The user's own files of an agent are the same before and after its work.
 
 use crate::support::with_crew;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Everything below a folder, but what is ours and caches, which are nobody's settings.
+/// All files below a folder except ours and caches.
 fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut picture = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -24,7 +24,7 @@ fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     picture
 }
 
-fn leaves_the_user_alone(test: &str, agent: &str, files: &[(&str, &str)]) {
+fn keeps_the_users_files(test: &str, agent: &str, files: &[(&str, &str)]) {
     with_crew(test, &[agent], |crew| {
         let home = crew.sandbox.home();
         for (path, text) in files {
@@ -47,12 +47,12 @@ fn leaves_the_user_alone(test: &str, agent: &str, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn claude_leaves_the_files_of_its_user_alone() {
+fn claude_keeps_the_users_files() {
     let credential = r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","refreshToken":"sk-ant-ort01-x","expiresAt":4000000000000,"scopes":["user:inference"],"subscriptionType":"max"}}"#;
     // Without a key it has to use the login.
     let no_key = "[backends.claude.env]\nANTHROPIC_API_KEY = \"\"\n";
-    leaves_the_user_alone(
-        "homes::claude_leaves_the_files_of_its_user_alone",
+    keeps_the_users_files(
+        "homes::claude_keeps_the_users_files",
         "claude",
         &[
             (".config/pitcrew/config.toml", no_key),
@@ -70,9 +70,9 @@ fn claude_leaves_the_files_of_its_user_alone() {
 }
 
 #[test]
-fn goose_leaves_the_files_of_its_user_alone() {
-    leaves_the_user_alone(
-        "homes::goose_leaves_the_files_of_its_user_alone",
+fn goose_keeps_the_users_files() {
+    keeps_the_users_files(
+        "homes::goose_keeps_the_users_files",
         "goose",
         &[
             (".config/goose/config.yaml", "GOOSE_MODEL: another\nextensions: {}\n"),

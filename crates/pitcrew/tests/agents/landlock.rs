@@ -1,4 +1,4 @@
-//! Real agents where no box can be made: tier T2.
+//! Real agents without a box: tier T2.
 
 use pitcrew_model::Tier;
 use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
@@ -8,11 +8,11 @@ use pitcrew_testkit::{
     skipped,
 };
 
-/// The plan of four tasks, held by Landlock and seccomp alone. Codex cannot make its own sandbox in
-/// there, and asks for what is to run outside of it.
+/// The plan of four tasks, confined by Landlock and seccomp alone. There, Codex cannot create its own
+/// sandbox and asks before it runs a command outside one.
 #[test]
-fn agents_of_different_vendors_work_without_a_box() {
-    let test = "landlock::agents_of_different_vendors_work_without_a_box";
+fn agents_of_three_vendors_work_without_a_box() {
+    let test = "landlock::agents_of_three_vendors_work_without_a_box";
     if landlock_abi() < LANDLOCK_ABI_MIN {
         return skipped(test, "the kernel has too old a version of Landlock");
     }
@@ -25,7 +25,7 @@ fn agents_of_different_vendors_work_without_a_box() {
     pitcrew_testkit::offline(test, || {
         let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &agents, PATIENCE);
         crew.sandbox.set("PITCREW_SANDBOX", "T2");
-        // As for everybody: nothing is shared but what agents need.
+        // Nothing is shared beyond what agents need.
         crew.sandbox.unset("PITCREW_SANDBOX_WRITE");
         let found = four_tasks(&crew, Cast { mends: "goose", asks: "codex", strays: "claude" });
         found.hold_all_of_the_plan();

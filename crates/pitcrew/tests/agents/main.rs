@@ -1,4 +1,4 @@
-//! Real agents with a scripted model, in a network that ends at this machine.
+//! Real agents with a scripted model, without a network.
 
 mod support;
 mod handshake;

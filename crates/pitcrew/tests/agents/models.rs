@@ -1,4 +1,4 @@
-//! Which model a real agent works with, and what it may cost.
+//! The model of a real agent, and its cost.
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
@@ -25,17 +25,16 @@ fn plan(agent: &str, more: &str) -> String {
     PLAN.replace("AGENT", agent).replace("MORE", more)
 }
 
-/// The models that were asked for the task's words.
+/// The models that were called for the task's prompt.
 fn asked(calls: &[(String, Value)]) -> Vec<&str> {
     let of_task = |it: &&(String, Value)| it.1.to_string().contains("# Task task (");
     calls.iter().filter(of_task).filter_map(|it| it.1["model"].as_str()).collect()
 }
 
-/// The key `model` of a task is the model that is asked, and a name that the agent does not have is
-/// refused with those that it has.
+/// The task's `model` is the one that is called; an unknown name is refused with the available ones.
 #[test]
-fn a_task_names_the_model_of_claude() {
-    with_crew("models::a_task_names_the_model_of_claude", &["claude"], |crew| {
+fn task_chooses_the_model_of_claude() {
+    with_crew("models::task_chooses_the_model_of_claude", &["claude"], |crew| {
         let chosen = crew.sandbox.plan(&plan("claude", "model = \"haiku\""));
         crew.sandbox.pitcrew(&["run", &chosen, "--yes"]).expect(0);
         let calls = crew.model.calls();
@@ -50,10 +49,10 @@ fn a_task_names_the_model_of_claude() {
     });
 }
 
-/// Claude says what it costs: at the cap the worker waits for a person with its work kept.
+/// Claude reports its cost: at the cap the worker waits for a person, with its work saved.
 #[test]
-fn a_plan_that_has_cost_what_it_may_waits_for_a_person() {
-    let test = "models::a_plan_that_has_cost_what_it_may_waits_for_a_person";
+fn plan_at_its_cost_cap_waits_for_a_person() {
+    let test = "models::plan_at_its_cost_cap_waits_for_a_person";
     with_crew(test, &["claude"], |crew| {
         let words = "@write core/new.txt new\n@say that is all\n@when paused in the middle\n@complete wrote it";
         let plan = plan("claude", "").replace("@write core/new.txt new\n@complete wrote it", words);
@@ -68,7 +67,7 @@ fn a_plan_that_has_cost_what_it_may_waits_for_a_person() {
         crew.sandbox.pitcrew(&["approve", "request-1"]).expect(0);
         eventually("it goes on and ends", || {
             let ended = crew.task("task").status == TaskStatus::Completed;
-            // Every turn costs more than the cap: a person grants each.
+            // Every turn costs more than the cap, so a person approves each one.
             if !ended {
                 let requests = crew.sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
                 let open = requests["open"].as_array().and_then(|it| it.first()).cloned();
@@ -82,11 +81,10 @@ fn a_plan_that_has_cost_what_it_may_waits_for_a_person() {
     });
 }
 
-/// At the end of a turn goose tells the tokens of one call of its model only; the cap is reached by
-/// all of them together.
+/// At the end of a turn goose reports the tokens of a single model call; the cap counts all calls.
 #[test]
-fn goose_is_held_to_a_cap_of_tokens_by_all_calls_of_a_turn() {
-    let test = "models::goose_is_held_to_a_cap_of_tokens_by_all_calls_of_a_turn";
+fn goose_token_cap_counts_all_model_calls() {
+    let test = "models::goose_token_cap_counts_all_model_calls";
     with_crew(test, &["goose"], |crew| {
         let words = "@usage 60000 10\n@write core/new.txt new\n@usage 60000 10\n@say that is all";
         let plan = plan("goose", "").replace("@write core/new.txt new\n@complete wrote it", words);
@@ -105,10 +103,10 @@ fn goose_is_held_to_a_cap_of_tokens_by_all_calls_of_a_turn() {
     });
 }
 
-/// Codex tells its tokens and its model; what that costs is for the user to say.
+/// Codex reports its tokens and its model; the user sets the prices.
 #[test]
-fn codex_costs_what_its_model_is_said_to_cost() {
-    with_crew("models::codex_costs_what_its_model_is_said_to_cost", &["codex"], |crew| {
+fn codex_cost_uses_the_configured_prices() {
+    with_crew("models::codex_cost_uses_the_configured_prices", &["codex"], |crew| {
         let settings = crew.sandbox.home().join(".config/pitcrew");
         fs::create_dir_all(&settings).expect("a folder");
         let prices = "[prices.\"gpt-5\"]\nprice_in = 1\nprice_out = 10\nprice_cached = 0\n";

@@ -1,19 +1,19 @@
-//! Agents that hold their commands in a sandbox of their own, within our box.
+//! Agents that run their commands in their own sandbox, inside our box.
 
 use pitcrew_model::{TaskStatus, Tier};
 use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew, skipped};
 use std::{fs, path::Path};
 
-/// Runs a task of this agent, which works and then tries what its own sandbox alone refuses: it
-/// may write its checkout, but not the settings of git.
-fn works_and_is_held(test: &str, agent: &str, prepare: impl FnOnce(&Crew)) {
+/// Runs a task of this agent, which works and then tries something that only its own sandbox refuses: it
+/// may write to its checkout, but not to the git configuration.
+fn works_in_a_nested_sandbox(test: &str, agent: &str, prepare: impl FnOnce(&Crew)) {
     let found = match RealAgent::find(agent) {
         Ok(found) => found,
         Err(reason) => return skipped(test, &reason),
     };
     pitcrew_testkit::offline(test, || {
-        // The home of one of them may not be where the machine has its temporary files. Made first: it
-        // is there until the orchestrator has stopped.
+        // The home of one of them must not be in the system's folder for temporary files. Created first,
+        // because it is needed until the orchestrator has stopped.
         let state = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &[found], PATIENCE);
         crew.sandbox.set("XDG_STATE_HOME", &state.path().display().to_string());
@@ -43,15 +43,15 @@ checks = ["grep -q new core/new.txt", "grep -q held core/told.txt"]
 }
 
 #[test]
-fn codex_holds_its_commands_within_a_box() {
-    let test = "nested::codex_holds_its_commands_within_a_box";
-    works_and_is_held(test, "codex", |_| {});
+fn codex_sandbox_works_inside_a_box() {
+    let test = "nested::codex_sandbox_works_inside_a_box";
+    works_in_a_nested_sandbox(test, "codex", |_| {});
 }
 
-/// As root in a box nobody can have a `/proc` of their own; its settings have a word for that.
+/// As root in a box no process can mount its own `/proc`; Claude has a setting for that.
 #[test]
-fn claude_holds_its_commands_within_a_box() {
-    let test = "nested::claude_holds_its_commands_within_a_box";
+fn claude_sandbox_works_inside_a_box() {
+    let test = "nested::claude_sandbox_works_inside_a_box";
     let tools = ["socat", "bwrap", "rg"].map(|it| Path::new("/usr/bin").join(it));
     if let Some(missing) = tools.iter().find(|it| !it.exists()) {
         return skipped(
@@ -59,7 +59,7 @@ fn claude_holds_its_commands_within_a_box() {
             &format!("{} is missing, and its sandbox needs it", missing.display()),
         );
     }
-    works_and_is_held(test, "claude", |crew| {
+    works_in_a_nested_sandbox(test, "claude", |crew| {
         let settings = r#"{"sandbox": {"enabled": true, "failIfUnavailable": true,
             "autoAllowBashIfSandboxed": true, "enableWeakerNestedSandbox": true}}"#;
         let folder = crew.sandbox.home().join(".claude");

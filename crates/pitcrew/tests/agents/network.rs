@@ -1,4 +1,4 @@
-//! That the tests beside this one prove something: where they run, nothing can leave.
+//! Proves that tests with real agents run without a network.
 
 use pitcrew_testkit::{can_be_offline, is_offline, offline, skipped};
 use std::{
@@ -7,8 +7,8 @@ use std::{
 };
 
 #[test]
-fn the_network_of_the_agents_ends_at_this_machine() {
-    let test = "network::the_network_of_the_agents_ends_at_this_machine";
+fn agents_have_no_network() {
+    let test = "network::agents_have_no_network";
     if let Err(reason) = can_be_offline() {
         return skipped(test, &format!("an empty network cannot be made: {reason}"));
     }
@@ -18,7 +18,7 @@ fn the_network_of_the_agents_ends_at_this_machine() {
         let names: Vec<&str> =
             devices.lines().filter_map(|it| Some(it.split_once(':')?.0.trim())).collect();
         assert_eq!(names, ["lo"]);
-        // An address that is reserved for examples: nobody is there, and no way leads to it.
+        // An address reserved for documentation: there is no host and no route to it.
         let error = TcpStream::connect((Ipv4Addr::new(192, 0, 2, 1), 80)).expect_err("no way");
         assert_eq!(error.kind(), std::io::ErrorKind::NetworkUnreachable);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");

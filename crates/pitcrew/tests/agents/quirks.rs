@@ -1,11 +1,11 @@
-//! What one vendor does otherwise than the others.
+//! Special behaviour of single vendors.
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
 use pitcrew_testkit::{crew::Crew, eventually, is_offline};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// A plan of one task that makes `core/new.txt`.
+/// A plan with one task that creates `core/new.txt`.
 fn plan_of(crew: &Crew, agent: &str, script: &str) -> String {
     crew.sandbox.plan(&format!(
         r#"
@@ -24,14 +24,13 @@ checks = "grep -q new core/new.txt"
     ))
 }
 
-/// It refuses to be started by root unless it is told that nothing can be harmed, and root is who
-/// starts it here.
+/// Claude refuses to run as root unless told that it is in a sandbox, and the tests run as root.
 ///
-/// It defers the tools of MCP servers behind a search when it is let, and its model may not find
-/// ours: then `pitcrew tool` in its shell is the way.
+/// It may also defer MCP tools behind a search that its model does not use; then it completes with
+/// `pitcrew tool` in its shell.
 #[test]
-fn claude_works_as_root_and_completes_although_its_tools_are_hidden() {
-    let test = "quirks::claude_works_as_root_and_completes_although_its_tools_are_hidden";
+fn claude_completes_as_root_with_deferred_tools() {
+    let test = "quirks::claude_completes_as_root_with_deferred_tools";
     with_crew(test, &["claude"], |crew| {
         let settings = crew.sandbox.home().join(".config/pitcrew");
         fs::create_dir_all(&settings).expect("a folder");
@@ -59,10 +58,10 @@ fn claude_works_as_root_and_completes_although_its_tools_are_hidden() {
     });
 }
 
-/// By itself it asks its model for a name of the session, and at each tool call for a line about it.
+/// By default goose asks its model for a session name, and for a summary of each tool call.
 #[test]
-fn goose_asks_its_model_for_nothing_but_the_work() {
-    let test = "quirks::goose_asks_its_model_for_nothing_but_the_work";
+fn goose_calls_its_model_only_for_the_work() {
+    let test = "quirks::goose_calls_its_model_only_for_the_work";
     with_crew(test, &["goose"], |crew| {
         let plan = plan_of(crew, "goose", "@write core/new.txt new\n@complete wrote it");
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
@@ -74,10 +73,11 @@ fn goose_asks_its_model_for_nothing_but_the_work() {
     });
 }
 
-/// Its adapter starts a whole Claude at every start and every prompt, only to tell us who is logged in.
+/// Its adapter would start a whole Claude at every start and every prompt, only to report who is logged
+/// in.
 #[test]
-fn claude_is_not_started_to_say_who_is_logged_in() {
-    let test = "quirks::claude_is_not_started_to_say_who_is_logged_in";
+fn claude_is_not_started_to_report_the_login() {
+    let test = "quirks::claude_is_not_started_to_report_the_login";
     with_crew(test, &["claude"], |crew| {
         let script = "@hold looked\n@write core/new.txt new\n@complete wrote it";
         let plan = plan_of(crew, "claude", script);
@@ -104,8 +104,8 @@ fn claude_is_not_started_to_say_who_is_logged_in() {
     });
 }
 
-/// The programs of the sessions whose adapter was led to this script. What they start looks like them
-/// for a moment.
+/// The processes of the sessions whose adapter ran this script. Their children look like them for a
+/// moment.
 fn sessions_of(script: &Path) -> BTreeSet<String> {
     let led = format!("CLAUDE_CODE_EXECUTABLE={}", script.display());
     let processes = fs::read_dir("/proc").expect("processes").flatten();
@@ -123,10 +123,10 @@ fn read_words(bytes: &[u8]) -> Vec<String> {
     bytes.split(|it| *it == 0).map(|it| String::from_utf8_lossy(it).into_owned()).collect()
 }
 
-/// Who only reads can write nothing where it is, and works all the same.
+/// A read-only sub-task cannot write to its checkout, and works all the same.
 #[test]
-fn goose_looks_at_what_it_cannot_write() {
-    let test = "quirks::goose_looks_at_what_it_cannot_write";
+fn goose_reads_in_a_read_only_checkout() {
+    let test = "quirks::goose_reads_in_a_read_only_checkout";
     with_crew(test, &["goose"], |crew| {
         let plan = crew.sandbox.plan(
             r#"

@@ -1,8 +1,8 @@
-//! What the tests share: a crew of real agents in a network that ends at this machine.
+//! A crew of real agents without a network.
 
 use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew, skipped};
 
-/// Runs a test without a network, with these agents as backends; says so where it cannot.
+/// Runs a test without a network, with these agents as backends; skips it if that is not possible.
 pub fn with_crew(test: &str, agents: &[&str], body: impl FnOnce(&Crew)) {
     let found: Result<Vec<RealAgent>, String> =
         agents.iter().map(|it| RealAgent::find(it)).collect();

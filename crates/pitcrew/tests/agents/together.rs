@@ -1,15 +1,15 @@
-//! A plan whose tasks name different vendors.
+//! A plan whose tasks use different vendors.
 
 use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
 use pitcrew_testkit::crew::{Cast, four_tasks};
 
-/// S3-070: three kinds of agents on four tasks, with a permission that a person gives, a check that
-/// fails and is mended, an edit outside the region, which the gate refuses, an error of the model, a
-/// kill of the orchestrator in the middle of a turn, which is not prompted twice, and a cancel.
+/// S3-070: three kinds of agents on four tasks, with a permission that a person approves, a check that
+/// fails and is fixed, an edit outside the region that the gate refuses, a model error, a kill of the
+/// orchestrator in the middle of a turn that is not prompted twice, and a cancel.
 #[test]
-fn agents_of_different_vendors_work_on_one_plan() {
-    let test = "together::agents_of_different_vendors_work_on_one_plan";
+fn agents_of_different_vendors_share_one_plan() {
+    let test = "together::agents_of_different_vendors_share_one_plan";
     with_crew(test, &["goose", "claude"], |crew| {
         let cast = Cast { mends: "goose", asks: "claude", strays: "goose" };
         let found = four_tasks(crew, cast);
@@ -18,7 +18,7 @@ fn agents_of_different_vendors_work_on_one_plan() {
         let said = crew.conversation("mends");
         assert!(said.contains("I begin."), "{said}");
         let [goose, claude] = ["mends", "asks"].map(|it| crew.task(it).usage);
-        // Every token that their models told, and what those of one cost.
+        // All tokens that their models reported, and the cost of one of them.
         let (told_in, told_out) = crew.model.tokens_told("# Task mends (");
         assert!(told_in > 0 && goose.tokens_in >= told_in, "{told_in}: {goose:?}");
         assert!(told_out > 0 && goose.tokens_out >= told_out, "{told_out}: {goose:?}");

@@ -1,4 +1,4 @@
-//! Models that fail, and agents that are told to stop.
+//! Failing models, and cancelled agents.
 
 use crate::support::with_crew;
 use pitcrew_model::{Failure, TaskStatus};
@@ -25,7 +25,7 @@ prompt = '''
     )
 }
 
-/// Some agents end their turn as if nothing had happened, others answer with an error. Neither is
+/// Some agents end their turn normally when their model fails, others return an error. Neither is
 /// success, and both are the same failure.
 fn fails_with_its_model(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
@@ -43,19 +43,19 @@ fn fails_with_its_model(test: &str, agent: &str) {
 }
 
 #[test]
-fn a_model_error_behind_goose_is_not_success() {
-    fails_with_its_model("trouble::a_model_error_behind_goose_is_not_success", "goose");
+fn goose_model_error_is_a_failure() {
+    fails_with_its_model("trouble::goose_model_error_is_a_failure", "goose");
 }
 
 #[test]
-fn a_model_error_behind_claude_is_not_success() {
-    fails_with_its_model("trouble::a_model_error_behind_claude_is_not_success", "claude");
+fn claude_model_error_is_a_failure() {
+    fails_with_its_model("trouble::claude_model_error_is_a_failure", "claude");
 }
 
-/// Another attempt would be refused as well: the person has to log in.
+/// Another attempt would fail as well: the person has to log in.
 #[test]
-fn a_key_that_is_not_taken_is_a_missing_login() {
-    let test = "trouble::a_key_that_is_not_taken_is_a_missing_login";
+fn rejected_key_is_a_missing_login() {
+    let test = "trouble::rejected_key_is_a_missing_login";
     with_crew(test, &["goose"], |crew| {
         trouble(crew, "goose", Trouble::Auth).hold(Aspect::Auth);
     });
@@ -63,14 +63,15 @@ fn a_key_that_is_not_taken_is_a_missing_login() {
 
 /// The task does not fail, and its worker keeps its session.
 #[test]
-fn a_quota_that_is_used_up_is_waited_for() {
-    let test = "trouble::a_quota_that_is_used_up_is_waited_for";
+fn exhausted_quota_is_waited_for() {
+    let test = "trouble::exhausted_quota_is_waited_for";
     with_crew(test, &["claude"], |crew| {
         trouble(crew, "claude", Trouble::Quota).hold(Aspect::Quota);
     });
 }
 
-/// Whether the agent cares or not, its task is cancelled, and the sandbox proves that nothing of it is left.
+/// Asserts that the task is cancelled, even if the agent ignores it, and that nothing of the agent is
+/// left.
 fn is_cancelled(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
         let plan = crew.sandbox.plan(&plan(agent, "@hold forever\n@complete far too late"));
@@ -86,12 +87,12 @@ fn is_cancelled(test: &str, agent: &str) {
 
 /// S0-007
 #[test]
-fn goose_is_cancelled_while_its_model_thinks() {
-    is_cancelled("trouble::goose_is_cancelled_while_its_model_thinks", "goose");
+fn goose_is_cancelled_during_a_model_call() {
+    is_cancelled("trouble::goose_is_cancelled_during_a_model_call", "goose");
 }
 
 /// S0-007
 #[test]
-fn claude_is_cancelled_while_its_model_thinks() {
-    is_cancelled("trouble::claude_is_cancelled_while_its_model_thinks", "claude");
+fn claude_is_cancelled_during_a_model_call() {
+    is_cancelled("trouble::claude_is_cancelled_during_a_model_call", "claude");
 }

@@ -65,7 +65,7 @@ fn backend(sandbox: &Sandbox, name: &str) -> Value {
 }
 
 #[test]
-fn an_agent_is_listed_with_its_place_its_version_and_its_login() {
+fn backends_lists_path_version_and_login() {
     let mut sandbox = machine();
     let package = "npm/lib/node_modules/@someone/agent";
     let target = program(&sandbox, &format!("{package}/dist/index.js"), "#!/bin/sh\nexit 1\n");
@@ -94,19 +94,19 @@ fn an_agent_is_listed_with_its_place_its_version_and_its_login() {
 }
 
 #[test]
-fn who_has_only_the_vendors_program_is_told_of_the_adapter() {
+fn missing_adapter_is_reported() {
     let sandbox = machine();
     program(&sandbox, ".local/bin/vendor-claude", "#!/bin/sh\n");
     let claude = backend(&sandbox, "claude");
     let missing = claude["missing"].as_str().unwrap_or_default();
-    assert!(missing.contains("you have `~/.local/bin/vendor-claude`"), "{missing}");
-    assert!(missing.contains("not its adapter `test-claude`"), "{missing}");
+    assert!(missing.contains("`~/.local/bin/vendor-claude` is installed"), "{missing}");
+    assert!(missing.contains("its ACP adapter `test-claude` is not"), "{missing}");
     let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
     refused.notes("npm install -g @agentclientprotocol/claude-agent-acp");
 }
 
 #[test]
-fn everything_about_one_backend_is_shown_with_where_it_was_written() {
+fn backends_shows_one_backend_with_origins() {
     let sandbox = machine();
     own(&sandbox, "goose", "command = [\"test-goose\", \"acp\"]\nmodel = \"large\"\n");
     let shown = sandbox.pitcrew(&["backends", "goose"]).expect(0).says("goose.toml:2").stdout;
@@ -124,7 +124,7 @@ fn everything_about_one_backend_is_shown_with_where_it_was_written() {
 }
 
 #[test]
-fn a_backend_file_with_a_mistake_names_its_line_in_every_command() {
+fn backend_file_error_has_its_line_in_every_command() {
     let sandbox = machine();
     own(&sandbox, "goose", "\ninstal = \"x\"\n");
     for command in [&["backends"][..], &["run", "--task", "x", "--yes"], &["config", "show"]] {
@@ -135,20 +135,20 @@ fn a_backend_file_with_a_mistake_names_its_line_in_every_command() {
 
 /// S0-007: one line of settings is enough for a program that speaks the protocol.
 #[test]
-fn with_one_agent_ready_a_request_needs_no_configuration() {
+fn single_ready_agent_is_the_default() {
     let sandbox = machine();
     stand_in(&sandbox, "scribe");
     let request = "Write down what this repository is for.";
     let arguments = ["run", "--task", request, "--region", "NOTES.md", "--yes"];
     let done = sandbox.pitcrew(&arguments).expect(0).says("1 of 1 completed");
-    done.notes("scribe is the only agent that is ready");
+    done.notes("using scribe, the only agent that is ready");
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.read("NOTES.md"), "For trying things out.\n");
 }
 
 /// S1-015: an agent string carries the backend, and the default backend runs `@agent`.
 #[test]
-fn with_several_agents_ready_one_is_named() {
+fn several_ready_agents_need_a_choice() {
     let mut sandbox = machine();
     stand_in(&sandbox, "scribe");
     stand_in(&sandbox, "writer");
@@ -178,7 +178,7 @@ fn with_several_agents_ready_one_is_named() {
 }
 
 #[test]
-fn with_no_agent_the_message_says_what_to_install_and_what_works_without() {
+fn missing_agent_error_says_what_to_install() {
     let sandbox = machine();
     let refused = sandbox.pitcrew(&["run", "--task", "tidy up", "--yes"]).expect(2);
     let refused = refused.notes("no agent is installed").notes("pitcrew backends");
@@ -191,7 +191,7 @@ fn with_no_agent_the_message_says_what_to_install_and_what_works_without() {
 }
 
 #[test]
-fn a_model_makes_the_built_in_agent_the_one_that_needs_no_name() {
+fn model_makes_the_built_in_agent_the_default() {
     let mut sandbox = machine();
     stand_in(&sandbox, "scribe");
     sandbox.pitcrew(&["backends"]).expect(0).says("builtin").says("no model set");
@@ -206,7 +206,7 @@ fn a_model_makes_the_built_in_agent_the_one_that_needs_no_name() {
 }
 
 #[test]
-fn a_plan_that_names_a_missing_agent_is_refused_before_it_exists() {
+fn plan_with_a_missing_agent_is_refused() {
     let sandbox = machine();
     stand_in(&sandbox, "scribe");
     let plan =
@@ -223,7 +223,7 @@ fn a_plan_that_names_a_missing_agent_is_refused_before_it_exists() {
 }
 
 #[test]
-fn a_handshake_needs_no_model_and_leaves_nothing_behind() {
+fn backend_test_calls_no_model_and_cleans_up() {
     let sandbox = machine();
     stand_in(&sandbox, "scribe");
     let met = sandbox.pitcrew(&["backends", "test", "scribe", "--json"]).expect(0).json();
@@ -238,13 +238,13 @@ fn a_handshake_needs_no_model_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_met_is_told_why_and_what_to_do() {
+fn failed_backend_test_says_why_and_what_to_do() {
     let sandbox = machine();
     own(&sandbox, "ends", "command = [\"true\"]\n");
     let ends = sandbox.pitcrew(&["backends", "test", "ends"]).expect(9);
-    ends.says("bad ends:").says("should speak ACP");
+    ends.says("bad ends:").says("must speak ACP");
     let gemini = sandbox.pitcrew(&["backends", "test", "gemini"]).expect(9);
-    gemini.says("`test-gemini` is neither on your PATH").says("npm install -g @google/gemini-cli");
+    gemini.says("`test-gemini` was not found on your PATH").says("npm install -g @google/gemini-cli");
     sandbox.pitcrew(&["backends", "test", "gemni"]).expect(2).notes("did you mean `gemini`?");
     // It answers with the protocol's error for a missing login.
     let asks = program(
@@ -267,7 +267,7 @@ cat >/dev/null
 }
 
 #[test]
-fn backends_are_shown_outside_of_a_repository() {
+fn backends_works_outside_a_repository() {
     let sandbox = Sandbox::without_repository(BINARY);
     fs::create_dir(sandbox.repo()).expect("a folder");
     stand_in(&sandbox, "scribe");
@@ -277,7 +277,7 @@ fn backends_are_shown_outside_of_a_repository() {
 
 /// S1-029, S1-030: agents without MCP can use the tools, under any common spelling of their names.
 #[test]
-fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
+fn tool_command_accepts_any_spelling() {
     let sandbox = machine();
     let names = [
         "copilot_orchestratorCompleteTask",
@@ -299,7 +299,7 @@ fn an_agent_completes_by_the_shell_with_any_spelling_of_the_tool() {
 /// Otherwise each agent would unpack it into its own home. It is shared, and none of them can write to
 /// it.
 #[test]
-fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
+fn unpacked_program_is_shared_by_its_agents() {
     let sandbox = machine();
     let only = "mkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"";
     let tries = |it: &str| {
@@ -333,7 +333,7 @@ fn what_a_program_unpacks_of_itself_is_shared_by_its_agents() {
 
 /// A backend can list the tools that its agents should see.
 #[test]
-fn the_tools_that_backends_name_are_there() {
+fn tools_named_by_backends_exist() {
     let (settings, _) = Settings::load(&Sources::default()).expect("what comes with us is sound");
     let texts = settings.backends.values().flat_map(|it| it.state_first.values());
     let named = texts.flat_map(|it| it.split("mcp__pitcrew__").skip(1));
@@ -372,7 +372,7 @@ mod documents {
     }
 
     #[test]
-    fn the_quickstart_leads_to_a_landed_change() {
+    fn quickstart_lands_a_change() {
         let sandbox = machine();
         stand_in(&sandbox, "scribe");
         for (language, body) in blocks(&read("quickstart.md")) {
@@ -388,7 +388,7 @@ mod documents {
     }
 
     #[test]
-    fn the_example_of_a_backend_works() {
+    fn backend_example_works() {
         let mut sandbox = machine();
         sandbox.add_to_path(PathBuf::from(BINARY).parent().expect("a folder"));
         let text = read("backends.md");

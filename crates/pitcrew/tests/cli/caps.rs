@@ -34,7 +34,7 @@ Write down the port.
 /// S0-009: the worker waits with its work saved, and continues when a person grants more. The summary
 /// shows the usage of each backend, and zero for supervision.
 #[test]
-fn a_plan_that_has_used_its_tokens_waits_for_a_person() {
+fn plan_at_its_token_cap_waits_for_a_person() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let run = ["run", &sandbox.plan(PLAN), "--yes", "--detach", "--max-tokens", "2000"];
@@ -61,7 +61,7 @@ fn a_plan_that_has_used_its_tokens_waits_for_a_person() {
 }
 
 #[test]
-fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try() {
+fn denied_budget_ends_the_task_and_a_retry_asks_again() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let plan = PLAN.replace("region = \"core\"", "region = \"core\"\nmax_tokens = 2_000");
@@ -93,7 +93,7 @@ fn scribe(sandbox: &Sandbox, prices: &str) {
 
 /// Without prices the run warns that the cap does not apply, and continues.
 #[test]
-fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
+fn cost_cap_uses_the_prices_of_the_user() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let plan = sandbox.plan(&PLAN.replace("\"builtin\"", "\"scribe\""));
@@ -117,7 +117,7 @@ fn an_agent_that_tells_no_cost_is_held_by_the_prices_of_the_user() {
 }
 
 #[test]
-fn a_plan_file_whose_cap_cannot_hold_an_agent_is_warned_about() {
+fn plan_check_warns_about_an_unknown_cost() {
     let sandbox = sandbox();
     scribe(&sandbox, "");
     let plan =
@@ -138,7 +138,7 @@ fn a_plan_file_whose_cap_cannot_hold_an_agent_is_warned_about() {
 
 /// The backend of a sub-task is not known before the run.
 #[test]
-fn whom_the_cap_does_not_hold_is_told_of_a_sub_task_too() {
+fn summary_names_sub_tasks_without_a_cost() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     scribe(&sandbox, "");
@@ -167,7 +167,7 @@ complete asked somebody
 }
 
 #[test]
-fn little_that_is_left_is_told_while_the_plan_runs() {
+fn run_warns_at_four_fifths_of_a_cap() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let run = ["run", &sandbox.plan(PLAN), "--yes", "--max-tokens", "4000"];
@@ -177,7 +177,7 @@ fn little_that_is_left_is_told_while_the_plan_runs() {
 
 /// The worker waits until the limit is reset, or until a person retries.
 #[test]
-fn a_limit_of_the_provider_is_waited_for() {
+fn task_waits_for_a_provider_limit() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let plan = PLAN
@@ -200,7 +200,7 @@ fn a_limit_of_the_provider_is_waited_for() {
 /// After a kill during the wait, the same agent keeps waiting for the same limit, and continues in the
 /// same attempt when a person retries.
 #[test]
-fn a_limit_of_the_provider_outlives_the_orchestrator() {
+fn provider_limit_survives_the_orchestrator() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let plan = PLAN

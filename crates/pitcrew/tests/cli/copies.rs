@@ -52,7 +52,7 @@ fn git(sandbox: &Sandbox, place: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn nothing_of_an_agent_runs_where_a_person_is_sent() {
+fn no_agent_code_runs_in_a_copy() {
     let sandbox = sandbox();
     let elsewhere = tempfile::tempdir().expect("a folder");
     let mark = elsewhere.path().join("ran");
@@ -95,7 +95,7 @@ fn nothing_of_an_agent_runs_where_a_person_is_sent() {
 }
 
 #[test]
-fn a_copy_follows_the_work_and_keeps_what_a_person_changed() {
+fn copy_is_updated_unless_a_person_changed_it() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "follows"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -128,7 +128,7 @@ fn a_copy_follows_the_work_and_keeps_what_a_person_changed() {
 }
 
 #[test]
-fn the_work_opens_in_an_editor_or_a_shell() {
+fn open_starts_an_editor_or_a_shell() {
     let mut sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);

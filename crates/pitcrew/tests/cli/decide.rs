@@ -5,7 +5,7 @@ use crate::support::*;
 /// S0-010, S0-056, S0-058, S4-080: without a terminal and without `--yes` the plan waits, and runs once
 /// it is approved.
 #[test]
-fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
+fn plan_without_a_terminal_waits_for_approval() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let waits = sandbox.pitcrew(&["run", &plan]).expect(3);
@@ -23,7 +23,7 @@ fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
 /// S0-123: a client that follows a plan over the socket gets every step after the approval, from the
 /// same stream as other clients.
 #[test]
-fn an_approved_plan_reports_every_task_to_whoever_follows() {
+fn approved_plan_streams_every_task() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan]).expect(3);
@@ -48,7 +48,7 @@ fn an_approved_plan_reports_every_task_to_whoever_follows() {
 
 /// S0-057: a denied plan is cancelled, and nothing of it runs.
 #[test]
-fn a_plan_that_is_denied_never_runs() {
+fn denied_plan_never_runs() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan]).expect(3);
@@ -59,7 +59,7 @@ fn a_plan_that_is_denied_never_runs() {
 }
 
 #[test]
-fn a_question_waits_until_it_is_answered() {
+fn question_waits_for_an_answer() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"
@@ -95,7 +95,7 @@ checks = "grep -q 8080 core/port.txt"
 /// Stopping the orchestrator ends its agents. Their successors ask again, and the old request id leads
 /// to the new one.
 #[test]
-fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
+fn request_asked_again_after_a_stop_names_the_old_one() {
     let sandbox = sandbox();
     let script = "permit make docs\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
     let plan = sandbox.plan(&format!(
@@ -116,7 +116,7 @@ fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
 }
 
 #[test]
-fn a_permission_waits_until_it_is_given() {
+fn permission_waits_for_approval() {
     let sandbox = sandbox();
     let script = "permit make && curl example.com\\nrun echo 1 > core/new.txt\\ncomplete did it\\n";
     let plan = sandbox.plan(&format!(

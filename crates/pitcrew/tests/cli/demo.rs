@@ -10,14 +10,14 @@ fn nowhere() -> Sandbox {
 
 /// S0-005, S0-074: a plan is decomposed, confirmed, run, followed and reported.
 #[test]
-fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
+fn demo_lands_one_merge_and_cleans_up() {
     let sandbox = nowhere();
     let shown = sandbox.pitcrew(&["demo"]).expect(0);
     let shown = shown.says("9 of 9 completed, 10 attempts").says("plan-1 landed on main as ");
     assert!(shown.stdout.contains("api-format  2 attempts"), "{shown}");
     let shown =
         shown.notes("Retrying task-4 api-format: check `sh checks/test.sh checks/format.rs`");
-    let place = shown.stderr.lines().find_map(|it| it.trim().strip_suffix("--keep DIR keeps it)"));
+    let place = shown.stderr.lines().find_map(|it| it.trim().strip_suffix("keep it with --keep DIR)"));
     let place =
         place.and_then(|it| it.split_once("/lap-board")).expect("the demo says where it is").0;
     assert!(!std::path::Path::new(place).exists(), "{place} is still there");
@@ -26,7 +26,7 @@ fn the_demo_ends_with_one_merge_and_leaves_nothing_behind() {
 /// S0-025, S0-069: a dependent task starts after its dependency is integrated, and the reason of a
 /// failure is in the next prompt. Through the binary, over the real protocol.
 #[test]
-fn the_demo_as_events_shows_order_and_retry() {
+fn demo_events_show_order_and_retry() {
     let sandbox = nowhere();
     let events = sandbox.pitcrew(&["demo", "--json"]).expect(0).json_lines();
     let is_event =
@@ -50,7 +50,7 @@ fn the_demo_as_events_shows_order_and_retry() {
 }
 
 #[test]
-fn a_demo_without_git_says_so_and_leaves_nothing_behind() {
+fn demo_without_git_fails_cleanly() {
     let mut sandbox = nowhere();
     let root = sandbox.root().to_owned();
     fs::create_dir(root.join("empty")).expect("a folder");
@@ -63,7 +63,7 @@ fn a_demo_without_git_says_so_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_demo_does_not_write_into_a_folder_that_exists() {
+fn demo_refuses_an_existing_folder() {
     let sandbox = nowhere();
     let home = sandbox.home().display().to_string();
     sandbox.pitcrew(&["demo", "--keep", &home]).expect(2).notes("exists");

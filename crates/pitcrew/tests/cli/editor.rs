@@ -31,7 +31,7 @@ fn decision(option: &Value) -> Value {
 /// The agent reads, edits, asks before it runs a command, reports its activity and usage, and remembers
 /// the conversation.
 #[test]
-fn an_editor_lets_the_agent_work_and_decides_what_it_runs() {
+fn editor_decides_what_the_agent_runs() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let mut editor = sandbox.in_editor(&["agent"]);
@@ -81,7 +81,7 @@ fn an_editor_lets_the_agent_work_and_decides_what_it_runs() {
 
 /// A cancelled turn ends as cancelled in any situation, and the session continues.
 #[test]
-fn an_editor_cancels_a_turn_while_the_model_thinks_and_while_a_command_runs() {
+fn editor_cancels_a_turn_in_the_model_and_in_a_command() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let mut editor = sandbox.in_editor(&["agent"]);
@@ -116,7 +116,7 @@ fn an_editor_cancels_a_turn_while_the_model_thinks_and_while_a_command_runs() {
 
 /// Errors of the editor and of the model are answered with a message; the agent keeps running.
 #[test]
-fn an_editor_is_told_what_is_wrong() {
+fn editor_gets_a_message_for_each_error() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let mut editor = sandbox.in_editor(&["agent"]);
@@ -141,7 +141,7 @@ fn an_editor_is_told_what_is_wrong() {
 
 /// Without a model, the error says how to set one.
 #[test]
-fn an_editor_without_a_model_is_told_how_to_set_one() {
+fn without_a_model_the_error_says_how_to_set_one() {
     let sandbox = sandbox();
     let mut editor = sandbox.in_editor(&["agent"]);
     let session = open(&mut editor, &sandbox);

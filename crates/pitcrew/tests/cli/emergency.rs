@@ -37,7 +37,7 @@ fn child(sandbox: &Sandbox, name: &str) -> PathBuf {
 /// S4-125: the task of one worker ends at once, and none of its processes is left when the command
 /// returns.
 #[test]
-fn a_worker_is_stopped_with_everything_that_it_started() {
+fn stopping_a_worker_ends_everything_it_started() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&stubborn(&sandbox, "one", "core"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -57,7 +57,7 @@ fn a_worker_is_stopped_with_everything_that_it_started() {
 }
 
 #[test]
-fn a_plan_and_a_task_are_stopped_by_their_names() {
+fn plan_and_task_are_stopped_by_name() {
     let sandbox = sandbox();
     for (name, region) in [("one", "core"), ("two", "ui")] {
         let plan = sandbox.plan(&stubborn(&sandbox, name, region));
@@ -75,7 +75,7 @@ fn a_plan_and_a_task_are_stopped_by_their_names() {
 
 /// Everything stops, nothing starts again, and the plans can be resumed.
 #[test]
-fn all_is_stopped_and_kept() {
+fn stop_all_pauses_plans_and_keeps_work() {
     let sandbox = sandbox();
     for (name, region) in [("one", "core"), ("two", "ui")] {
         let plan = sandbox.plan(&stubborn(&sandbox, name, region));
@@ -96,7 +96,7 @@ fn all_is_stopped_and_kept() {
 
 /// The output describes the state of each plan correctly.
 #[test]
-fn all_tells_which_plans_wait_and_which_have_ended() {
+fn stop_all_reports_the_state_of_each_plan() {
     let sandbox = sandbox();
     let done = "[[task]]\nid = \"done\"\nregion = \"docs\"\ncommand = \"true\"\n";
     let plan = sandbox.plan(&format!("{}\n{done}", stubborn(&sandbox, "one", "core")));
@@ -118,7 +118,7 @@ fn all_tells_which_plans_wait_and_which_have_ended() {
 
 /// Running checks end too.
 #[test]
-fn all_ends_the_checks_as_well() {
+fn stop_all_ends_running_checks() {
     let sandbox = sandbox();
     let lock = lock(&sandbox, "check");
     let plan = sandbox.plan(&format!(
@@ -148,7 +148,7 @@ complete done
 
 /// S4-125: checks of the base end too, and the plan can start again.
 #[test]
-fn all_ends_the_checks_on_the_base() {
+fn stop_all_ends_checks_of_the_base() {
     let sandbox = sandbox();
     let (lock, gate) = (lock(&sandbox, "base"), sandbox.root().join("gate"));
     let plan = sandbox.plan(&format!(
@@ -185,7 +185,7 @@ command = "mkdir -p core && echo quick > core/quick.txt"
 }
 
 #[test]
-fn what_cannot_be_stopped_is_named() {
+fn stop_names_what_does_not_exist() {
     let sandbox = sandbox();
     sandbox
         .pitcrew(&["stop", "worker", "worker-9"])
@@ -193,7 +193,7 @@ fn what_cannot_be_stopped_is_named() {
         .notes("there is no worker `worker-9`");
     sandbox.pitcrew(&["stop", "plan", "plan-9"]).expect(2).notes("there is no plan-9");
     sandbox.pitcrew(&["stop", "plan"]).expect(2).notes("pitcrew stop plan plan-1");
-    sandbox.pitcrew(&["stop", "all", "plan-1"]).expect(2).notes("stops everything");
+    sandbox.pitcrew(&["stop", "all", "plan-1"]).expect(2).notes("takes no id");
     sandbox.pitcrew(&["stop", "planet"]).expect(2);
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("0 plans paused");
     sandbox.pitcrew(&["stop"]).expect(0).says("has stopped");

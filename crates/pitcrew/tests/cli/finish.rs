@@ -4,7 +4,7 @@ use crate::support::*;
 
 /// S4-115, S4-117: one merge on the base branch, and the checkouts are removed afterwards.
 #[test]
-fn a_plan_is_landed_as_one_merge() {
+fn plan_lands_as_one_merge() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -27,7 +27,7 @@ fn a_plan_is_landed_as_one_merge() {
 
 /// S4-110: nothing lands before a person has approved it.
 #[test]
-fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
+fn landing_without_a_terminal_waits_for_approval() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["land", "plan-1"]).expect(2).notes("there is no plan-1");
@@ -41,7 +41,7 @@ fn a_landing_waits_for_approval_when_nobody_can_be_asked() {
 }
 
 #[test]
-fn a_plan_that_is_not_to_be_landed_leaves_the_board_and_loses_nothing() {
+fn abandoned_plan_is_hidden_and_can_still_land() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -51,7 +51,7 @@ fn a_plan_that_is_not_to_be_landed_leaves_the_board_and_loses_nothing() {
     assert!(refused.stderr.contains("pitcrew abandon plan-1 --yes"), "{refused}");
     sandbox.pitcrew(&["status"]).expect(0).says("plan-1");
     sandbox.pitcrew(&["abandon", "plan-1", "--yes"]).expect(0).says("pitcrew land plan-1");
-    let board = sandbox.pitcrew(&["status"]).expect(0).says("there is no current plan");
+    let board = sandbox.pitcrew(&["status"]).expect(0).says("no current plans");
     assert!(!board.stdout.contains("plan-1"), "{board}");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("abandoned: `pitcrew land plan-1`");
     sandbox.pitcrew(&["approve", "request-1"]).expect(6);
@@ -61,7 +61,7 @@ fn a_plan_that_is_not_to_be_landed_leaves_the_board_and_loses_nothing() {
 }
 
 #[test]
-fn a_plan_that_runs_cannot_be_landed() {
+fn running_plan_cannot_be_landed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -72,7 +72,7 @@ fn a_plan_that_runs_cannot_be_landed() {
 
 /// A merge never overwrites uncommitted changes; the result is on a separate branch.
 #[test]
-fn a_plan_lands_beside_a_tree_with_changes_and_says_how_to_merge_it() {
+fn plan_lands_on_a_separate_branch_beside_uncommitted_changes() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -84,7 +84,7 @@ fn a_plan_lands_beside_a_tree_with_changes_and_says_how_to_merge_it() {
 }
 
 #[test]
-fn a_branch_that_moved_apart_is_a_conflict_and_stays_as_it_is() {
+fn conflicting_branch_is_not_changed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -97,7 +97,7 @@ fn a_branch_that_moved_apart_is_a_conflict_and_stays_as_it_is() {
 
 /// Only checkouts of completed or abandoned tasks are removed.
 #[test]
-fn checkouts_are_removed_when_nobody_needs_them() {
+fn gc_removes_checkouts_that_are_not_needed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
@@ -116,7 +116,7 @@ fn checkouts_are_removed_when_nobody_needs_them() {
 
 /// A checkout with unsaved work is kept, and the JSON output says why.
 #[test]
-fn a_checkout_that_changed_is_kept_and_told() {
+fn gc_keeps_and_reports_a_changed_checkout() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);

@@ -81,7 +81,7 @@ fn told(sandbox: &Sandbox) -> Value {
 
 /// A worker's own token opens the tools on the loopback, from inside its box; no other token does.
 #[test]
-fn an_agent_that_can_is_given_its_tools_over_http() {
+fn capable_agent_gets_its_tools_over_http() {
     let (sandbox, plan) = scene("True", "False");
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let told = told(&sandbox);
@@ -90,7 +90,7 @@ fn an_agent_that_can_is_given_its_tools_over_http() {
 }
 
 #[test]
-fn an_agent_that_cannot_starts_its_server_whatever_its_backend_says() {
+fn incapable_agent_starts_its_server_over_stdio() {
     let (sandbox, plan) = scene("False", "False");
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     assert_eq!(told(&sandbox), serde_json::json!({"kind": "stdio"}));
@@ -98,7 +98,7 @@ fn an_agent_that_cannot_starts_its_server_whatever_its_backend_says() {
 
 /// The address that an agent was given stays valid after the orchestrator is killed.
 #[test]
-fn the_next_orchestrator_is_at_the_same_port() {
+fn next_orchestrator_uses_the_same_port() {
     let (sandbox, plan) = scene("True", "True");
     let running = sandbox.start(&["run", &plan, "--yes"]);
     await_task(&sandbox, "asks", "running");

@@ -18,7 +18,7 @@ fn ran() -> Sandbox {
 
 /// S4-131: every operation is listed with actor, kind, target and context.
 #[test]
-fn the_audit_tells_who_did_what() {
+fn audit_lists_who_did_what() {
     let sandbox = ran();
     let audit = sandbox.pitcrew(&["audit"]).expect(0);
     for words in [
@@ -50,7 +50,7 @@ fn the_audit_tells_who_did_what() {
 
 /// S4-134: a plan can be exported for someone else to analyze.
 #[test]
-fn a_plan_is_exported_without_its_secrets() {
+fn export_removes_secrets() {
     let sandbox = ran();
     let exported = sandbox.pitcrew(&["export", "plan-1", "--format", "json"]).expect(0);
     assert!(!exported.stdout.contains(SECRET) && exported.stdout.contains("[redacted]"));
@@ -71,7 +71,7 @@ fn a_plan_is_exported_without_its_secrets() {
 
 /// An unknown id is an error; an id without entries is an empty result.
 #[test]
-fn an_id_that_nobody_has_is_told_and_not_looked_for() {
+fn filter_by_unknown_id_is_an_error() {
     let sandbox = ran();
     for (command, id) in [
         (&["messages", "--worker", "worker-999"][..], "worker-999"),

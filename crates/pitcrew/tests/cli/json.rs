@@ -54,7 +54,7 @@ fn undocumented(command: &str, printed: &[Value], ran: &Finished) -> BTreeSet<St
 }
 
 #[test]
-fn every_key_that_is_printed_is_documented() {
+fn every_printed_key_is_documented() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.write("core/lib.rs", "pub struct Lap;\n");

@@ -8,7 +8,7 @@ use std::{
 };
 
 #[test]
-fn help_shows_the_commands_in_groups() {
+fn help_lists_the_commands_in_groups() {
     let help = sandbox().pitcrew(&["--help"]).expect(0);
     for group in ["Run:", "Decide:", "Control:", "Finish:", "Inspect:", "Integrate:"] {
         assert!(help.stdout.contains(group), "{help}");
@@ -21,14 +21,14 @@ fn help_shows_the_commands_in_groups() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_is_a_usage_error() {
+fn unknown_command_is_a_usage_error() {
     sandbox().pitcrew(&["statsu"]).expect(2).notes("similar subcommand").notes("status");
     sandbox().pitcrew(&["run"]).expect(2);
     sandbox().pitcrew(&["run", "a.toml", "--max-agents", "0"]).expect(2);
 }
 
 #[test]
-fn outside_a_repository_it_says_so() {
+fn commands_report_a_missing_repository() {
     let sandbox = Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"));
     sandbox.pitcrew(&["status"]).expect(2).notes("not inside a git repository");
     fs::create_dir(sandbox.repo()).expect("a folder");
@@ -37,7 +37,7 @@ fn outside_a_repository_it_says_so() {
 }
 
 #[test]
-fn a_command_finds_its_orchestrator_without_a_git() {
+fn commands_find_the_orchestrator_without_git() {
     let mut sandbox = sandbox();
     sandbox.pitcrew(&["status"]).expect(0);
     let (folder, path) = (sandbox.root().join("none"), sandbox.environment()["PATH"].clone());
@@ -62,7 +62,7 @@ fn a_command_finds_its_orchestrator_without_a_git() {
 }
 
 #[test]
-fn an_empty_workspace_says_how_to_begin() {
+fn empty_workspace_says_how_to_start() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["status"]).expect(0).says("pitcrew run FILE");
     sandbox.pitcrew(&["inbox"]).expect(0).says("nothing is waiting for you");
@@ -70,7 +70,7 @@ fn an_empty_workspace_says_how_to_begin() {
 }
 
 #[test]
-fn what_does_not_exist_is_named() {
+fn unknown_ids_are_reported() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["status", "plan-9"]).expect(2).notes("there is no plan-9");
     sandbox.pitcrew(&["logs", "task-9"]).expect(2).notes("there is no task-9");
@@ -80,7 +80,7 @@ fn what_does_not_exist_is_named() {
 }
 
 #[test]
-fn what_cannot_be_run_says_what_to_do() {
+fn failed_run_says_what_to_do() {
     let sandbox = sandbox();
     let missing = sandbox.pitcrew(&["run", "nofile.toml"]).expect(2);
     missing.notes("failed to read `nofile.toml`").notes("help: pass a plan file; `pitcrew init`");
@@ -107,7 +107,7 @@ fn init_never_overwrites() {
 }
 
 #[test]
-fn settings_are_shown_with_their_origin() {
+fn config_shows_the_origin_of_settings() {
     let mut sandbox = sandbox();
     sandbox.write(".pitcrew/config.toml", "max_agents = 2\n");
     let shown = sandbox.pitcrew(&["config", "show", "--origin"]).expect(0);
@@ -123,7 +123,7 @@ fn settings_are_shown_with_their_origin() {
 
 /// A committed file counts as the repository's, whatever its name.
 #[test]
-fn a_committed_local_layer_may_not_loosen_anything() {
+fn committed_local_settings_cannot_loosen_limits() {
     let sandbox = sandbox();
     sandbox.write(".pitcrew/config.local.toml", "max_agents = 9\n");
     let own = sandbox.pitcrew(&["config", "show", "--json"]).expect(0).json();
@@ -134,7 +134,7 @@ fn a_committed_local_layer_may_not_loosen_anything() {
 }
 
 #[test]
-fn the_doctor_is_content_with_a_plain_machine() {
+fn doctor_passes_on_a_plain_machine() {
     let sandbox = sandbox();
     let found = sandbox.pitcrew(&["doctor", "--json"]).expect(0).json();
     assert_eq!(found["healthy"], true, "{found}");
@@ -144,13 +144,13 @@ fn the_doctor_is_content_with_a_plain_machine() {
 }
 
 #[test]
-fn completions_name_the_commands() {
+fn completions_list_the_commands() {
     let script = sandbox().pitcrew(&["completions", "bash"]).expect(0);
     assert!(script.stdout.contains("completions") && script.stdout.contains("land"), "{script}");
 }
 
 #[test]
-fn a_state_folder_that_cannot_be_made_is_a_clean_error() {
+fn unwritable_state_folder_is_an_error() {
     let sandbox = sandbox();
     fs::write(sandbox.home().join(".local"), "not a folder").expect("a file");
     sandbox.pitcrew(&["status"]).expect(7).notes("help: make it writable");

@@ -24,7 +24,7 @@ fn session(sandbox: &Sandbox) -> (Editor, Value) {
 }
 
 #[test]
-fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
+fn invalid_line_is_answered_and_the_session_continues() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     for (line, code, words) in [
@@ -46,7 +46,7 @@ fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
 }
 
 #[test]
-fn an_unknown_method_is_refused_with_what_there_is() {
+fn unknown_method_is_refused_with_the_known_ones() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     for method in ["foo/bar", "prompts/get"] {
@@ -59,7 +59,7 @@ fn an_unknown_method_is_refused_with_what_there_is() {
 }
 
 #[test]
-fn parameters_that_cannot_be_read_are_told_as_such() {
+fn invalid_parameters_are_reported() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     for params in [json!({"arguments": {}}), json!({"name": "x", "arguments": [1]})] {
@@ -71,7 +71,7 @@ fn parameters_that_cannot_be_read_are_told_as_such() {
 }
 
 #[test]
-fn an_unknown_tool_is_refused_with_those_of_the_caller() {
+fn unknown_tool_is_refused_with_the_callers_tools() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     let call = json!({"name": "nope", "arguments": {}});
@@ -84,7 +84,7 @@ fn an_unknown_tool_is_refused_with_those_of_the_caller() {
 }
 
 #[test]
-fn an_agent_from_outside_is_told_how_it_drives_plans() {
+fn own_agent_gets_instructions_for_plans() {
     let sandbox = sandbox();
     let (_client, told) = session(&sandbox);
     let told = told["instructions"].as_str().expect("instructions");
@@ -132,7 +132,7 @@ fn post(port: u16, headers: &str, body: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_body_over_http_that_is_no_message_is_a_bad_request() {
+fn invalid_http_body_is_a_bad_request() {
     let sandbox = sandbox();
     let (port, token, _serving) = loopback(&sandbox);
     let as_json = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
@@ -154,7 +154,7 @@ fn a_body_over_http_that_is_no_message_is_a_bad_request() {
 }
 
 #[test]
-fn who_has_no_token_is_told_where_it_is() {
+fn missing_token_error_says_where_it_is() {
     let sandbox = sandbox();
     let (port, _, _serving) = loopback(&sandbox);
     let nobodys = format!("Authorization: Bearer {}\r\n", "0".repeat(64));

@@ -29,7 +29,7 @@ fn messages(sandbox: &Sandbox, more: &[&str]) -> Value {
 /// S4-014, S4-075, S4-078, S4-082: a person's message is in the agent's next prompt, and the history has
 /// it with its full context.
 #[test]
-fn a_message_reaches_the_agent_in_its_next_prompt() {
+fn message_is_in_the_next_prompt() {
     let sandbox = sandbox();
     let plan = sandbox.plan(ASKS);
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -75,7 +75,7 @@ const AT_ONCE: u64 = 20;
 
 /// S4-069, S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
 #[test]
-fn messages_survive_a_kill_in_their_order() {
+fn messages_survive_a_kill_in_order() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let asks = "ask And now?\n".repeat(usize::try_from(MESSAGES / AT_ONCE).expect("few"));
@@ -115,7 +115,7 @@ fn messages_survive_a_kill_in_their_order() {
 /// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the asker's
 /// next prompt.
 #[test]
-fn an_agent_asks_another_one_and_gets_its_answer() {
+fn agent_asks_another_and_gets_an_answer() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let plan = format!(
@@ -171,7 +171,7 @@ complete told it
 /// S4-009: a workspace has one orchestrator, and it gets the status of every worker with plan, task and
 /// checkout.
 #[test]
-fn one_orchestrator_gets_the_status_of_every_worker() {
+fn orchestrator_gets_the_status_of_every_worker() {
     let sandbox = sandbox();
     let task = |name: &str| {
         format!(
@@ -204,7 +204,7 @@ fn one_orchestrator_gets_the_status_of_every_worker() {
 
 /// An agent's last note is shown as long as the agent works.
 #[test]
-fn the_last_note_of_an_agent_stands_in_the_status() {
+fn status_shows_the_last_note_of_an_agent() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let tell = |words: &str| {

@@ -38,7 +38,7 @@ command = "cp core/port.txt ui/port.txt"
 /// A plan with prompts only needs no other program: the model works, the next attempt fixes a failed
 /// check, and the result lands.
 #[test]
-fn a_plan_with_a_model_lands() {
+fn plan_with_a_model_lands() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let ran = sandbox.pitcrew(&["run", &sandbox.plan(PLAN), "--yes"]).expect(0);
@@ -58,7 +58,7 @@ fn a_plan_with_a_model_lands() {
 }
 
 #[test]
-fn without_a_model_words_are_refused_before_anything_starts() {
+fn prompt_without_a_model_is_refused_before_the_start() {
     let sandbox = sandbox();
     let plan = sandbox.plan(PLAN);
     for words in [&["plan", "check", &plan][..], &["run", &plan, "--yes"][..]] {
@@ -70,7 +70,7 @@ fn without_a_model_words_are_refused_before_anything_starts() {
 
 /// A wrong key is not the fault of the task.
 #[test]
-fn a_missing_key_is_named() {
+fn missing_key_is_reported() {
     let server = ModelServer::start();
     let mut sandbox = with_model(&server);
     sandbox.unset("ANTHROPIC_API_KEY");
@@ -84,7 +84,7 @@ fn a_missing_key_is_named() {
 
 /// S4-005: two tasks of the same agent, each with its own model.
 #[test]
-fn each_task_is_done_by_the_model_that_it_names() {
+fn each_task_uses_its_own_model() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let small = PLAN.replace("region = \"core\"", "region = \"core\"\nmodel = \"small\"");
@@ -112,7 +112,7 @@ done
 
 /// S4-005: a model that the agent does not offer fails the task, and the reason lists the offered ones.
 #[test]
-fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
+fn unavailable_model_fails_with_the_offered_ones() {
     let sandbox = sandbox();
     let folder = sandbox.home().join(".config/pitcrew/backends");
     fs::create_dir_all(&folder).expect("a folder");
@@ -129,7 +129,7 @@ fn a_model_that_the_agent_does_not_offer_is_named_with_those_it_does() {
 /// tasks, selection of an agent, generation of the prompt, and evaluation of the result. The verdict is
 /// in the next prompt.
 #[test]
-fn words_become_tasks_with_an_agent_a_prompt_and_a_verdict() {
+fn request_becomes_tasks_with_agent_prompt_and_verdict() {
     let server = ModelServer::start();
     let sandbox = with_model(&server);
     let words = "The port is 8080.\n\

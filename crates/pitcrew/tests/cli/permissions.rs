@@ -28,7 +28,7 @@ fn write_own(sandbox: &Sandbox, text: &str) {
 
 /// S4-004, S4-010, S4-052, S4-061: the file of the repository denies without asking.
 #[test]
-fn a_repository_tightens_the_permissions() {
+fn repository_file_tightens_permissions() {
     let sandbox = sandbox();
     sandbox.write(WORKSPACE_FILE, &file("## Auto-Deny\n- command_execution\n"));
     let plan = sandbox.plan(&asking("asks", &["make docs"]));
@@ -48,7 +48,7 @@ fn a_repository_tightens_the_permissions() {
 
 /// S4-016: the file of the repository cannot loosen a rule, and the attempt is reported.
 #[test]
-fn a_repository_cannot_loosen_the_permissions() {
+fn repository_file_cannot_loosen_permissions() {
     let sandbox = sandbox();
     sandbox.write(WORKSPACE_FILE, &file("## Auto-Approve\n- command_execution\n"));
     let plan = sandbox.plan(&asking("asks", &["make docs"]));
@@ -67,7 +67,7 @@ fn a_repository_cannot_loosen_the_permissions() {
 
 /// S4-006, S4-081: the user's own file loosens a rule, so there is no request.
 #[test]
-fn the_own_file_of_a_person_loosens_them() {
+fn user_file_loosens_permissions() {
     let sandbox = sandbox();
     write_own(&sandbox, &file("## Auto-Approve\n- command_execution\n- plan_execution\n"));
     let plan = sandbox.plan(&asking("asks", &["make docs"]));
@@ -83,7 +83,7 @@ fn the_own_file_of_a_person_loosens_them() {
 /// S4-063: a file with errors is reported by every command that shows permissions, and the built-in
 /// rules apply.
 #[test]
-fn a_broken_file_is_told_and_loosens_nothing() {
+fn broken_permissions_file_is_reported_and_ignored() {
     let sandbox = sandbox();
     sandbox.write(WORKSPACE_FILE, &file("## Auto-Denny\n- pr_creation\n"));
     write_own(&sandbox, &file("## Auto-Approve\n- command_execution\n"));
@@ -101,7 +101,7 @@ fn a_broken_file_is_told_and_loosens_nothing() {
 /// S4-148: an action granted for the plan is not asked again in it; the grant survives a kill, and after
 /// it is revoked the action is asked again.
 #[test]
-fn a_grant_is_kept_until_it_is_revoked() {
+fn grant_holds_until_it_is_revoked() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&asking("first", &["make docs", "make docs"]));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -145,7 +145,7 @@ fn use_editor(sandbox: &mut Sandbox, text: &str) {
 
 /// S4-059: a person edits the permissions; a text with errors never takes effect and is never lost.
 #[test]
-fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
+fn permissions_edit_keeps_a_broken_draft() {
     let mut sandbox = sandbox();
     let own = sandbox.home().join(".config/pitcrew/permissions.md");
     use_editor(&mut sandbox, &file("## Auto-Denny\n- command_execution\n"));
@@ -177,7 +177,7 @@ fn permissions_are_edited_and_a_broken_text_is_kept_aside() {
 
 /// Without a terminal an interactive editor would wait forever.
 #[test]
-fn permissions_are_not_edited_where_nobody_sees_the_editor() {
+fn permissions_edit_needs_a_terminal_or_an_editor() {
     let mut sandbox = sandbox();
     let own = sandbox.home().join(".config/pitcrew/permissions.md");
     for (words, file) in [
@@ -185,7 +185,7 @@ fn permissions_are_not_edited_where_nobody_sees_the_editor() {
         (&["permissions", "edit", "--repository"], WORKSPACE_FILE.to_owned()),
     ] {
         let refused = sandbox.pitcrew(words).expect(2);
-        refused.notes("there is no terminal").notes(&file).notes("EDITOR");
+        refused.notes("without a terminal").notes(&file).notes("EDITOR");
     }
     // At a terminal it is git's editor, otherwise one from the environment.
     let home = sandbox.home();
@@ -205,7 +205,7 @@ fn permissions_are_not_edited_where_nobody_sees_the_editor() {
 
 /// S4-059: the file of the repository is edited in place, and rules that it may not have are reported.
 #[test]
-fn the_permissions_of_a_repository_are_edited_in_it() {
+fn permissions_edit_repository_edits_the_repository_file() {
     let mut sandbox = sandbox();
     use_editor(&mut sandbox, &file("## Auto-Approve\n- network_access\n"));
     let written = sandbox.pitcrew(&["permissions", "edit", "--repository"]).expect(0);

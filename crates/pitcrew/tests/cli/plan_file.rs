@@ -3,7 +3,7 @@
 use crate::support::{TWO_COMMANDS, sandbox};
 
 #[test]
-fn a_bad_plan_is_refused_with_its_place() {
+fn plan_error_has_a_location() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&TWO_COMMANDS.replace("[\"first\"]", "[\"frist\"]"));
     for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"]] {
@@ -17,7 +17,7 @@ fn a_bad_plan_is_refused_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_is_told_to_programs_too() {
+fn plan_errors_are_in_the_json() {
     let sandbox = sandbox();
     let plan = sandbox.plan("name = \"x\"\n");
     let found = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(2).json();
@@ -27,7 +27,7 @@ fn what_is_wrong_is_told_to_programs_too() {
 
 /// The graph as text, with every command verbatim.
 #[test]
-fn a_plan_is_shown_with_everything_that_it_executes() {
+fn plan_show_lists_every_command() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let shown = sandbox.pitcrew(&["plan", "show", &plan]).expect(0);
@@ -39,13 +39,13 @@ fn a_plan_is_shown_with_everything_that_it_executes() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn missing_plan_file_is_reported() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", "nowhere.toml", "--yes"]).expect(2).notes("nowhere.toml");
 }
 
 #[test]
-fn a_script_that_cannot_be_run_is_refused_before_anything_runs() {
+fn invalid_script_is_refused_before_the_start() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         "name = \"x\"\n[[task]]\nid = \"slip\"\nregion = \"core\"\nscript = \"say hello\\nwriet a.txt\\n\"\n",
@@ -63,7 +63,7 @@ fn a_script_that_cannot_be_run_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
+fn unknown_backend_is_refused_with_the_known_ones() {
     let sandbox = sandbox();
     let plan = sandbox
         .plan("name = \"x\"\n[[task]]\nid = \"slip\"\nprompt = \"Do it.\"\nagent = \"claud\"\n");
@@ -76,11 +76,11 @@ fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
 }
 
 #[test]
-fn a_base_that_does_not_exist_is_refused_before_anything_runs() {
+fn unknown_base_is_refused_before_the_start() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "nowhere"]).expect(2);
-    assert!(refused.stderr.contains("`nowhere` is no branch or commit"), "{refused}");
+    assert!(refused.stderr.contains("`nowhere` is not a branch or commit"), "{refused}");
     assert!(refused.stderr.contains("help: "), "{refused}");
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
 }

@@ -24,7 +24,7 @@ fn plan_of(sandbox: &Sandbox) -> Value {
 /// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the index answers with the
 /// signature, through the tool and the command, at no cost; an unknown symbol is reported as not found.
 #[test]
-fn an_agent_gets_a_foreign_signature_without_reading_the_file() {
+fn query_returns_a_foreign_signature() {
     let sandbox = with_validator();
     let plan = sandbox.plan(
         r#"
@@ -63,7 +63,7 @@ checks = ["grep -q 'pub key: String' ui/answer.txt", "grep -q 'pub key: String' 
 
 /// S4-077, S4-084: the permissions and the index answer what they can; other questions are in the inbox.
 #[test]
-fn a_question_is_answered_without_a_person_where_the_answer_is_known() {
+fn known_questions_are_answered_without_a_person() {
     let sandbox = with_validator();
     let plan = sandbox.plan(
         r#"
@@ -137,7 +137,7 @@ complete told it
 /// With one slot in total, the asker lends its slot to the owner, which is waiting for something else,
 /// and continues with the answer.
 #[test]
-fn who_asks_lends_its_only_slot_to_the_owner() {
+fn asker_lends_its_only_slot_to_the_owner() {
     let sandbox = with_validator();
     let plan = sandbox.plan(
         r#"
@@ -171,7 +171,7 @@ complete asked
 /// S0-028, S0-035, S0-037, S0-049, S0-110: a symbol that exists only in the owner's checkout is answered
 /// by the owner, which is waiting for something else.
 #[test]
-fn the_owner_of_uncommitted_work_is_asked() {
+fn owner_answers_about_uncommitted_work() {
     let sandbox = with_validator();
     let plan = sandbox.plan(&two(&sandbox, "ask May I go on?"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -194,7 +194,7 @@ fn the_owner_of_uncommitted_work_is_asked() {
 /// S0-040: a query and the tool call that waits for it survive a kill -9 of the orchestrator. The owner
 /// is in the middle of a turn and reads the query when that ends.
 #[test]
-fn a_query_survives_a_kill_and_waits_for_the_end_of_a_turn() {
+fn query_survives_a_kill_and_waits_for_the_turn_end() {
     let mut sandbox = with_validator();
     sandbox.set("PITCREW_QUERY_DEADLINE", "9min");
     let busy = sandbox.root().join("busy");

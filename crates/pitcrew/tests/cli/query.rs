@@ -15,7 +15,7 @@ fn with_sources() -> Sandbox {
 }
 
 #[test]
-fn a_symbol_is_found_without_a_plan_and_without_an_orchestrator() {
+fn query_needs_no_plan_and_no_orchestrator() {
     let sandbox = with_sources();
     let found = sandbox.pitcrew(&["query", "AuthValidator"]).expect(0);
     let first = "struct AuthValidator (core/auth.rs:2-4)\n  pub struct AuthValidator\n  \
@@ -36,7 +36,7 @@ fn a_symbol_is_found_without_a_plan_and_without_an_orchestrator() {
 
 /// S0-039
 #[test]
-fn what_is_not_there_is_said_with_what_is_near() {
+fn unknown_symbol_lists_the_nearest_names() {
     let sandbox = with_sources();
     sandbox
         .pitcrew(&["query", "AuthValidater"])
@@ -54,7 +54,7 @@ fn what_is_not_there_is_said_with_what_is_near() {
 }
 
 #[test]
-fn a_file_is_outlined() {
+fn symbols_lists_the_outline_of_a_file() {
     let sandbox = with_sources();
     let shown = sandbox.pitcrew(&["symbols", "core/auth.rs"]).expect(0);
     assert_eq!(shown.stdout, "core/auth.rs (rust, 4 lines)\n      2-4  pub struct AuthValidator\n");
@@ -70,7 +70,7 @@ fn a_file_is_outlined() {
 }
 
 #[test]
-fn the_checkout_of_a_task_is_asked_as_its_agent_left_it() {
+fn query_from_a_task_sees_its_uncommitted_work() {
     let sandbox = with_sources();
     sandbox.commit("sources");
     let plan = sandbox.plan(&gated(&sandbox, "looks"));

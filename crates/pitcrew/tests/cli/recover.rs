@@ -4,7 +4,7 @@ use crate::support::*;
 
 /// A crash loses no acknowledged state, and the next command continues.
 #[test]
-fn status_is_right_after_the_orchestrator_was_killed() {
+fn status_is_correct_after_a_kill() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -19,7 +19,7 @@ fn status_is_right_after_the_orchestrator_was_killed() {
 
 /// A client that follows a plan reconnects, and the plan continues.
 #[test]
-fn a_run_goes_on_after_the_orchestrator_was_killed() {
+fn run_continues_after_a_kill() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -32,7 +32,7 @@ fn a_run_goes_on_after_the_orchestrator_was_killed() {
 }
 
 #[test]
-fn a_plan_that_waits_still_waits_after_a_crash() {
+fn waiting_plan_still_waits_after_a_crash() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan]).expect(3);
@@ -42,7 +42,7 @@ fn a_plan_that_waits_still_waits_after_a_crash() {
 }
 
 #[test]
-fn the_orchestrator_stops_when_it_is_told_to() {
+fn stop_ends_the_orchestrator() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
     sandbox.pitcrew(&["status"]).expect(0);
@@ -55,7 +55,7 @@ fn the_orchestrator_stops_when_it_is_told_to() {
 
 /// Agents outlive a killed orchestrator for a while; `stop` ends them too.
 #[test]
-fn agents_of_a_killed_orchestrator_are_stopped_too() {
+fn stop_ends_agents_of_a_killed_orchestrator() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -68,7 +68,7 @@ fn agents_of_a_killed_orchestrator_are_stopped_too() {
 
 /// Many concurrent commands start only one orchestrator.
 #[test]
-fn commands_at_the_same_time_start_one_orchestrator() {
+fn concurrent_commands_start_one_orchestrator() {
     let sandbox = sandbox();
     let commands: Vec<_> = (0..8).map(|_| sandbox.start(&["status"])).collect();
     for command in commands {
@@ -79,10 +79,10 @@ fn commands_at_the_same_time_start_one_orchestrator() {
 }
 
 #[test]
-fn one_orchestrator_serves_in_the_foreground() {
+fn serve_runs_one_orchestrator_in_the_foreground() {
     let sandbox = sandbox();
     let serving = sandbox.start(&["serve"]);
-    serving.await_note("Ctrl-C stops it");
+    serving.await_note("press Ctrl-C to stop");
     sandbox.pitcrew(&["status"]).expect(0);
     sandbox.pitcrew(&["serve"]).expect(6).notes("only one orchestrator works on a workspace");
     serving.interrupt();
@@ -91,7 +91,7 @@ fn one_orchestrator_serves_in_the_foreground() {
 
 /// The client prints the last output of the failed orchestrator.
 #[test]
-fn an_orchestrator_that_cannot_start_says_why() {
+fn failed_start_reports_the_cause() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["status"]).expect(0);
     sandbox.pitcrew(&["stop"]).expect(0);
@@ -103,7 +103,7 @@ fn an_orchestrator_that_cannot_start_says_why() {
 
 /// An interrupted command starts over from its original state, not in its own half-finished work.
 #[test]
-fn a_command_that_was_cut_off_does_not_see_what_it_left() {
+fn interrupted_command_starts_over_in_a_clean_tree() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate").display().to_string();
     let plan = sandbox.plan(&format!(
@@ -131,7 +131,7 @@ command = "echo a >> core/log.txt; until [ -e '{gate}' ]; do sleep 0.02; done; e
 
 /// A client that follows a plan does not restart an orchestrator that was stopped on purpose.
 #[test]
-fn a_stop_is_not_taken_for_a_crash() {
+fn followers_do_not_restart_a_stopped_orchestrator() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -145,7 +145,7 @@ fn a_stop_is_not_taken_for_a_crash() {
 
 /// An interrupted attempt does not use up the limit, and it is counted on both sides.
 #[test]
-fn attempts_are_counted_of_how_many_there_may_be() {
+fn interrupted_attempts_do_not_use_up_the_limit() {
     let sandbox = sandbox();
     let plan = gated(&sandbox, "gated").replacen("[[task]]", "max_attempts = 1\n\n[[task]]", 1);
     let plan = sandbox.plan(&plan);

@@ -60,7 +60,7 @@ fn untouched(sandbox: &Sandbox) -> (String, Vec<u8>, String, String) {
 }
 
 #[test]
-fn the_work_of_a_killed_agent_is_restored_byte_for_byte() {
+fn work_of_a_killed_agent_is_restored_exactly() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&writes("run kill -9 $PPID"));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
@@ -81,12 +81,12 @@ fn the_work_of_a_killed_agent_is_restored_byte_for_byte() {
     assert_eq!(other, "pitcrew/restore/task-1-writes-1-2");
     assert_eq!(sandbox.git(&["rev-parse", &branch]), sandbox.git(&["rev-parse", "main"]));
     let said = sandbox.pitcrew(&["restore", "writes"]).expect(0);
-    said.says("snapshot 1 of task-1 is at").notes("2 files, +").notes("git merge");
+    said.says("restored snapshot 1 of task-1 as").notes("2 files, +").notes("git merge");
 }
 
 /// The agent continues only after the end of its first turn has been saved.
 #[test]
-fn the_end_of_a_turn_is_there_although_the_agent_deleted_everything() {
+fn turn_end_is_saved_before_the_agent_deletes_it() {
     let sandbox = sandbox();
     let steps = "ask May I go on?\nrun rm -rf core .git\nexit 1";
     let plan = sandbox.plan(&writes(steps));
@@ -124,7 +124,7 @@ fn cancelled_and_abandoned_work_can_be_restored() {
 }
 
 #[test]
-fn what_cannot_be_restored_is_said() {
+fn missing_snapshots_are_reported() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["restore", "task-1"]).expect(2).notes("there is no task-1");
     let plan = sandbox.plan(

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// S0-005, S0-061: a plan runs to its end in dependency order, and the summary reports it.
 #[test]
-fn a_plan_runs_to_its_end() {
+fn plan_runs_to_its_end() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -22,7 +22,7 @@ fn a_plan_runs_to_its_end() {
 
 /// S1-077: the events include the start and the end of every turn.
 #[test]
-fn every_line_of_json_is_an_event_of_the_plan() {
+fn every_json_line_is_an_event_of_the_plan() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let lines = sandbox.pitcrew(&["run", &plan, "--yes", "--json"]).expect(0).json_lines();
@@ -47,7 +47,7 @@ fn every_line_of_json_is_an_event_of_the_plan() {
 /// S0-018, S0-060, S2-079: a failed task does not stop the others, and the plan reports that it is
 /// incomplete.
 #[test]
-fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
+fn partly_failed_plan_has_its_own_exit_code() {
     let sandbox = sandbox();
     let plan = format!(
         "{}\n[[task]]\nid = \"fine\"\nregion = \"ui\"\ncommand = \"echo 1 > ui/new.txt\"\n",
@@ -61,7 +61,7 @@ fn a_plan_of_which_a_part_failed_says_so_with_its_exit_code() {
 
 /// S2-084: killing a client that follows a plan does not stop the plan.
 #[test]
-fn a_plan_goes_on_when_its_readers_are_killed() {
+fn plan_continues_when_its_readers_are_killed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "read"));
     let readers = [sandbox.start(&["run", &plan, "--yes", "--json"]), {
@@ -80,7 +80,7 @@ fn a_plan_goes_on_when_its_readers_are_killed() {
 
 /// S0-066, S0-068, S0-069: the failed task is retried, and nothing else.
 #[test]
-fn a_task_that_failed_is_retried_by_hand() {
+fn failed_task_can_be_retried() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).says("0 of 1 completed");
@@ -93,7 +93,7 @@ fn a_task_that_failed_is_retried_by_hand() {
 
 /// An agent's summary is quoted in the prompts of dependent tasks and never executed.
 #[test]
-fn a_summary_does_not_change_the_command_of_a_dependent_task() {
+fn summary_cannot_inject_a_command() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"
@@ -128,7 +128,7 @@ command = "echo mine > ui/new.txt"
 
 /// S0-069: the reason is in the next prompt, so the second attempt succeeds.
 #[test]
-fn a_second_attempt_knows_why_the_first_failed() {
+fn second_attempt_gets_the_failure_of_the_first() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"
@@ -189,7 +189,7 @@ checks = "echo looked; grep -q the-word core/new.txt"
 
 /// Known secrets are in no log, and the launch data of an agent is removed with it.
 #[test]
-fn secrets_reach_no_log_and_outlive_no_attempt() {
+fn secrets_are_kept_out_of_logs_and_removed() {
     let mut sandbox = sandbox();
     sandbox.set("DEPLOY_TOKEN", "very-secret-value");
     let plan = sandbox.plan(
@@ -226,7 +226,7 @@ max_attempts = 1
 }
 
 #[test]
-fn a_task_that_has_not_started_has_a_log_that_says_so() {
+fn log_of_a_pending_task_says_why_it_waits() {
     let sandbox = sandbox();
     let second = "\n[[task]]\nid = \"later\"\ncommand = \"true\"\nregion = \"ui\"\ndepends_on = [\"waits\"]\n";
     let plan = sandbox.plan(&format!("{}{second}", gated(&sandbox, "gated")));
@@ -256,7 +256,7 @@ fn two_plans_run_at_once() {
 }
 
 #[test]
-fn the_base_can_be_asked_to_be_clean() {
+fn base_head_requires_a_clean_tree() {
     let sandbox = sandbox();
     sandbox.write("core/one.txt", "changed\n");
     let plan = sandbox.plan(TWO_COMMANDS);
@@ -270,7 +270,7 @@ fn the_base_can_be_asked_to_be_clean() {
 
 /// A worker can complete its task with the command.
 #[test]
-fn a_worker_calls_a_tool_from_its_shell() {
+fn worker_calls_a_tool_from_its_shell() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"
@@ -294,7 +294,7 @@ run pitcrew tool orchestrator_complete_task --json '{"summary": "told by hand"}'
 }
 
 #[test]
-fn a_plan_that_is_deployed_by_hand_says_so() {
+fn manual_plan_says_how_to_deploy() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&TWO_COMMANDS.replacen('\n', "\ndeploy = \"manual\"\n", 1));
     let ran = sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -307,7 +307,7 @@ fn a_plan_that_is_deployed_by_hand_says_so() {
 
 /// A tool call is logged once, when it starts, and again only if it fails.
 #[test]
-fn a_log_tells_of_each_tool_once() {
+fn log_has_each_tool_call_once() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         "name = \"x\"\n[[task]]\nid = \"works\"\nregion = \"core\"\nscript = \"run echo 1 > core/new.txt\\ncomplete did it\\n\"\n",

@@ -27,7 +27,7 @@ fn without_boxes(sandbox: &mut Sandbox) {
 
 /// A worker writes the results of its attempts to a report, which is part of its work.
 #[test]
-fn a_worker_reaches_neither_keys_nor_tokens_nor_files_nor_processes_of_others() {
+fn box_hides_foreign_keys_tokens_files_and_processes() {
     let sandbox = closed();
     let ssh = sandbox.home().join(".ssh");
     fs::create_dir(&ssh).expect("a folder");
@@ -67,7 +67,7 @@ checks = "! echo evil > {repo}/evil"
 
 /// A shell may leave a folder open to its children, and an open folder leads anywhere.
 #[test]
-fn a_worker_inherits_nothing_that_was_open_where_its_run_was_started() {
+fn worker_inherits_no_open_files() {
     let sandbox = closed();
     let plan = sandbox.plan(
         r#"
@@ -87,7 +87,7 @@ checks = "! test -e /proc/self/fd/9"
 
 /// The box of an agent is prepared while its checkout is created.
 #[test]
-fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
+fn agent_uses_the_box_prepared_during_the_checkout() {
     let sandbox = sandbox();
     let root = sandbox.root().display().to_string();
     let wait = |name: &str| {
@@ -119,7 +119,7 @@ fn an_agent_begins_in_the_box_that_was_made_before_its_checkout_was() {
 
 /// The log names the folder of the policy, which has the policy that was in force.
 #[test]
-fn the_policy_of_an_agent_is_kept_with_its_attempt() {
+fn policy_is_stored_with_the_attempt() {
     let sandbox = closed();
     sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]).expect(0);
     let board = sandbox.pitcrew(&["status", "--json", "--all"]).expect(0).json();
@@ -145,7 +145,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 /// Neither bubblewrap nor Landlock is available.
 #[test]
-fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
+fn tier_one_needs_consent_once() {
     let mut sandbox = closed();
     without_boxes(&mut sandbox);
     let plan = sandbox.plan(TWO_COMMANDS);
@@ -170,7 +170,7 @@ fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
 
 /// Without bubblewrap, Landlock is used if the kernel supports enough of it; no consent is needed.
 #[test]
-fn without_a_box_landlock_holds() {
+fn landlock_is_used_without_bubblewrap() {
     let mut sandbox = closed();
     if landlock_abi() < LANDLOCK_ABI_MIN {
         return skipped("Landlock alone", "the kernel has too old a version of it");
@@ -185,7 +185,7 @@ fn without_a_box_landlock_holds() {
 /// In each tier, changes outside the zone that bypass the client's file system are not integrated, and
 /// changes outside the checkout are not possible.
 #[test]
-fn in_each_tier_a_worker_is_kept_in_its_corner() {
+fn every_tier_confines_a_worker_to_its_zone() {
     for tier in ["T2", "T3"] {
         if tier == "T2" && landlock_abi() < LANDLOCK_ABI_MIN {
             skipped("a plan in T2", "the kernel has too old a version of Landlock");
@@ -228,7 +228,7 @@ git commit --quiet --message strays"""
 /// Tools run what they find in a cache, so an agent must not be able to leave anything there for its own
 /// checks.
 #[test]
-fn what_an_agent_leaves_in_a_cache_reaches_other_agents_and_no_check() {
+fn cache_is_shared_with_agents_but_not_with_checks() {
     let sandbox = closed();
     let plan = sandbox.plan(
         r#"
@@ -260,7 +260,7 @@ command = "grep trap $CARGO_HOME/config.toml > ui/found.txt"
 }
 
 #[test]
-fn a_repository_may_want_a_stronger_box_than_there_is() {
+fn repository_may_require_a_stronger_tier() {
     let mut sandbox = closed();
     sandbox.set("PITCREW_SANDBOX", "T1");
     sandbox.write(".pitcrew/config.toml", "[sandbox]\nmin_tier = \"T3\"\n");
@@ -276,7 +276,7 @@ fn a_repository_may_want_a_stronger_box_than_there_is() {
 /// A box hides a git configuration file with a secret in it; the identity is still available, to a
 /// worker in its home and to checks in a copy.
 #[test]
-fn who_commits_is_known_where_the_settings_of_git_have_a_secret() {
+fn commit_identity_works_without_the_secret_git_config() {
     let sandbox = closed();
     let settings = "[user]\n\tname = Ada\n[http]\n\textraHeader = Authorization: hidden\n";
     fs::write(sandbox.home().join(".gitconfig"), settings).expect("a file");

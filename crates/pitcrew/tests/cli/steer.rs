@@ -4,7 +4,7 @@ use crate::support::*;
 
 /// S0-132: cancelling a running task ends it and leaves no process behind.
 #[test]
-fn a_task_that_runs_is_cancelled() {
+fn running_task_can_be_cancelled() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -23,7 +23,7 @@ fn a_task_that_runs_is_cancelled() {
 }
 
 #[test]
-fn a_whole_plan_is_cancelled() {
+fn plan_can_be_cancelled() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -36,7 +36,7 @@ fn a_whole_plan_is_cancelled() {
 }
 
 #[test]
-fn what_a_cancelled_plan_has_completed_can_be_landed_and_it_says_so() {
+fn completed_tasks_of_a_cancelled_plan_can_land() {
     let sandbox = sandbox();
     let quick = "\n[[task]]\nid = \"quick\"\nregion = \"ui\"\ncommand = \"echo 1 > ui/new.txt\"\n";
     let plan = sandbox.plan(&format!("{}{quick}", gated(&sandbox, "half")));
@@ -50,7 +50,7 @@ fn what_a_cancelled_plan_has_completed_can_be_landed_and_it_says_so() {
 }
 
 #[test]
-fn a_plan_is_paused_and_goes_on() {
+fn plan_can_be_paused_and_resumed() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -65,7 +65,7 @@ fn a_plan_is_paused_and_goes_on() {
 
 /// Ctrl-C pauses the plan and says how to resume it.
 #[test]
-fn an_interrupt_pauses_the_plan() {
+fn interrupt_pauses_the_plan() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let running = sandbox.start(&["run", &plan, "--yes"]);
@@ -81,7 +81,7 @@ fn an_interrupt_pauses_the_plan() {
 
 /// S1-016: a plan with manual deployment starts nothing by itself.
 #[test]
-fn a_manual_task_waits_for_its_deployment() {
+fn manual_task_waits_for_deployment() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         &TWO_COMMANDS
@@ -100,7 +100,7 @@ fn a_manual_task_waits_for_its_deployment() {
 }
 
 #[test]
-fn a_partial_task_is_accepted_as_it_is() {
+fn partial_task_can_be_accepted() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"

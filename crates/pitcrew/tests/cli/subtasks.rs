@@ -52,7 +52,7 @@ command = "cat plans/ArchitecturePlan.md plans/frontend.md > core/read.txt"
 /// S4-159, S4-007, S4-040, S4-092, S1-007: of three parallel sub-tasks one creates a file without asking
 /// and one fails; their parent gets all three results and continues.
 #[test]
-fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
+fn parent_continues_with_three_parallel_results() {
     let sandbox = sandbox();
     sandbox.write("core/lib.rs", "pub fn core() {}\n");
     sandbox.commit("a library");
@@ -152,7 +152,7 @@ fn log_names_its_parts(sandbox: &Sandbox) {
 
 /// A waiting parent releases its slot: even with as many parents as slots, their children run.
 #[test]
-fn five_parents_that_wait_do_not_starve_their_children() {
+fn waiting_parents_do_not_starve_their_children() {
     let sandbox = sandbox();
     let parent = |number: u32| {
         format!(
@@ -178,7 +178,7 @@ complete heard it
 /// S4-154: read-only sub-tasks of the same state share a checkout, so none of them can write to it.
 /// Build output is discarded.
 #[test]
-fn who_reads_changes_nothing_that_others_read() {
+fn read_only_sub_tasks_cannot_change_shared_state() {
     for tier in ["T3", "T2"] {
         let mut sandbox = sandbox();
         sandbox.set("PITCREW_SANDBOX", tier);
@@ -214,7 +214,7 @@ complete all
 /// S4-015: a read-only sub-task does not wait for a new checkout. It gets an existing one, updated with
 /// the changes of its parent.
 #[test]
-fn a_sub_task_that_reads_waits_for_what_has_changed_and_not_for_the_tree() {
+fn read_only_sub_task_reuses_a_checkout() {
     let sandbox = sandbox();
     for number in 1..=20 {
         sandbox.write(&format!("core/{number}.rs"), &format!("pub fn n{number}() {{}}\n"));
@@ -260,7 +260,7 @@ complete it
 
 /// S4-125: the processes of a sub-task end with it, and the parent is notified.
 #[test]
-fn a_sub_task_is_stopped_and_its_parent_goes_on() {
+fn stopped_sub_task_leaves_its_parent_running() {
     let sandbox = sandbox();
     let lock = sandbox.root().join("lock");
     let plan = sandbox.plan(&waiting(&format!(
@@ -283,7 +283,7 @@ fn a_sub_task_is_stopped_and_its_parent_goes_on() {
 /// S2-070, S4-150: a waiting parent and its sub-task survive the orchestrator, and the answer arrives
 /// once, in the same session.
 #[test]
-fn a_parent_that_waits_outlives_the_orchestrator() {
+fn waiting_parent_survives_the_orchestrator() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let work = format!("run until [ -e '{}' ]; do sleep 0.05; done", gate.display());
@@ -309,7 +309,7 @@ fn a_parent_that_waits_outlives_the_orchestrator() {
 
 /// Invariant: the limits hold with many concurrent callers, and every refusal has a reason.
 #[test]
-fn limits_hold_for_many_who_ask_at_once() {
+fn spawn_limits_hold_for_concurrent_callers() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         r#"
@@ -346,7 +346,7 @@ complete took what was given
 
 /// A worker has depth 0, its sub-tasks depth 1, and theirs depth 2.
 #[test]
-fn nobody_hands_out_below_the_second_level() {
+fn spawn_depth_is_limited() {
     let sandbox = sandbox();
     let inner = r#"refused a2a_spawn_subtask {\\\"agent\\\": \\\"builtin\\\", \\\"prompt\\\": \\\"third\\\", \\\"script\\\": \\\"complete no\\\"}\\ncomplete third was refused"#;
     let outer = format!(
@@ -364,7 +364,7 @@ fn nobody_hands_out_below_the_second_level() {
 /// S4-043, S4-044, S4-047, S4-051: a parent can grant its sub-task what it holds itself; a request at a
 /// person cannot be decided by an agent.
 #[test]
-fn a_parent_decides_what_its_sub_task_asks_for_and_nothing_beyond() {
+fn parent_grants_only_what_it_holds() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let plan = sandbox.plan(&format!(
@@ -431,7 +431,7 @@ complete decided what it may
 
 /// A conflict is reported with its files and how to resolve it, and following that advice works.
 #[test]
-fn a_pull_that_conflicts_says_what_to_do() {
+fn pull_conflict_says_how_to_resolve_it() {
     let sandbox = sandbox();
     let child = Value::from("write plans/a.md <<E\nof the child\nE\ncomplete wrote it");
     let plan = sandbox.plan(&format!(
@@ -465,7 +465,7 @@ checks = "grep -q child plans/a.md"
 
 /// A sub-task asks its waiting parent: the wait is interrupted, the parent answers, and both continue.
 #[test]
-fn a_sub_task_asks_its_parent_which_waits_for_it() {
+fn sub_task_asks_its_waiting_parent() {
     let sandbox = sandbox();
     let child = Value::from(
         "tool a2a_notify_orchestrator {\"kind\": \"question\", \"to\": \"parent\", \"message\": \"which port?\"}\nask Anything else?\nwhen \"> 8080\" complete took the port",

@@ -3,7 +3,7 @@
 use crate::support::*;
 
 #[test]
-fn nothing_runs_before_the_person_agrees() {
+fn nothing_runs_before_approval() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     let mut terminal = sandbox.at_terminal(&["run", &plan]);
@@ -18,7 +18,7 @@ fn nothing_runs_before_the_person_agrees() {
 /// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and the task
 /// is retried.
 #[test]
-fn failed_tasks_are_retried_when_the_person_wants_it() {
+fn failed_tasks_are_retried_on_request() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     let mut terminal = sandbox.at_terminal(&["run", &plan]);
@@ -33,7 +33,7 @@ fn failed_tasks_are_retried_when_the_person_wants_it() {
 }
 
 #[test]
-fn the_live_display_shows_who_works_where() {
+fn live_display_shows_active_tasks() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
@@ -46,7 +46,7 @@ fn the_live_display_shows_who_works_where() {
 
 /// An agent's activity is shown live, although the journal records it only now and then.
 #[test]
-fn what_an_agent_does_is_shown_without_being_stored() {
+fn activity_is_shown_without_being_stored() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let steps = (1..=6).fold(String::new(), |all, it| format!("{all}run echo step-{it}\n"));
@@ -64,7 +64,7 @@ fn what_an_agent_does_is_shown_without_being_stored() {
 }
 
 #[test]
-fn an_interrupt_at_the_terminal_pauses() {
+fn interrupt_at_the_terminal_pauses() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
@@ -91,7 +91,7 @@ fn an_interrupt_at_the_terminal_pauses() {
 
 /// Regardless of what the orchestrator does with the first one.
 #[test]
-fn a_second_interrupt_leaves_at_once() {
+fn second_interrupt_exits_immediately() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
@@ -111,7 +111,7 @@ fn a_second_interrupt_leaves_at_once() {
 }
 
 #[test]
-fn a_question_is_answered_in_place() {
+fn question_is_answered_in_place() {
     let sandbox = sandbox();
     let script =
         "ask Which port?\\nwhen \\\"8080\\\" run echo 8080 > core/port.txt\\ncomplete done\\n";
@@ -128,7 +128,7 @@ fn a_question_is_answered_in_place() {
 
 /// S4-110: the review shows tasks and files before it asks.
 #[test]
-fn a_landing_is_reviewed_first() {
+fn landing_is_reviewed_first() {
     let sandbox = sandbox();
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -143,7 +143,7 @@ fn a_landing_is_reviewed_first() {
 
 /// S4-130: a person who watches a plan sees the open requests and what they are about.
 #[test]
-fn who_watches_sees_what_waits_for_a_decision() {
+fn watch_shows_open_requests() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         "name = \"asks\"\n[[task]]\nid = \"asks\"\nregion = \"core\"\nscript = \"\"\"\n\
@@ -163,7 +163,7 @@ fn who_watches_sees_what_waits_for_a_decision() {
 
 /// A text with an error can be fixed at once; in between, typed lines go to the editor.
 #[test]
-fn permissions_are_edited_until_they_can_be_read() {
+fn permissions_edit_repeats_until_valid() {
     let mut sandbox = sandbox();
     let editor = sandbox.root().join("editor.sh");
     let script = "read heading\nprintf -- '---\\nversion: 1\\n---\\n## %s\\n- git_push\\n' \"$heading\" > \"$1\"\n";

@@ -11,7 +11,7 @@ fn tool(sandbox: &Sandbox, name: &str, arguments: &Value, code: i32) -> String {
 
 /// S1-022..S1-024, S1-027: an outside client drives a plan, and a person approves it.
 #[test]
-fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
+fn client_submits_a_plan_and_a_person_approves_it() {
     let sandbox = sandbox();
     let list = sandbox.pitcrew(&["tool"]).expect(0).stdout;
     assert!(list.contains("orchestrator_save_plan") && list.contains("--json '"), "{list}");
@@ -50,7 +50,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
 
 /// A task that an agent adds to a running plan has not been approved.
 #[test]
-fn a_task_that_is_added_later_waits_for_the_person() {
+fn task_added_to_a_running_plan_waits_for_a_person() {
     let sandbox = sandbox();
     let gate = crate::support::gated(&sandbox, "gated");
     sandbox.write("plan.toml", &gate);
@@ -68,7 +68,7 @@ fn a_task_that_is_added_later_waits_for_the_person() {
 
 /// S1-025: the tool deploys the tasks of an approved plan with manual deployment.
 #[test]
-fn a_client_deploys_the_tasks_of_a_manual_plan() {
+fn client_deploys_tasks_of_a_manual_plan() {
     let sandbox = sandbox();
     let plan =
         "name = \"by hand\"\ndeploy = \"manual\"\n[[task]]\nid = \"first\"\ncommand = \"true\"\n";
@@ -82,7 +82,7 @@ fn a_client_deploys_the_tasks_of_a_manual_plan() {
 
 /// S1-028: a failed task gets another attempt, and a completed one does not.
 #[test]
-fn a_client_retries_a_failed_task() {
+fn client_retries_a_failed_task() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&fallible(&sandbox));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
@@ -96,7 +96,7 @@ fn a_client_retries_a_failed_task() {
 
 /// A retry waits until the work of the task has been saved, so that one call is enough.
 #[test]
-fn what_was_just_cancelled_can_be_retried_at_once() {
+fn cancelled_task_can_be_retried_immediately() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&crate::support::gated(&sandbox, "gated"));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -112,14 +112,14 @@ fn what_was_just_cancelled_can_be_retried_at_once() {
 
 /// S1-030: an invalid call is answered with how to fix it.
 #[test]
-fn a_wrong_call_says_what_to_do() {
+fn invalid_call_says_how_to_fix_it() {
     let sandbox = sandbox();
     let bad = json!({"plan": "name = \"x\"\n\n[[task]]\nid = \"a\"\ncomand = \"ls\"\n"});
     let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
     assert!(told.contains("plan:5") && told.contains("command"), "{told}");
     let bad = json!({"name": "x", "base": "nope", "tasks": [{"id": "a", "command": "ls"}]});
     let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
-    assert!(told.contains("the base `nope` is no branch or commit"), "{told}");
+    assert!(told.contains("the base `nope` is not a branch or commit"), "{told}");
     let told = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
     assert!(told.contains("not for you") && told.contains("orchestrator_save_plan"), "{told}");
     let told = tool(&sandbox, "levitate", &json!({}), 6);
@@ -132,7 +132,7 @@ fn a_wrong_call_says_what_to_do() {
 
 /// S1-041: the user's own agent delegates sub-tasks and reads their results.
 #[test]
-fn a_client_hands_out_sub_tasks_of_its_own() {
+fn client_delegates_sub_tasks() {
     let mut sandbox = sandbox();
     let writes = |blocking: bool| {
         json!({"agent": "command", "prompt": "count", "command": "echo 1 > core/new.txt; echo counted",
@@ -173,7 +173,7 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
 
 /// S1-041: read-only sub-tasks have only answers: nothing is left to land and nothing on disk.
 #[test]
-fn a_client_that_had_something_read_has_nothing_to_see_to() {
+fn read_only_sub_tasks_leave_nothing_to_land() {
     let sandbox = sandbox();
     let file = sandbox.home().join(".config/pitcrew/permissions.md");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
@@ -183,7 +183,7 @@ fn a_client_that_had_something_read_has_nothing_to_see_to() {
         "blocking": true});
     let done = tool(&sandbox, "a2a_spawn_subtask", &look, 0);
     assert!(done.contains("subtask-1: success") && !done.contains("pitcrew land"), "{done}");
-    sandbox.pitcrew(&["status"]).expect(0).says("there is no current plan");
+    sandbox.pitcrew(&["status"]).expect(0).says("no current plans");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("there is nothing to land");
     eventually("the checkout is removed", || {
         let left = std::fs::read_dir(sandbox.root().join(".worktrees/repo")).expect("a folder");
@@ -195,7 +195,7 @@ fn a_client_that_had_something_read_has_nothing_to_see_to() {
 
 /// No sub-task goes to an agent that cannot start; the refusal says what to do instead.
 #[test]
-fn an_agent_that_cannot_start_is_handed_nothing() {
+fn no_sub_task_for_an_agent_that_cannot_start() {
     let sandbox = sandbox();
     let file = sandbox.home().join(".config/pitcrew/backends/nobody.toml");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
@@ -203,7 +203,7 @@ fn an_agent_that_cannot_start_is_handed_nothing() {
         .expect("a file");
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
     let told = tool(&sandbox, "a2a_spawn_subtask", &asked("nobody"), 6);
-    assert!(told.contains("`nobody` cannot be started: `no-such-agent` is neither"), "{told}");
+    assert!(told.contains("`nobody` cannot be started: `no-such-agent` was not found"), "{told}");
     assert!(told.contains("ask around") && told.contains("ready are:"), "{told}");
     let told = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
     assert!(told.contains("it has no model (give it a `script`"), "{told}");
@@ -213,7 +213,7 @@ fn an_agent_that_cannot_start_is_handed_nothing() {
 
 /// There is one port, and it is open as long as a client needs it.
 #[test]
-fn the_tools_over_http_are_served_on_one_port_and_end() {
+fn http_tools_use_one_port_and_stop() {
     let sandbox = sandbox();
     let serving = sandbox.start(&["mcp", "--http", "--json"]);
     let told: Value = eventually("the address is told", || {
@@ -234,7 +234,7 @@ fn the_tools_over_http_are_served_on_one_port_and_end() {
 /// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: roles are defined in files, and every agent sees
 /// them.
 #[test]
-fn agents_know_who_is_good_at_what() {
+fn agents_list_roles_with_strengths() {
     let sandbox = sandbox();
     let painter = "---\ndescription: Paints sheds.\nbackend: builtin\nstrengths: [colours]\n\
                    weaknesses:\n  - roofs\nhandoffs:\n  - label: next\n---\nYou paint.\n";
@@ -263,7 +263,7 @@ fn plan_of(script: &str) -> String {
 /// S1-002..S1-004, S1-008, S1-032, S1-033, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
 /// waits for its own sub-tasks only, and reads their results.
 #[test]
-fn a_worker_delegates_and_gets_the_results_back() {
+fn worker_delegates_and_gets_results() {
     let sandbox = sandbox();
     let script = r#"write core/base.txt <<END
 one
@@ -293,7 +293,7 @@ complete delegated
 /// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as fields. A
 /// sub-task that ends its turns without the tool has failed.
 #[test]
-fn a_sub_task_hands_in_its_result_with_the_tool() {
+fn sub_task_completes_with_the_tool() {
     let sandbox = sandbox();
     let script = r#"tool a2a_spawn_parallel_subtasks <<END
 {"blocking": true, "subtasks": [
@@ -332,7 +332,7 @@ complete read them
 /// S1-021: the prompt of every worker says where it works and how to complete, although its task does
 /// not.
 #[test]
-fn every_worker_is_instructed_as_it_fits() {
+fn every_prompt_says_where_and_how_to_complete() {
     let sandbox = sandbox();
     let script = r#"tool a2a_spawn_subtask {"agent": "builtin", "prompt": "look", "workspace": "read_only", "script": "complete looked", "blocking": true}
 complete done
@@ -359,7 +359,7 @@ complete done
 
 /// S1-033: a waiting call is resumed after the orchestrator was killed.
 #[test]
-fn a_held_call_outlives_the_orchestrator() {
+fn waiting_call_survives_the_orchestrator() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let child =

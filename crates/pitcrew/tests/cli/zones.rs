@@ -16,7 +16,7 @@ fn with_auth(sandbox: Sandbox) -> Sandbox {
 /// S0-044, S0-045, S0-047, S0-098: reading a foreign file over the protocol is refused with its outline
 /// and recorded; writing it is refused, and nothing of it is integrated.
 #[test]
-fn a_foreign_file_is_refused_with_its_outline() {
+fn foreign_file_is_refused_with_its_outline() {
     let sandbox = with_auth(sandbox());
     let plan = sandbox.plan(
         r#"
@@ -63,7 +63,7 @@ complete made the form
 
 /// The built-in agent with a model reads and writes through the client, so its zone applies immediately.
 #[test]
-fn a_model_is_told_what_it_may_not_read() {
+fn zone_applies_to_the_built_in_agent_with_a_model() {
     let server = ModelServer::start();
     let sandbox = with_auth(with_model(&server));
     let plan = sandbox.plan(
@@ -94,7 +94,7 @@ Use the validator.
 /// S0-042, S0-043, S0-046, S0-118: a `NEED` line in a message is parsed, resolved and answered in the
 /// next prompt.
 #[test]
-fn a_need_line_is_answered_in_the_next_prompt() {
+fn need_line_is_answered_in_the_next_prompt() {
     let sandbox = with_auth(sandbox());
     let plan = sandbox.plan(
         r#"
@@ -123,7 +123,7 @@ complete used it
 /// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files; meanwhile no one else
 /// can get them, it cannot write others through the client, and it can read its parent's files.
 #[test]
-fn a_shared_subtask_keeps_to_its_lease() {
+fn shared_sub_task_writes_only_its_lease() {
     let sandbox = with_auth(sandbox());
     let plan = sandbox.plan(
         r#"
@@ -160,7 +160,7 @@ complete all
 
 /// S4-154, S4-160: its commands cannot write other files either, with and without a box.
 #[test]
-fn the_commands_of_a_shared_subtask_keep_to_its_lease() {
+fn commands_of_a_shared_sub_task_write_only_its_lease() {
     for tier in ["T3", "T2"] {
         let mut sandbox = with_auth(sandbox());
         sandbox.set("PITCREW_SANDBOX", tier);
@@ -198,7 +198,7 @@ complete all
 /// The import gate refuses changes that nothing else prevented, and the next prompt lists the paths and
 /// what to do.
 #[test]
-fn what_the_gate_refuses_is_told_to_the_next_attempt() {
+fn next_attempt_gets_what_the_gate_refused() {
     let mut sandbox = with_auth(sandbox());
     sandbox.set("PITCREW_SANDBOX", "T1");
     let plan = sandbox.plan(
@@ -232,7 +232,7 @@ complete second
 /// A write outside the zone fails immediately for an agent without its own sandbox. Inside the zone git,
 /// builds and temporary files work.
 #[test]
-fn a_box_lets_an_agent_write_in_its_zone_alone() {
+fn box_allows_writes_only_in_the_zone() {
     let sandbox = with_auth(sandbox());
     sandbox.write(".gitignore", "/target\n");
     sandbox.write("Cargo.lock", "1\n");
@@ -265,7 +265,7 @@ checks = ["grep -q -i 'read-only file system' ui/refusal.txt", "grep -q 2 Cargo.
 
 /// A file that an agent cannot write can still be committed with git alone; the import gate refuses it.
 #[test]
-fn what_is_committed_past_the_box_is_refused_at_the_gate() {
+fn gate_refuses_commits_made_past_the_box() {
     let sandbox = with_auth(sandbox());
     let plan = sandbox.plan(
         r#"
@@ -288,7 +288,7 @@ complete done
 /// S0-032, S0-044: with `reads = "zone"` foreign files are not readable, and signatures come from the
 /// index. Setup and checks see everything, and git reports no change.
 #[test]
-fn a_box_hides_foreign_files_and_the_index_tells_of_them() {
+fn box_hides_foreign_files_and_the_index_answers() {
     let sandbox = with_auth(sandbox());
     sandbox.write("Cargo.toml", "[workspace]\n");
     sandbox.write("notes.txt", "for others\n");

@@ -1,13 +1,14 @@
-//! Two who want the same line, and a user who works on while the plan runs.
+//! Conflicting tasks, and a user who works while the plan runs.
 
 use crate::support::*;
 use pitcrew_model::{Failure, TaskId, TaskStatus};
 use pitcrew_testkit::Sandbox;
 use std::fs;
 
-/// S0-069: the conflict names the files and the other task, and the next attempt is told and starts afresh.
+/// S0-069: the conflict names the files and the other task; the next attempt gets it in its prompt and
+/// starts afresh.
 #[test]
-fn a_conflict_at_integration_is_solved_by_the_next_attempt() {
+fn next_attempt_resolves_an_integration_conflict() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let wait = wait_at(&gate);
@@ -65,9 +66,10 @@ fn edits(name: &str, text: &str) -> String {
     )
 }
 
-/// S4-013, S1-052: two plans at once, with tasks of the same name; the later landing conflicts and changes nothing.
+/// S4-013, S1-052: two plans at once, with tasks of the same name; the later landing conflicts and
+/// changes nothing.
 #[test]
-fn two_plans_that_touch_the_same_file_are_landed_one_after_the_other() {
+fn two_plans_with_the_same_file_land_in_turn() {
     let sandbox = sandbox();
     for (name, text) in [("one", "first"), ("two", "second")] {
         let plan = sandbox.plan(&edits(name, text));
@@ -75,15 +77,15 @@ fn two_plans_that_touch_the_same_file_are_landed_one_after_the_other() {
     }
     sandbox.pitcrew(&["watch"]).expect(0);
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(8);
     assert!(refused.stderr.contains("conflict in core/one.txt"), "{refused}");
     assert!(refused.stderr.contains("pitcrew diff plan-2 | git apply --3way"), "{refused}");
     assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     let board = board(&sandbox);
     assert_eq!(board.plans[1].landing.status.to_string(), "conflict");
-    // When the cause is gone it can be landed after all.
+    // It can be landed once the cause is fixed.
     sandbox.write("core/one.txt", "one\n");
     sandbox.commit("as before");
     sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
@@ -98,71 +100,72 @@ fn finished(sandbox: &Sandbox) {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
 }
 
-/// Lands the plan of `finished`, which must leave the user alone and put the merge at a branch of its own.
+/// Lands the plan of `finished`, which must not touch the user's checkout and must put the merge on a
+/// separate branch.
 #[track_caller]
-fn lands_aside(sandbox: &Sandbox, reason: &str) {
-    let before = picture_of_the_user(sandbox);
+fn lands_on_a_separate_branch(sandbox: &Sandbox, reason: &str) {
+    let before = snapshot_of_the_user(sandbox);
     let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert!(landed.stdout.contains("pitcrew/plan-1-files"), "{landed}");
-    // What is being landed is shown, file by file.
+    // The review lists the files.
     assert!(landed.stderr.contains("M  core/one.txt  +1  -1"), "{landed}");
     let told = format!("{}{}", landed.stdout, landed.stderr);
     assert!(told.contains(reason), "{landed}");
-    assert_eq!(picture_of_the_user(sandbox), before);
+    assert_eq!(snapshot_of_the_user(sandbox), before);
     assert_eq!(sandbox.git(&["show", "pitcrew/plan-1-files:core/a.txt"]), "a");
     assert_eq!(sandbox.git(&["show", "pitcrew/plan-1-files:core/one.txt"]), "changed");
 }
 
 #[test]
-fn a_landing_leaves_a_dirty_tree_alone() {
+fn landing_keeps_a_dirty_tree() {
     let sandbox = sandbox();
     finished(&sandbox);
     sandbox.write("ui/two.txt", "not finished yet\n");
-    lands_aside(&sandbox, "uncommitted changes");
+    lands_on_a_separate_branch(&sandbox, "uncommitted changes");
 }
 
 #[test]
-fn a_landing_leaves_a_staged_change_alone() {
+fn landing_keeps_a_staged_change() {
     let sandbox = sandbox();
     finished(&sandbox);
     sandbox.write("core/one.txt", "staged\n");
     sandbox.git(&["add", "core/one.txt"]);
-    lands_aside(&sandbox, "uncommitted changes");
+    lands_on_a_separate_branch(&sandbox, "uncommitted changes");
 }
 
 #[test]
-fn a_landing_leaves_an_untracked_file_in_the_way_alone() {
+fn landing_keeps_an_untracked_file_in_the_way() {
     let sandbox = sandbox();
     finished(&sandbox);
     sandbox.write("core/a.txt", "mine\n");
-    lands_aside(&sandbox, "core/a.txt");
+    lands_on_a_separate_branch(&sandbox, "core/a.txt");
 }
 
 #[test]
-fn a_landing_leaves_an_ignored_file_in_the_way_alone() {
+fn landing_keeps_an_ignored_file_in_the_way() {
     let sandbox = sandbox();
     finished(&sandbox);
     fs::write(sandbox.repo().join(".git/info/exclude"), "a.txt\n").expect("a file");
     sandbox.write("core/a.txt", "mine\n");
-    lands_aside(&sandbox, "core/a.txt");
+    lands_on_a_separate_branch(&sandbox, "core/a.txt");
 }
 
-/// The branch moves where it is not checked out; the user's tree on another branch does not.
+/// The branch moves because it is not checked out; the checkout of another branch does not change.
 #[test]
-fn a_landing_leaves_another_branch_alone() {
+fn landing_keeps_another_checked_out_branch() {
     let sandbox = sandbox();
     finished(&sandbox);
     sandbox.git(&["switch", "--quiet", "--create", "feature"]);
     sandbox.write("ui/two.txt", "not finished yet\n");
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0).says("landed on main");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     assert_eq!(sandbox.git(&["show", "main:core/one.txt"]), "changed");
 }
 
-/// The work is tried once more on what the user made of the branch meanwhile.
+/// The merge is verified on top of the user's new commits.
 #[test]
-fn a_landing_whose_checks_fail_on_the_result_changes_nothing() {
+fn landing_with_failed_checks_changes_nothing() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         "name = \"checked\"\n[[task]]\nid = \"new\"\nregion = \"core\"\ncommand = \"echo a > core/a.txt\"\nchecks = \"grep -q two ui/two.txt\"\n",
@@ -170,8 +173,8 @@ fn a_landing_whose_checks_fail_on_the_result_changes_nothing() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     sandbox.write("ui/two.txt", "three\n");
     sandbox.commit("three");
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(8);
     assert!(refused.stderr.contains("grep -q two ui/two.txt"), "{refused}");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
 }

@@ -1,4 +1,4 @@
-//! The orchestrator is killed, at every kind of moment. Nothing is lost and nothing is done twice.
+//! The orchestrator is killed in every kind of situation. Nothing is lost and nothing is done twice.
 
 use crate::support::*;
 use pitcrew_model::{Event, Failure, PlanStatus, TaskStatus};
@@ -30,9 +30,9 @@ command = "cat core/a.txt > ui/b.txt"
     )
 }
 
-/// After a crash everything goes on to the end, and each task's work comes in once.
+/// Asserts that the plan completes and each task's work is integrated once.
 #[track_caller]
-fn completes_once(sandbox: &Sandbox) {
+fn assert_completes_once(sandbox: &Sandbox) {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
     assert_eq!(integrations(&events(sandbox, "plan-1")).len(), 2);
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
@@ -40,7 +40,7 @@ fn completes_once(sandbox: &Sandbox) {
     assert_eq!(sandbox.read("ui/b.txt"), sandbox.read("core/a.txt"));
 }
 
-/// Whoever runs for this sandbox now, without its orchestrator.
+/// The processes of this sandbox except its orchestrator.
 fn others(sandbox: &Sandbox) -> Vec<(Process, String)> {
     let all = Process::naming(&sandbox.root().display().to_string());
     all.into_iter().filter(|it| !it.1.contains(" serve ")).collect()
@@ -53,9 +53,9 @@ fn all_gone(left: &[(Process, String)]) {
     }
 }
 
-/// The time that passes while nobody is there is not the agent's.
+/// Time without an orchestrator does not count against the agent's time limit.
 #[test]
-fn a_deadline_that_passes_while_nobody_is_there_costs_no_attempt() {
+fn deadline_passed_without_an_orchestrator_costs_no_attempt() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -69,18 +69,18 @@ fn a_deadline_that_passes_while_nobody_is_there_costs_no_attempt() {
         let now = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_millis();
         (now > u128::from(since) + 6_100).then_some(())
     });
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
     let board = board(&sandbox);
     let attempts = &task_of(&board, "first").attempts;
     assert_eq!((attempts.len(), &attempts[0].failure), (1, &None));
 }
 
-/// Checks are run again; those of the old run are not left behind.
+/// Checks are run again; those of the previous run are ended.
 #[test]
-fn a_kill_while_checks_run_leaves_no_check_behind() {
+fn kill_during_checks_leaves_no_check() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
-    // On the base there is nothing to wait for.
+    // The check passes immediately on the base.
     let check = format!("test ! -e core/a.txt || {{ {}; }}", wait_at(&gate));
     let task = format!("command = \"echo a > core/a.txt\"\nchecks = \"\"\"{check}\"\"\"");
     let plan = sandbox.plan(&waiting(&task));
@@ -93,13 +93,13 @@ fn a_kill_while_checks_run_leaves_no_check_behind() {
     assert_eq!(status, TaskStatus::Verifying);
     all_gone(&before);
     open_gate(&gate);
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 1);
 }
 
-/// The box of an agent is there before its checkout is. Whoever made it is gone: so is the box.
+/// The box of an agent is prepared before its checkout, and it ends with the orchestrator.
 #[test]
-fn a_kill_while_an_agent_is_made_ready_leaves_nothing_of_it_behind() {
+fn kill_during_agent_preparation_leaves_nothing() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let plan = format!(
@@ -120,9 +120,9 @@ fn a_kill_while_an_agent_is_made_ready_leaves_nothing_of_it_behind() {
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 1);
 }
 
-/// Between two tasks nothing runs at all, and what was reached is still there.
+/// Between two tasks nothing is running, and the state is kept.
 #[test]
-fn a_kill_between_two_tasks_repeats_neither() {
+fn kill_between_two_tasks_repeats_neither() {
     let sandbox = sandbox();
     let plan = waiting("command = \"echo a > core/a.txt\"");
     let plan = sandbox.plan(&plan.replace("max_attempts", "deploy = \"manual\"\nmax_attempts"));
@@ -132,15 +132,15 @@ fn a_kill_between_two_tasks_repeats_neither() {
     sandbox.kill_orchestrator();
     assert_eq!(*task_of(&board(&sandbox), "first"), first);
     sandbox.pitcrew(&["deploy", "second"]).expect(0);
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
 }
 
-/// A landing that was under way is brought to its end, once.
+/// An interrupted landing is finished, once.
 #[test]
-fn a_kill_during_the_landing_lands_once() {
+fn kill_during_landing_lands_once() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
-    // Only the landing sees both the work and what the user did meanwhile.
+    // Only the landing sees both the work and the user's new commits.
     let check = format!("test ! -e core/a.txt || test ! -e mine.txt || {{ {}; }}", wait_at(&gate));
     let task = format!("command = \"echo a > core/a.txt\"\nchecks = \"\"\"{check}\"\"\"");
     let plan = sandbox.plan(&waiting(&task));
@@ -163,9 +163,9 @@ fn a_kill_during_the_landing_lands_once() {
     assert_eq!(sandbox.read("mine.txt") + &sandbox.read("core/a.txt"), "mine\na\n");
 }
 
-/// Whenever it is killed: in the end every task is completed, and was integrated once.
+/// Killed at any time, in the end every task is completed and was integrated once.
 #[test]
-fn a_plan_survives_a_kill_every_few_events() {
+fn plan_survives_a_kill_every_few_events() {
     let sandbox = sandbox();
     let mut plan = "name = \"storm\"\nmax_attempts = 1\n".to_owned();
     for (number, after) in [(1, ""), (2, "\"t1\""), (3, "\"t1\""), (4, "\"t2\", \"t3\"")] {
@@ -202,7 +202,7 @@ fn a_plan_survives_a_kill_every_few_events() {
 
 /// A plan that was paused before the crash is paused after it.
 #[test]
-fn a_plan_that_is_paused_stays_paused_after_a_kill() {
+fn paused_plan_stays_paused_after_a_kill() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -214,12 +214,12 @@ fn a_plan_that_is_paused_stays_paused_after_a_kill() {
     open_gate(&gate);
     assert_eq!(board(&sandbox).plans[0].status, PlanStatus::Paused);
     sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
 }
 
-/// S0-132: a cancel that was acknowledged is carried out by whoever comes next.
+/// S0-132: the next orchestrator carries out an acknowledged cancel.
 #[test]
-fn a_cancel_is_kept_over_a_kill() {
+fn cancel_survives_a_kill() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\ncomplete it", wait_at(&gate));
@@ -235,9 +235,9 @@ fn a_cancel_is_kept_over_a_kill() {
     all_gone(&before);
 }
 
-/// Stopped in the middle is as good as never stopped: nothing is lost and no attempt is spent.
+/// A stop in the middle of an attempt loses nothing and uses up no attempt.
 #[test]
-fn a_stop_in_the_middle_costs_no_attempt() {
+fn stop_costs_no_attempt() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -248,14 +248,14 @@ fn a_stop_in_the_middle_costs_no_attempt() {
     sandbox.pitcrew(&["stop"]).expect(0);
     all_gone(&before);
     open_gate(&gate);
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
     let board = board(&sandbox);
     assert_eq!(task_of(&board, "first").attempts[0].failure, Some(Failure::Interrupted));
 }
 
-/// Also the process between us and the agent may die; the agent does not outlive it.
+/// The shim may die as well; the agent ends with it.
 #[test]
-fn a_kill_of_the_shim_is_a_failed_attempt_and_leaves_no_agent() {
+fn killed_shim_fails_the_attempt_and_leaves_no_agent() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!(
@@ -271,13 +271,13 @@ fn a_kill_of_the_shim_is_a_failed_attempt_and_leaves_no_agent() {
     shim.0.signal(rustix::process::Signal::KILL);
     all_gone(&before);
     open_gate(&gate);
-    completes_once(&sandbox);
+    assert_completes_once(&sandbox);
     assert_eq!(task_of(&board(&sandbox), "first").attempts.len(), 2);
 }
 
-/// The points at which the crash harness kills are in its own build only.
+/// Only the build of the crash tests has failpoints.
 #[test]
-fn an_ordinary_build_has_no_point_to_be_killed_at() {
+fn ordinary_build_has_no_failpoints() {
     let mut sandbox = sandbox();
     for points in ["journal-before-append=return;effect-before=return", "nonsense"] {
         sandbox.set("FAILPOINTS", points);
@@ -287,9 +287,9 @@ fn an_ordinary_build_has_no_point_to_be_killed_at() {
     }
 }
 
-/// S0-132: what is being verified ends with its task.
+/// S0-132: the checks of a cancelled task end.
 #[test]
-fn a_cancel_ends_the_checks_that_run() {
+fn cancel_ends_running_checks() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let check = format!("test ! -e core/a.txt || {{ {}; }}", wait_at(&gate));

@@ -1,4 +1,4 @@
-//! Many agents at the same time, and some of them stumble.
+//! Many agents at the same time, some of which fail.
 
 use crate::support::*;
 use pitcrew_model::{TaskStatus, WorkerStatus};
@@ -8,14 +8,14 @@ use std::{fmt::Write, fs, path::Path};
 const AT_ONCE: usize = 50;
 const TASKS: usize = 105;
 
-/// What the user's settings say.
+/// Writes the user's settings.
 fn settings(sandbox: &Sandbox, text: &str) {
     let folder = sandbox.home().join(".config/pitcrew");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("config.toml"), text).expect("a file");
 }
 
-/// The first ones wait at the gate; every fifth of the others ends in its first attempt.
+/// The first tasks wait at the gate; every fifth of the others fails in its first attempt.
 fn plan(gate: &Path) -> String {
     let mut plan = "name = \"crowd\"\nmax_attempts = 3\n".to_owned();
     for number in 1..=TASKS {
@@ -39,10 +39,10 @@ fn arrived(sandbox: &Sandbox) -> usize {
     entries.filter(|it| it.file_name().to_string_lossy().starts_with("gate.")).count()
 }
 
-/// S4-127, S4-147: fifty agents live at the same time and nobody more, and of more than a hundred
-/// tasks, some of whose agents end in the middle, more than 95 % are completed.
+/// S4-127, S4-147: exactly fifty agents are live at the same time, and of more than a hundred tasks,
+/// some of whose agents exit in the middle, more than 95 % complete.
 #[test]
-fn fifty_agents_work_at_the_same_time_and_almost_all_tasks_complete() {
+fn fifty_concurrent_agents_complete_almost_all_tasks() {
     let sandbox = sandbox();
     settings(&sandbox, &format!("max_live_agents = {AT_ONCE}\n"));
     let gate = sandbox.root().join("gate");
@@ -64,10 +64,10 @@ fn fifty_agents_work_at_the_same_time_and_almost_all_tasks_complete() {
     assert_eq!(integrations(&events(&sandbox, "plan-1")).len(), completed);
 }
 
-/// S4-127: a worker that waits for a person has no slot, but it lives; beyond the limit of living
-/// ones nobody is started, though slots are free.
+/// S4-127: a worker that waits for a person has no slot but is live; at the limit of live workers no
+/// other starts, although slots are free.
 #[test]
-fn beyond_the_limit_of_living_agents_nobody_is_started() {
+fn live_agent_limit_holds_with_free_slots() {
     let sandbox = sandbox();
     settings(&sandbox, "max_agents = 2\nmax_live_agents = 2\n");
     let mut plan = "name = \"live\"\n".to_owned();

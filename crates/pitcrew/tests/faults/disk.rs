@@ -1,5 +1,5 @@
-//! Disks that have no room, or fail, under one part of the state: that part says so, the others go on,
-//! and with room again life goes on.
+//! Full or failing disks below one part of the state: that part reports an error, the others continue,
+//! and with free space everything works again.
 
 use crate::{
     state_dir::{SMALL, at_rest, state_of},
@@ -17,10 +17,10 @@ use std::{
 
 const SMALL_DISK: &str = "mount -t tmpfs -o size=32m none \"$0\"";
 
-/// How programs say it; git does not always name the reason.
+/// The error messages of programs; git does not always name the reason.
 const FULL: [&str; 2] = ["No space left on device", "couldn't write"];
 
-/// Takes all the room there is.
+/// Fills the disk.
 fn fill(folder: &Path) -> PathBuf {
     let path = folder.join("filler");
     let mut file = File::create(&path).expect("a file");
@@ -50,9 +50,9 @@ fn run_here(program: &str, arguments: &[&str]) -> bool {
 }
 
 #[test]
-fn a_log_without_room_stops_nothing() {
+fn full_log_disk_stops_nothing() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted("disk::a_log_without_room_stops_nothing", SMALL_DISK);
+        return runs_mounted("disk::full_log_disk_stops_nothing", SMALL_DISK);
     };
     let sandbox = at_rest();
     let logs = state_of(&sandbox).join("logs");
@@ -66,7 +66,8 @@ fn a_log_without_room_stops_nothing() {
     assert_eq!(lengths, [0], "nothing could be written");
 }
 
-/// The part is on a disk of its own: while that is full a new plan fails and says why; then it goes on.
+/// The part is on its own disk: while that is full, a new plan fails with the reason; afterwards plans
+/// work again.
 #[track_caller]
 fn fails_while_it_is_full(disk: &Path, part: &str) {
     let sandbox = at_rest();
@@ -87,24 +88,24 @@ fn fails_while_it_is_full(disk: &Path, part: &str) {
 }
 
 #[test]
-fn a_vault_without_room_fails_its_plan_until_there_is_room() {
+fn full_vault_disk_fails_only_its_plan() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        let test = "disk::a_vault_without_room_fails_its_plan_until_there_is_room";
+        let test = "disk::full_vault_disk_fails_only_its_plan";
         return runs_mounted(test, SMALL_DISK);
     };
     fails_while_it_is_full(&disk, "vault.git");
 }
 
 #[test]
-fn an_attempt_without_room_fails_until_there_is_room() {
+fn full_attempt_disk_fails_only_the_attempt() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        let test = "disk::an_attempt_without_room_fails_until_there_is_room";
+        let test = "disk::full_attempt_disk_fails_only_the_attempt";
         return runs_mounted(test, SMALL_DISK);
     };
     fails_while_it_is_full(&disk, "attempts");
 }
 
-/// Whether system calls can be made to fail here; where not, `test` is skipped.
+/// Whether system calls can be made to fail here; otherwise `test` is skipped.
 fn can_inject(test: &str) -> bool {
     let inject = "inject=fsync:error=EIO:when=1";
     let possible = run_here("strace", &["-f", "-qq", "-o", "/dev/null", "-e", inject, "true"]);
@@ -114,7 +115,7 @@ fn can_inject(test: &str) -> bool {
     possible
 }
 
-/// An orchestrator for which some `calls` on these files fail.
+/// Starts an orchestrator for which some `calls` on these files fail.
 fn serve_with(
     sandbox: &Sandbox,
     files: &[PathBuf],
@@ -134,10 +135,10 @@ fn serve_with(
     serving
 }
 
-/// The spool of an attempt can take no more: its attempt ends, the next one does the work.
+/// The spool of an attempt cannot be written: the attempt ends, and the next one does the work.
 #[test]
-fn a_spool_that_fails_ends_its_attempt_only() {
-    if !can_inject("disk::a_spool_that_fails_ends_its_attempt_only") {
+fn failing_spool_ends_only_its_attempt() {
+    if !can_inject("disk::failing_spool_ends_only_its_attempt") {
         return;
     }
     for (error, when) in [("ENOSPC", "1"), ("ENOSPC", "4"), ("EIO", "3")] {
@@ -165,11 +166,10 @@ fn journal_of(sandbox: &Sandbox) -> [PathBuf; 2] {
     [state.join("journal.db"), state.join("journal.db-wal")]
 }
 
-/// What was refused is tried again by whoever wants it; what a driver has to say is kept until there
-/// is room.
+/// The caller repeats what was refused; the reports of drivers are kept until there is space.
 #[test]
-fn a_journal_without_room_now_and_then_loses_nothing() {
-    if !can_inject("disk::a_journal_without_room_now_and_then_loses_nothing") {
+fn intermittently_full_journal_loses_nothing() {
+    if !can_inject("disk::intermittently_full_journal_loses_nothing") {
         return;
     }
     for when in ["3+40", "17+40"] {
@@ -194,11 +194,10 @@ fn a_journal_without_room_now_and_then_loses_nothing() {
     }
 }
 
-/// Nobody knows what is on such a disk: the orchestrator ends, and the next one reads what is there.
+/// The content of such a disk is unknown: the orchestrator exits, and the next one reads what is there.
 #[test]
-fn a_journal_that_cannot_be_synced_ends_the_orchestrator_and_loses_nothing() {
-    if !can_inject("disk::a_journal_that_cannot_be_synced_ends_the_orchestrator_and_loses_nothing")
-    {
+fn failed_journal_sync_stops_the_orchestrator_without_loss() {
+    if !can_inject("disk::failed_journal_sync_stops_the_orchestrator_without_loss") {
         return;
     }
     for when in ["2", "4"] {

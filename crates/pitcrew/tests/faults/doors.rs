@@ -1,5 +1,5 @@
-//! Connections without end, files that are gone, and no file left to open: a person's commands get
-//! through.
+//! Connection floods, missing socket and token files, and exhausted file descriptors: the user's
+//! commands still work.
 
 use crate::support::*;
 use pitcrew_model::{PlanStatus, TaskStatus};
@@ -14,11 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a command may take on a machine that runs other tests beside this one.
+/// The time limit of a command on a machine that runs other tests at the same time.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
-/// Opens connections until it is refused: some say nothing, some a byte at a time, some ask again and
-/// again. Then goes on with what it has until the test says so.
+/// Opens connections until they are refused: some silent, some with a byte at a time, some with request
+/// after request. Then keeps them until the test ends it.
 const FLOOD: &str = r#"
 import json, os, resource, socket, sys, time
 
@@ -102,7 +102,7 @@ fn flood(sandbox: &Sandbox) -> String {
     sandbox.plan(&format!("name = \"flood\"\n{task}script = \"\"\"\n{script}\n\"\"\"\n"))
 }
 
-/// A plan that works until the gate is there, and is not asked about before.
+/// A plan that works until the gate file exists.
 fn gated(sandbox: &Sandbox) -> String {
     let gate = sandbox.root().join("gate");
     let script =
@@ -136,10 +136,9 @@ fn files_count(process: Process) -> usize {
     fs::read_dir(format!("/proc/{}/fd", process.pid)).expect("it runs").count()
 }
 
-/// From its box a worker reaches a socket of its own, on which no more than a few connections are open
-/// whatever it does, and never the person's.
+/// A worker in a box reaches only its own socket, which accepts few connections, and never the user's.
 #[test]
-fn a_worker_that_floods_its_socket_holds_up_nobody() {
+fn flooded_worker_socket_delays_no_one() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &flood(&sandbox), "--yes", "--detach"]).expect(0);
     let told = sandbox.root().join("told");
@@ -157,9 +156,9 @@ fn a_worker_that_floods_its_socket_holds_up_nobody() {
     promptly(&sandbox, &["stop"]);
 }
 
-/// Also from outside of any box, by the person's own socket and by the tools on the loopback.
+/// Outside any box, on the user's own socket and on the tools' loopback port.
 #[test]
-fn strangers_make_room_for_those_who_say_who_they_are() {
+fn authenticated_clients_get_through_a_flood() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &gated(&sandbox), "--yes", "--detach"]).expect(0);
     runs(&sandbox);
@@ -203,7 +202,7 @@ fn tools_over_http(address: &str, token: &str) -> String {
     answer
 }
 
-/// Removes what commands find and prove themselves to the orchestrator with.
+/// Removes files that commands need to reach the orchestrator and to authenticate.
 fn remove(sandbox: &Sandbox, what: &[&str]) {
     let (sockets, state) = (sockets(sandbox), sandbox.states().pop().expect("a workspace"));
     for file in what {
@@ -215,7 +214,7 @@ fn remove(sandbox: &Sandbox, what: &[&str]) {
 const SOCKET: &str = "door/serve.sock";
 
 #[test]
-fn stop_needs_neither_the_socket_nor_the_token() {
+fn stop_works_without_socket_and_token() {
     for gone in [&[SOCKET][..], &["token"], &[SOCKET, "token"]] {
         let sandbox = sandbox();
         sandbox.pitcrew(&["run", &gated(&sandbox), "--yes", "--detach"]).expect(0);
@@ -226,14 +225,14 @@ fn stop_needs_neither_the_socket_nor_the_token() {
         stopped.says(&format!("orchestrator {} has stopped", health.pid));
         assert!(process.await_end(Duration::ZERO), "it is gone");
         sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
-        // It was a clean end: nothing works on alone.
+        // It was a clean stop: no agent is left.
         sandbox.pitcrew(&["stop", "all"]).expect(0);
         sandbox.pitcrew(&["stop"]).expect(0);
     }
 }
 
 #[test]
-fn stop_all_needs_neither_the_socket_nor_the_token() {
+fn stop_all_works_without_socket_and_token() {
     for gone in [&[SOCKET][..], &["token"], &[SOCKET, "token"]] {
         let sandbox = sandbox();
         sandbox.pitcrew(&["run", &gated(&sandbox), "--yes", "--detach"]).expect(0);
@@ -249,7 +248,7 @@ fn stop_all_needs_neither_the_socket_nor_the_token() {
     }
 }
 
-/// From here on the process can open no file more than it has.
+/// Lowers the file limit of the process so that it cannot open another one.
 fn allow_no_more_files(process: Process) {
     let folder = PathBuf::from(format!("/proc/{}/fd", process.pid));
     let free = (0..8_192_u64).find(|it| !folder.join(it.to_string()).exists()).expect("a number");
@@ -259,7 +258,7 @@ fn allow_no_more_files(process: Process) {
 }
 
 #[test]
-fn an_orchestrator_that_can_open_no_more_files_answers_and_stops() {
+fn orchestrator_out_of_files_answers_and_stops() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &gated(&sandbox), "--yes", "--detach"]).expect(0);
     runs(&sandbox);
@@ -271,9 +270,9 @@ fn an_orchestrator_that_can_open_no_more_files_answers_and_stops() {
     assert!(process.await_end(Duration::ZERO), "it is gone");
 }
 
-/// Where the system allows few files, the sockets of workers are allowed fewer connections.
+/// If the system allows few files, workers' sockets accept fewer connections.
 #[test]
-fn an_orchestrator_with_few_files_works_and_stops() {
+fn orchestrator_with_few_files_works_and_stops() {
     let sandbox = sandbox();
     let few = format!("ulimit -n 128; exec '{BINARY}' serve");
     let serving = sandbox.start_program("sh", &["-c", &few]);

@@ -1,4 +1,4 @@
-//! Agents that make too much of something: output, processes, files.
+//! Agents that produce too much: output, processes, files.
 
 use crate::support::*;
 use pitcrew_model::{Failure, RefusalKind, TaskStatus};
@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What an orchestrator or a shim may need more because of an agent.
+/// How much an orchestrator or a shim may grow because of an agent.
 const GROWTH_KIB_MAX: u64 = 64 * 1_024;
 
-/// The most memory in KiB that each process of ours had, by its number, and what it is for.
+/// The peak memory in KiB of each of our processes, by process id, with its role.
 type Peaks = BTreeMap<i32, (String, u64)>;
 
-/// Runs the plan, and keeps what it sees of our orchestrator and our shims meanwhile.
+/// Runs the plan and measures our orchestrator and our shims.
 fn run(sandbox: &Sandbox, plan: &str) -> (Finished, Peaks) {
     let root = sandbox.root().display().to_string();
     let mut peaks = Peaks::new();
@@ -51,10 +51,10 @@ fn largest(peaks: &Peaks, role: &str) -> u64 {
 const HONEST: &str =
     "[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"date +%s%N > ui/done.txt\"\n";
 
-/// The sibling completes, and our processes need hardly more than without the fault; why
-/// the agent failed, if it did.
+/// Asserts that the sibling completes and our processes hardly grow. Returns why the agent failed, if it
+/// did.
 #[track_caller]
-fn stays_small(fault: &str) -> Option<Failure> {
+fn failure_with_little_memory(fault: &str) -> Option<Failure> {
     let sandbox = sandbox();
     let held = rogue(&sandbox);
     let (_, calm) = run(&sandbox, &sandbox.plan(&format!("name = \"calm\"\n{HONEST}")));
@@ -68,50 +68,50 @@ fn stays_small(fault: &str) -> Option<Failure> {
         let growth = flooded.saturating_sub(calm);
         assert!(growth < GROWTH_KIB_MAX, "{role} grew by {growth} KiB to {flooded} KiB");
     }
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
     let board = board(&sandbox);
     let siblings = board.tasks.iter().filter(|it| it.key == "sibling");
     assert!(siblings.clone().all(|it| it.status == TaskStatus::Completed), "{board:?}");
     task_of(&board, fault).newest_attempt().and_then(|it| it.failure.clone())
 }
 
-/// S0-018: it is given up long before its end.
+/// S0-018: the line is given up long before its end.
 #[test]
-fn a_line_of_a_gigabyte_takes_no_memory() {
-    let failure = stays_small("says_one_endless_line");
+fn gigabyte_line_takes_no_memory() {
+    let failure = failure_with_little_memory("says_one_endless_line");
     assert!(matches!(failure, Some(Failure::Protocol { .. })), "{failure:?}");
 }
 
 /// S0-018
 #[test]
-fn the_longest_lines_that_are_allowed_take_little_memory() {
-    assert_eq!(stays_small("says_the_longest_lines"), None);
+fn longest_allowed_lines_take_little_memory() {
+    assert_eq!(failure_with_little_memory("says_the_longest_lines"), None);
 }
 
 /// S0-018
 #[test]
-fn a_flood_of_frames_takes_no_memory() {
-    assert_eq!(stays_small("floods"), None);
+fn frame_flood_takes_no_memory() {
+    assert_eq!(failure_with_little_memory("floods"), None);
 }
 
-/// S0-132: processes that make the next one and end, all the time, end with their agent.
+/// S0-132: processes that keep replacing each other end with their agent.
 #[test]
-fn processes_that_never_stay_the_same_end_with_their_agent() {
+fn replacing_processes_end_with_their_agent() {
     let sandbox = sandbox();
     let held = rogue(&sandbox);
     let task = "agent = \"rogue\"\nprompt = \"fault:breeds core\"";
     completes_beside_a_sibling(&sandbox, task);
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
 }
 
-/// Much more than it takes, with all that a command takes besides: the machine is busy with the bomb.
+/// Generous, because the machine is busy with the bomb.
 const BOMB_END_MAX: Duration = Duration::from_secs(30);
 
-/// S0-018: as many processes as the system allows, which start more at any moment. The sibling works
-/// while they do, commands are answered, and when the agent is stopped they are gone. There is no box
-/// around them, which would end them all with its first process.
+/// S0-018: as many processes as the system allows, which keep starting more. The sibling works
+/// meanwhile, commands are answered, and stopping the agent ends them all. Without a box, which would
+/// end them with its first process.
 #[test]
-fn a_fork_bomb_costs_its_own_task_only() {
+fn fork_bomb_fails_only_its_task() {
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_SANDBOX", "T1");
     let held = rogue(&sandbox);
@@ -127,25 +127,25 @@ fn a_fork_bomb_costs_its_own_task_only() {
     await_task(&sandbox, "sibling", TaskStatus::Completed);
     let told = fs::read_to_string(told).expect("the bomb says what it met");
     if told.trim() != "limited" {
-        return skipped("floods::a_fork_bomb_costs_its_own_task_only", told.trim());
+        return skipped("floods::fork_bomb_fails_only_its_task", told.trim());
     }
-    // They come and go faster than they can be counted at one moment.
+    // They come and go faster than they can be counted.
     let lifeline = sandbox.root().join("held.bomb/lifeline");
     eventually("the bomb goes on", || (holders(&lifeline).len() > 10).then_some(()));
     let began = Instant::now();
     sandbox.pitcrew(&["cancel", "forks_without_end"]).expect(0);
     await_task(&sandbox, "forks_without_end", TaskStatus::Cancelled);
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
     assert_eq!(holders(&lifeline), Vec::<PathBuf>::new());
     let took = began.elapsed();
     eprintln!("the bomb was gone {took:?} after the order");
     assert!(took < BOMB_END_MAX, "{took:?}");
 }
 
-/// S0-018, S0-132: the limit of the settings holds, for root as well as for others, who are refused by the kernel. It costs
-/// its own task only.
+/// S0-018, S0-132: the process limit of the settings holds, for root as well as for users whom the
+/// kernel limits. It fails its own task only.
 #[test]
-fn an_agent_that_starts_more_processes_than_it_may_is_held() {
+fn process_limit_holds() {
     let sandbox = sandbox();
     let held = rogue(&sandbox);
     add_to_settings(&sandbox, "[sandbox]\nprocesses = 64");
@@ -158,11 +158,11 @@ fn an_agent_that_starts_more_processes_than_it_may_is_held() {
         ("exit code 7", "refused: EAGAIN")
     };
     assert!(exit.contains(how) && output.contains(why), "{failure:?}");
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
 }
 
 #[test]
-fn work_of_a_hundred_thousand_files_is_refused_and_nobody_else_waits() {
+fn work_with_too_many_files_is_refused_without_delay() {
     let sandbox = sandbox();
     rogue(&sandbox);
     let task = "agent = \"rogue\"\nprompt = \"fault:writes_many_files core\"";
@@ -171,19 +171,19 @@ fn work_of_a_hundred_thousand_files_is_refused_and_nobody_else_waits() {
     assert_eq!(refusals[0].kind, RefusalKind::TooMany, "{failure}");
 }
 
-/// The checkouts are on a disk of their own, which one agent fills to the last byte: its work is
-/// taken all the same, the next one is told what is missing, and with room again life goes on.
+/// One agent fills the disk of the checkouts to the last byte: its work is integrated all the same, the
+/// next agent gets an error that says so, and with free space everything works again.
 #[test]
-fn an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good() {
+fn full_checkout_disk_has_no_lasting_effect() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         return runs_mounted(
-            "floods::an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good",
+            "floods::full_checkout_disk_has_no_lasting_effect",
             "mount -t tmpfs -o size=300m none \"$0\"",
         );
     };
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_WORKTREES", &folder.display().to_string());
-    // Else whoever depends on it would need as much room again.
+    // Otherwise a dependent task would need as much space again.
     sandbox.write(".gitignore", "ballast\n");
     sandbox.git(&["add", ".gitignore"]);
     sandbox.git(&["commit", "--quiet", "--message=ignore ballast"]);
@@ -193,7 +193,7 @@ fn an_agent_that_fills_the_disk_of_the_checkouts_costs_nobody_anything_for_good(
         HONEST.replace("region", "max_attempts = 1\ndepends_on = \"fills_the_disk\"\nregion");
     let plan = sandbox.plan(&format!("name = \"full\"\n{filler}{after}"));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(4).says("1 of 2 completed");
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
     let board = board(&sandbox);
     assert_eq!(task_of(&board, "fills_the_disk").status, TaskStatus::Completed);
     let failure = task_of(&board, "sibling").newest_attempt().and_then(|it| it.failure.clone());

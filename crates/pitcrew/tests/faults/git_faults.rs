@@ -1,5 +1,5 @@
-//! Git is locked, damaged, tidied up or killed under us. Nothing of the user's is lost, and what
-//! cannot be done is told in words that help.
+//! Git repositories that are locked, damaged or garbage-collected, and git processes that are killed.
+//! The user loses nothing, and errors say what to do.
 
 use crate::support::*;
 use pitcrew_testkit::{Finished, Sandbox};
@@ -28,7 +28,7 @@ depends_on = "one"
 command = "cat core/copy.txt > ui/copy.txt"
 "#;
 
-/// The landed plan is whole, and so is the repository.
+/// Asserts that the plan lands and the repository is intact.
 #[track_caller]
 fn lands_whole(sandbox: &Sandbox, plan: &str) {
     sandbox.pitcrew(&["land", plan, "--yes"]).expect(0).says("landed on main");
@@ -37,29 +37,29 @@ fn lands_whole(sandbox: &Sandbox, plan: &str) {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
-/// A git of the user's may be at work: whatever it has locked is left alone until it is done.
+/// The user's git may be running: its locks are never removed.
 #[test]
-fn locks_of_somebody_else_are_named_and_never_broken() {
+fn foreign_locks_are_reported_and_kept() {
     let sandbox = sandbox();
     let git = sandbox.repo().join(".git");
     let locks = ["index.lock", "HEAD.lock", "packed-refs.lock", "refs/heads/main.lock"];
     for lock in locks {
         fs::write(git.join(lock), "").expect("a file");
     }
-    // Work goes on beside them: until the landing only we are written to.
+    // Work continues: until the landing only the vault is written to.
     sandbox.pitcrew(&["run", &sandbox.plan(TWO), "--yes"]).expect(0);
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(8);
     assert!(refused.stderr.contains(".lock` is there"), "{refused}");
     assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     for lock in locks {
         fs::remove_file(git.join(lock)).unwrap_or_else(|error| panic!("{lock}: {error}"));
     }
     lands_whole(&sandbox, "plan-1");
 }
 
-/// Cuts a file of git's in half; what it was.
+/// Truncates a git file to half its size and returns the original content.
 fn damage(file: &Path) -> Vec<u8> {
     let good = fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     fs::set_permissions(file, fs::Permissions::from_mode(0o644)).expect("it is ours");
@@ -68,7 +68,7 @@ fn damage(file: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_damaged_object_of_the_user_is_named_and_a_repair_is_enough() {
+fn damaged_user_object_is_reported_and_repairable() {
     let sandbox = sandbox();
     let blob = sandbox.git(&["rev-parse", "HEAD:core/one.txt"]);
     let objects = sandbox.repo().join(".git/objects");
@@ -83,7 +83,7 @@ fn a_damaged_object_of_the_user_is_named_and_a_repair_is_enough() {
 }
 
 #[test]
-fn a_damaged_object_of_the_vault_never_reaches_the_user() {
+fn damaged_vault_object_never_reaches_the_user() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &sandbox.plan(TWO), "--yes"]).expect(0);
     let state = fs::read_dir(sandbox.home().join(".local/state/pitcrew/workspaces"));
@@ -94,11 +94,11 @@ fn a_damaged_object_of_the_vault_never_reaches_the_user() {
         packs.filter(|it| it.extension().is_some_and(|it| it == "pack")).collect();
     let good: Vec<Vec<u8>> = packs.iter().map(|it| damage(it)).collect();
     assert!(!good.is_empty(), "there are packs");
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]);
     assert_ne!(refused.code, Some(0), "{refused}");
     assert!(refused.stderr.contains("vault.git"), "{refused}");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
     for (pack, good) in packs.iter().zip(good) {
         fs::write(pack, good).expect("it can be repaired");
@@ -106,9 +106,9 @@ fn a_damaged_object_of_the_vault_never_reaches_the_user() {
     lands_whole(&sandbox, "plan-1");
 }
 
-/// Whatever the user's own git tidies up meanwhile.
+/// The user's git repacks all the time.
 #[test]
-fn a_garbage_collection_that_never_stops_costs_nothing() {
+fn continuous_gc_has_no_effect() {
     let sandbox = sandbox();
     sandbox.write("core/dirty.txt", "dirty\n");
     let over = AtomicBool::new(false);
@@ -127,9 +127,9 @@ fn a_garbage_collection_that_never_stops_costs_nothing() {
     lands_whole(&sandbox, "plan-1");
 }
 
-/// Hooks are for what the user does; nothing that we do is the user's doing.
+/// The user's hooks are for the user's own actions.
 #[test]
-fn no_hook_of_the_user_runs() {
+fn user_hooks_never_run() {
     let sandbox = sandbox();
     let loot = sandbox.root().join("loot");
     let hooks = sandbox.repo().join(".git/hooks");
@@ -161,9 +161,9 @@ fn no_hook_of_the_user_runs() {
     assert_eq!(fs::read_to_string(&loot).unwrap_or_default(), "", "these ran");
 }
 
-/// Large files that are elsewhere stay what they are: pointers.
+/// Pointers to large files stay pointers.
 #[test]
-fn pointers_to_large_files_go_through_as_they_are() {
+fn large_file_pointers_are_kept() {
     let sandbox = sandbox();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
     sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
@@ -176,9 +176,9 @@ fn pointers_to_large_files_go_through_as_they_are() {
     assert_eq!(sandbox.read("core/moved.bin"), pointer);
 }
 
-/// A git in front of the real one: the call with this number is killed in the middle. Boxes do not
-/// see the count, so their gits are left alone.
-fn git_that_is_killed(sandbox: &Sandbox, number: usize) -> PathBuf {
+/// A wrapper around git: the call with this number is killed in the middle. Boxes do not see the counter,
+/// so git inside them is not affected.
+fn killing_git(sandbox: &Sandbox, number: usize) -> PathBuf {
     let folder = sandbox.root().join(format!("git-{number}"));
     fs::create_dir(&folder).expect("a folder");
     let path = std::env::var("PATH").expect("there is a path");
@@ -207,20 +207,20 @@ fn calls_of(folder: &Path) -> usize {
     fs::read_to_string(folder.join("calls")).unwrap_or_default().lines().count()
 }
 
-/// Runs and lands the plan with a git whose call of this number is killed; how many calls it took.
+/// Runs and lands the plan with a git whose call of this number is killed; returns the number of calls.
 #[track_caller]
 fn survives_a_killed_git(number: usize) -> usize {
     let mut sandbox = sandbox();
     sandbox.write("core/dirty.txt", "dirty\n");
-    let folder = git_that_is_killed(&sandbox, number);
+    let folder = killing_git(&sandbox, number);
     let path = std::env::var("PATH").expect("there is a path");
     let path = format!("{}:{path}", folder.display());
     let plan = sandbox.plan(TWO);
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let mut ended = with_path(&mut sandbox, &path, &["run", &plan, "--yes"]);
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     if ended.code != Some(0) {
-        // It was told, and the next try is another one.
+        // The failure was reported; the next run has other calls.
         assert!(is_told(&ended), "call {number}: {ended}");
         ended = with_path(&mut sandbox, &path, &["run", &plan, "--yes"]);
     }
@@ -238,7 +238,7 @@ fn survives_a_killed_git(number: usize) -> usize {
     calls_of(&folder)
 }
 
-/// Our own git is the real one.
+/// The test's own git is the real one.
 fn with_path(sandbox: &mut Sandbox, path: &str, arguments: &[&str]) -> Finished {
     sandbox.set("PATH", path);
     let ended = sandbox.pitcrew(arguments);
@@ -251,10 +251,10 @@ fn is_told(ended: &Finished) -> bool {
     ended.code.is_some_and(|it| (1..=8).contains(&it)) && told.contains("git")
 }
 
-/// Each call of git may be the one that is killed: the user's repository is as before, the reason
-/// is told, and the next try gets to the end.
+/// Any git call may be killed: the user's repository is unchanged, the reason is reported, and the next
+/// try succeeds.
 #[test]
-fn a_git_that_is_killed_in_the_middle_loses_nothing() {
+fn killed_git_loses_nothing() {
     let all = survives_a_killed_git(usize::MAX >> 1);
     assert!(all > 20, "{all} calls");
     for number in (1..all).step_by(all / 5) {

@@ -1,12 +1,13 @@
-//! Input that is wrong, and commands that come at the wrong time. Each is refused with its code, and nothing changes.
+//! Invalid input, and commands at the wrong time. Each is refused with its exit code, and nothing
+//! changes.
 
 use crate::support::*;
 use pitcrew_model::{PlanStatus, TaskStatus};
 use pitcrew_testkit::{Finished, Sandbox, eventually};
 
-/// Every mistake is named with its place.
+/// Every error has its location.
 #[test]
-fn a_broken_plan_is_refused_with_file_and_line() {
+fn plan_errors_have_file_and_line() {
     let sandbox = sandbox();
     let task = "[[task]]\nid = \"a\"\ncommand = \"true\"\n";
     let cases = [
@@ -41,7 +42,7 @@ fn a_broken_plan_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn a_plan_file_that_cannot_be_read_is_named() {
+fn unreadable_plan_file_is_reported() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", "no-such-plan.toml", "--yes"]).expect(2).notes("no-such-plan.toml");
     sandbox.pitcrew(&["run", ".", "--yes"]).expect(2);
@@ -53,7 +54,7 @@ fn a_plan_file_that_cannot_be_read_is_named() {
         .notes("binary.toml");
 }
 
-/// Runs commands that must all be refused with `code` and leave everything as it is.
+/// Asserts that the commands are refused with `code` and change nothing.
 #[track_caller]
 fn refused(sandbox: &Sandbox, code: i32, commands: &[&[&str]]) {
     let before = board(sandbox);
@@ -67,7 +68,7 @@ fn refused(sandbox: &Sandbox, code: i32, commands: &[&[&str]]) {
 }
 
 #[test]
-fn ids_that_nobody_has_are_refused() {
+fn unknown_ids_are_refused() {
     let sandbox = sandbox();
     let plan = sandbox.plan("name = \"x\"\n[[task]]\nid = \"a\"\ncommand = \"true\"\n");
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
@@ -88,9 +89,9 @@ fn ids_that_nobody_has_are_refused() {
     refused(&sandbox, 2, &commands);
 }
 
-/// What is not possible now is refused in every state of a plan.
+/// Every state of a plan refuses the commands that it does not allow.
 #[test]
-fn commands_that_a_state_does_not_allow_are_refused() {
+fn commands_are_refused_in_the_wrong_state() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let task = script(&format!(
@@ -159,7 +160,7 @@ fn commands_that_a_state_does_not_allow_are_refused() {
 }
 
 #[test]
-fn a_plan_that_is_cancelled_takes_no_more_orders() {
+fn cancelled_plan_refuses_commands() {
     let sandbox = sandbox();
     let plan = sandbox.plan("name = \"x\"\n[[task]]\nid = \"a\"\ncommand = \"true\"\n");
     sandbox.pitcrew(&["run", &plan]).expect(3);
@@ -182,7 +183,7 @@ fn a_plan_that_is_cancelled_takes_no_more_orders() {
 }
 
 #[test]
-fn settings_that_are_wrong_are_refused_with_file_and_line() {
+fn settings_errors_have_file_and_line() {
     let sandbox = sandbox();
     let folder = sandbox.home().join(".config/pitcrew");
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,11 +1,11 @@
-//! How much runs at the same time, and what waits.
+//! Concurrency limits, and what waits for them.
 
 use crate::support::*;
 use pitcrew_model::{Entry, Event, TaskId, TaskStatus, WorkerStatus};
 use pitcrew_testkit::{Sandbox, eventually};
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
-/// Tasks that each wait at the same gate in a folder of their own.
+/// Tasks that wait at the same gate, each in its own folder.
 fn at_the_gate(count: usize, gate: &std::path::Path, head: &str) -> String {
     let mut plan = format!("name = \"gates\"\n{head}\n");
     for number in 1..=count {
@@ -30,7 +30,7 @@ fn arrived(sandbox: &Sandbox) -> usize {
     entries.filter(|it| it.file_name().to_string_lossy().starts_with("gate.")).count()
 }
 
-/// The most tasks that had a slot at the same time.
+/// The largest number of tasks that had a slot at the same time.
 fn most_at_once(events: &[Entry]) -> usize {
     let (mut holders, mut most) = (BTreeSet::new(), 0);
     for entry in events {
@@ -46,9 +46,10 @@ fn most_at_once(events: &[Entry]) -> usize {
     most
 }
 
-/// S0-001, S0-002, S0-015, S0-023, S0-024, S0-108, S0-113: five agents work at the same time; the sixth waits for a slot.
+/// S0-001, S0-002, S0-015, S0-023, S0-024, S0-108, S0-113: five agents work at the same time; the sixth
+/// waits for a slot.
 #[test]
-fn a_sixth_task_waits_for_a_free_slot() {
+fn sixth_task_waits_for_a_slot() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let plan = sandbox.plan(&at_the_gate(6, &gate, ""));
@@ -67,7 +68,7 @@ fn a_sixth_task_waits_for_a_free_slot() {
 
 /// S0-015, S2-010: the limit can be set, for the whole workspace.
 #[test]
-fn with_one_slot_tasks_run_one_after_the_other() {
+fn tasks_run_in_turn_with_one_slot() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     open_gate(&gate);
@@ -76,9 +77,9 @@ fn with_one_slot_tasks_run_one_after_the_other() {
     assert_eq!(most_at_once(&events(&sandbox, "plan-1")), 1);
 }
 
-/// S0-001: a region has one worker at a time, whatever the number of slots.
+/// S0-001: a region has one worker at a time, even with free slots.
 #[test]
-fn tasks_with_overlapping_regions_never_run_together() {
+fn overlapping_regions_never_run_together() {
     let sandbox = sandbox();
     let mut plan = "name = \"overlap\"\n".to_owned();
     for (number, region) in ["core", "core/deep", "core/deep/er", "core"].iter().enumerate() {
@@ -88,7 +89,7 @@ fn tasks_with_overlapping_regions_never_run_together() {
         )
         .expect("text takes text");
     }
-    // A name that only begins the same is another region.
+    // A path with the same beginning is another region.
     plan += "[[task]]\nid = \"free\"\nregion = \"core2\"\ncommand = \"mkdir core2 && echo 1 > core2/a.txt\"\n";
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes"]).expect(0).says("5 of 5 completed");
     let overlapping: Vec<Entry> = events(&sandbox, "plan-1")
@@ -98,9 +99,9 @@ fn tasks_with_overlapping_regions_never_run_together() {
     assert_eq!(most_at_once(&overlapping), 1);
 }
 
-/// A worker that waits for a person leaves its slot to others, and comes back first.
+/// A worker that waits for a person frees its slot, and later gets the next free one.
 #[test]
-fn a_worker_that_waits_for_an_answer_frees_its_slot() {
+fn waiting_worker_frees_its_slot() {
     let sandbox = sandbox();
     let plan = r#"
 name = "slots"
@@ -134,9 +135,10 @@ command = "echo b > ui/b.txt"
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
 }
 
-/// S0-025, S2-073: thirty tasks in, thirty outcomes out, none before what it depends on is integrated.
+/// S0-025, S2-073: thirty tasks have thirty outcomes, and none starts before its dependencies are
+/// integrated.
 #[test]
-fn thirty_tasks_of_one_plan_all_have_their_outcome() {
+fn thirty_tasks_have_thirty_outcomes() {
     let sandbox = sandbox();
     let mut plan = "name = \"thirty\"\nmax_attempts = 1\n".to_owned();
     for number in 1..=30 {
@@ -144,7 +146,7 @@ fn thirty_tasks_of_one_plan_all_have_their_outcome() {
             1..=3 => String::new(),
             _ => format!("\"t{}\"", number - 3),
         };
-        // The work of a dependency is there, and one task of the thirty fails.
+        // The work of the dependency is there, and one of the thirty tasks fails.
         let work = match number {
             27 => "false".to_owned(),
             1..=3 => format!("mkdir d{number} && echo {number} > d{number}/a.txt"),
@@ -156,7 +158,7 @@ fn thirty_tasks_of_one_plan_all_have_their_outcome() {
     let board = board(&sandbox);
     let with = |status| board.tasks.iter().filter(|it| it.status == status).count();
     assert_eq!((with(TaskStatus::Completed), with(TaskStatus::Failed)), (28, 1));
-    // S0-124: what depends on it is blocked, with the reason.
+    // S0-124: the dependent task is blocked, with the reason.
     let blocked = task_of(&board, "t30");
     assert_eq!(blocked.status, TaskStatus::Blocked);
     assert_eq!(blocked.reason.as_deref(), Some("task-27 t27 is failed"));
@@ -176,7 +178,7 @@ fn thirty_tasks_of_one_plan_all_have_their_outcome() {
 
 /// S0-068, S0-122: a retry runs what is not completed, and the number of attempts has a limit.
 #[test]
-fn attempts_end_at_their_limit_and_a_retry_grants_one_more() {
+fn retry_grants_one_attempt_beyond_the_limit() {
     let sandbox = sandbox();
     let right = sandbox.root().join("right");
     let task = format!(

@@ -1,9 +1,9 @@
-//! A git of ours is killed in the middle of the user's repository.
+//! One of our git processes is killed in the user's repository.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
 
-/// A plan whose landing stops in the middle of the user's checkout, once.
+/// A plan whose landing stops once in the middle of the user's checkout.
 fn lands_slowly(sandbox: &Sandbox) {
     let root = sandbox.root().display();
     let smudge = format!("[ -e '{root}/begun' ] || {{ touch '{root}/begun'; sleep 600; }}; cat");
@@ -17,7 +17,7 @@ fn lands_slowly(sandbox: &Sandbox) {
 }
 
 #[test]
-fn the_lock_of_a_landing_that_was_killed_is_removed_and_the_landing_goes_on() {
+fn killed_landing_removes_its_lock_and_continues() {
     let sandbox = sandbox();
     lands_slowly(&sandbox);
     let landing = sandbox.start(&["land", "plan-1", "--yes"]);
@@ -33,9 +33,9 @@ fn the_lock_of_a_landing_that_was_killed_is_removed_and_the_landing_goes_on() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
-/// The lock of somebody else is theirs, also when nobody seems to hold it.
+/// A lock of someone else is never removed, even if no process seems to hold it.
 #[test]
-fn a_lock_of_the_users_own_git_stays_and_is_named() {
+fn user_git_lock_is_kept_and_reported() {
     let sandbox = sandbox();
     let plan = sandbox.plan(
         "name = \"locked\"\n[[task]]\nid = \"add\"\nregion = \"core\"\ncommand = \"echo new > core/new.txt\"\n",

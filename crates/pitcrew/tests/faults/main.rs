@@ -1,4 +1,4 @@
-//! What must not go wrong when everything around goes wrong: the real binary with real processes and real git.
+//! Faults of everything around Pitcrew: the real binary with real processes and real git.
 
 mod support;
 mod programs;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// S1-058: a question waits for its answer, which is the next prompt; the sibling does not wait.
 #[test]
-fn a_question_is_answered_and_the_turn_goes_on() {
+fn question_is_answered_and_the_task_continues() {
     let sandbox = sandbox();
     let steps = "ask Tabs or spaces?\nwhen \"spaces, of course\" write core/a.txt <<END\n  a\nEND\ncomplete it";
     let task = format!("{}\nexpected_files = \"core/a.txt\"", script(steps));
@@ -23,7 +23,7 @@ fn a_question_is_answered_and_the_turn_goes_on() {
 }
 
 #[test]
-fn a_command_that_is_approved_is_run_and_one_that_is_denied_is_not() {
+fn approved_command_runs_and_denied_one_does_not() {
     let sandbox = sandbox();
     let steps = "permit curl example.org\nwrite core/a.txt <<END\na\nEND\npermit rm -rf /\nwrite core/b.txt <<END\nb\nEND\ncomplete it";
     let plan = sandbox.plan(&beside_a_sibling(&script(steps)));
@@ -44,9 +44,9 @@ fn a_command_that_is_approved_is_run_and_one_that_is_denied_is_not() {
     assert!(diff.contains("core/a.txt") && !diff.contains("core/b.txt"), "{diff}");
 }
 
-/// What was asked goes with whoever asked it.
+/// A request is withdrawn with the task that asked.
 #[test]
-fn a_question_is_withdrawn_when_its_task_is_cancelled() {
+fn cancel_withdraws_the_question() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&beside_a_sibling(&script("ask Which?\ncomplete it")));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
@@ -60,9 +60,9 @@ fn a_question_is_withdrawn_when_its_task_is_cancelled() {
     );
 }
 
-/// A command has no middle: after a pause it is run again, and completes its task.
+/// A command cannot be continued: after a pause it is run again, and completes its task.
 #[test]
-fn a_command_that_is_paused_is_run_again_after_the_resume() {
+fn paused_command_is_repeated_after_resume() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let command = format!("{}; echo a > core/a.txt", wait_at(&gate));
@@ -79,9 +79,10 @@ fn a_command_that_is_paused_is_run_again_after_the_resume() {
     assert_eq!(attempts.len(), 2);
 }
 
-/// Each pause interrupts one turn and each resume opens one: no further turn is cut, and nobody is reminded.
+/// Each pause interrupts one turn and each resume opens one: no further turn is interrupted, and no
+/// reminder is sent.
 #[test]
-fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
+fn rapid_pause_and_resume_costs_no_turn() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -102,7 +103,7 @@ fn a_person_who_pauses_and_resumes_in_a_hurry_costs_no_turn() {
 
 /// S1-054: real workers are in each of the states that an editor knows, at one time or another.
 #[test]
-fn workers_are_in_every_state_that_an_editor_knows() {
+fn workers_reach_every_session_state() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let wait = format!("run until [ -e '{}' ]; do sleep 0.02; done", gate.display());
@@ -134,9 +135,9 @@ fn workers_are_in_every_state_that_an_editor_knows() {
     assert_eq!(states.into_iter().collect::<Vec<_>>(), known);
 }
 
-/// S4-070: what was asked, answered, told and decided is the same after a kill.
+/// S4-070: questions, answers, notes and decisions are the same after a kill.
 #[test]
-fn questions_answers_and_notes_outlive_a_kill() {
+fn questions_answers_and_notes_survive_a_kill() {
     let sandbox = sandbox();
     let note = r#"pitcrew tool a2a_notify_orchestrator --json '{"kind": "progress", "message": "half of it is done"}'"#;
     let steps = format!(

@@ -1,4 +1,4 @@
-//! Agent programs that do not work. Each costs its own task its outcome, and nobody else anything.
+//! Agent programs that do not work. Each fails its own task and nothing else.
 
 use crate::support::*;
 use pitcrew_model::{Failure, TaskStatus};
@@ -7,7 +7,7 @@ use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
 /// S0-018, S0-026, S2-072: the sibling completes, and the fault is a failed result with a reason.
 #[test]
-fn a_program_that_cannot_be_started_fails_its_task_only() {
+fn unstartable_program_fails_only_its_task() {
     let sandbox = sandbox();
     let file = sandbox.root().join("without-interpreter");
     std::fs::write(&file, "#!/no/such/interpreter\n").expect("a file");
@@ -19,12 +19,12 @@ fn a_program_that_cannot_be_started_fails_its_task_only() {
     );
     let Failure::AgentMissing { program, message } = &failure else { panic!("{failure:?}") };
     assert!(program.contains("without-interpreter"), "{program}: {message}");
-    // Nothing gets better by trying again.
+    // A retry would not help.
     assert_eq!(task_of(&board(&sandbox), "faulty").attempts.len(), 1);
 }
 
 #[test]
-fn a_program_that_is_not_there_is_refused_before_anything_runs() {
+fn missing_program_is_refused_before_the_start() {
     let sandbox = sandbox();
     let file = sandbox.root().join("not-executable");
     std::fs::write(&file, "#!/bin/sh\n").expect("a file");
@@ -39,15 +39,15 @@ fn a_program_that_is_not_there_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_backend_that_nobody_configured_is_refused_by_name() {
+fn unconfigured_backend_is_refused_by_name() {
     let sandbox = sandbox();
     let plan = sandbox.plan(&beside_a_sibling("agent = \"nobody\"\nprompt = \"Do it.\""));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2).notes("[backends.nobody]");
 }
 
-/// S1-060: an agent that ends is a failed worker, with what it said last.
+/// S1-060: an agent that exits is a failed worker, with its last output.
 #[test]
-fn a_program_that_exits_at_once_fails_its_task_only() {
+fn program_that_exits_immediately_fails_only_its_task() {
     let sandbox = sandbox();
     backend(&sandbox, "brief", &["sh", "-c", "echo no licence >&2; exit 7"]);
     let failure = failure_beside_a_sibling(&sandbox, "agent = \"brief\"\nprompt = \"Do it.\"");
@@ -58,20 +58,20 @@ fn a_program_that_exits_at_once_fails_its_task_only() {
 
 /// S1-060, S0-018
 #[test]
-fn an_agent_that_exits_in_the_middle_of_its_turn_fails_its_task_only() {
+fn agent_that_exits_in_its_turn_fails_only_its_task() {
     let sandbox = sandbox();
     let steps = "write core/half.txt <<END\nhalf\nEND\nexit 3";
     let failure = failure_beside_a_sibling(&sandbox, &script(steps));
     let Failure::AgentExited { exit, .. } = &failure else { panic!("{failure:?}") };
     assert_eq!(exit, "exit code 3");
     assert_eq!(files_to_land(&sandbox, "plan-1"), ["ui/done.txt"]);
-    // What it had done is saved all the same.
+    // Its work was saved.
     let diff = sandbox.pitcrew(&["diff", "faulty"]).expect(0);
     assert!(diff.stdout.contains("core/half.txt"), "{diff}");
 }
 
 #[test]
-fn an_agent_that_is_killed_in_the_middle_of_its_turn_is_tried_again() {
+fn killed_agent_is_retried() {
     let sandbox = sandbox();
     let steps =
         "unless \"signal 9\" run kill -9 $PPID\nwrite core/a.txt <<END\na\nEND\ncomplete it";
@@ -83,9 +83,9 @@ fn an_agent_that_is_killed_in_the_middle_of_its_turn_is_tried_again() {
     assert!(failure.to_string().contains("signal 9"), "{failure}");
 }
 
-/// The protocol gives it a minute; nobody has to wait for that.
+/// The protocol allows one minute; a cancel does not wait for that.
 #[test]
-fn a_program_that_never_answers_is_gone_after_a_cancel() {
+fn cancel_ends_a_program_that_never_answers() {
     let sandbox = sandbox();
     let lock = sandbox.root().join("lock");
     let mute = format!("exec 9>'{}'; flock 9; exec sleep 600", lock.display());
@@ -99,9 +99,9 @@ fn a_program_that_never_answers_is_gone_after_a_cancel() {
     eventually("it is gone", || (!is_held(&lock)).then_some(()));
 }
 
-/// S2-053, S2-054, S2-072: an agent that hangs in its turn gets an outcome too.
+/// S2-053, S2-054, S2-072: an agent that hangs in its turn gets an outcome.
 #[test]
-fn an_agent_that_hangs_is_ended_at_the_time_out() {
+fn hanging_agent_is_ended_at_the_timeout() {
     let sandbox = sandbox();
     let lock = sandbox.root().join("lock");
     let steps = format!("run exec 9>'{}'; flock 9; exec sleep 600", lock.display());
@@ -112,14 +112,14 @@ fn an_agent_that_hangs_is_ended_at_the_time_out() {
     eventually("it is gone", || (!is_held(&lock)).then_some(()));
 }
 
-/// S0-132: whatever an agent does to stay, it is gone after a cancel.
+/// S0-132: no trick of an agent survives a cancel.
 #[test]
-fn an_agent_that_ignores_signals_and_forks_a_daemon_is_gone_after_a_cancel() {
+fn cancel_ends_daemons_that_ignore_signals() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let agent = agent_with(&sandbox, &format!("run {}\ncomplete it", wait_at(&gate)));
     let lock = sandbox.root().join("lock");
-    // A session of its own, no mark in its environment, no parent, deaf to signals.
+    // Its own session, no mark in its environment, no parent, and all signals ignored.
     let daemon = format!(
         "trap '' TERM HUP INT; (env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM HUP INT; exec 9>\"{}\"; flock 9; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null &); exec {agent}",
         lock.display()

@@ -1,4 +1,4 @@
-//! Agents that start, and do not speak as they should.
+//! Agents that start but do not follow the protocol.
 
 use crate::support::*;
 use pitcrew_model::Failure;
@@ -6,7 +6,7 @@ use pitcrew_model::Failure;
 const STEPS: &str = "write core/a.txt <<END\na\nEND\ncomplete it\n";
 
 #[test]
-fn an_agent_that_prints_garbage_is_given_up() {
+fn agent_that_prints_garbage_fails() {
     let sandbox = sandbox();
     backend(&sandbox, "garbage", &["sh", "-c", "while :; do echo 'Loading model...'; done"]);
     let failure = failure_beside_a_sibling(&sandbox, "agent = \"garbage\"\nprompt = \"Do it.\"");
@@ -14,7 +14,7 @@ fn an_agent_that_prints_garbage_is_given_up() {
 }
 
 #[test]
-fn a_few_lines_of_chatter_before_the_protocol_are_forgiven() {
+fn few_lines_before_the_protocol_are_ignored() {
     let sandbox = sandbox();
     let agent = agent_with(&sandbox, STEPS);
     let chatter = format!("echo Loading; echo '{{\"not\": \"ours\"}}'; exec {agent}");
@@ -22,9 +22,9 @@ fn a_few_lines_of_chatter_before_the_protocol_are_forgiven() {
     completes_beside_a_sibling(&sandbox, "agent = \"chatty\"\nprompt = \"Do it.\"");
 }
 
-/// One frame has a limit: what is longer is let go, and what comes after it is heard.
+/// A frame has a maximum length: a longer one is dropped, and the next one is read.
 #[test]
-fn a_line_that_is_too_long_for_the_protocol_is_forgiven() {
+fn too_long_line_is_ignored() {
     let sandbox = sandbox();
     let agent = agent_with(&sandbox, STEPS);
     let flood = format!("head -c 17000000 /dev/zero | tr '\\\\0' x; echo; exec {agent}");
@@ -33,15 +33,15 @@ fn a_line_that_is_too_long_for_the_protocol_is_forgiven() {
 }
 
 #[test]
-fn a_command_that_floods_its_output_still_completes() {
+fn command_with_flooded_output_completes() {
     let sandbox = sandbox();
     let task = "command = \"yes all work and no play | head -c 20000000; echo 1 > core/a.txt\"";
     completes_beside_a_sibling(&sandbox, task);
 }
 
-/// What goes to standard error is kept up to a limit.
+/// Standard error is kept up to a limit.
 #[test]
-fn an_agent_that_floods_its_standard_error_still_completes() {
+fn agent_with_flooded_stderr_completes() {
     let sandbox = sandbox();
     let agent = agent_with(&sandbox, STEPS);
     let flood = format!("yes blah | head -c 30000000 >&2; exec {agent}");
@@ -60,9 +60,9 @@ fn an_agent_that_floods_its_standard_error_still_completes() {
     }
 }
 
-/// An error is an answer, and fails the attempt in the agent's words.
+/// An error response fails the attempt with the agent's message.
 #[test]
-fn an_agent_that_refuses_to_open_a_session_fails_its_task_only() {
+fn refused_session_fails_only_its_task() {
     let sandbox = sandbox();
     let refuse = r#"while read -r line; do id=$(printf '%s' "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"please log in first"}}\n' "$id"; done"#;
     backend(&sandbox, "closed", &["sh", "-c", refuse]);
@@ -71,9 +71,9 @@ fn an_agent_that_refuses_to_open_a_session_fails_its_task_only() {
     assert!(message.contains("please log in first"), "{message}");
 }
 
-/// S1-064: one reminder, then a failed result; it never waits for ever.
+/// S1-064: one reminder, then a failed result; it never waits forever.
 #[test]
-fn an_agent_that_never_completes_is_reminded_once() {
+fn agent_without_completion_is_reminded_once() {
     let sandbox = sandbox();
     let failure = failure_beside_a_sibling(&sandbox, &script("say I am done, more or less"));
     assert_eq!(failure, Failure::NoCompletion);
@@ -83,7 +83,7 @@ fn an_agent_that_never_completes_is_reminded_once() {
 
 /// S1-026: an agent that cannot start MCP servers has the same tools on its command line.
 #[test]
-fn a_task_is_completed_from_the_command_line_of_its_agent() {
+fn agent_completes_from_its_command_line() {
     let sandbox = sandbox();
     let steps = r#"write core/a.txt <<END
 a
@@ -98,7 +98,7 @@ say bye"#;
 }
 
 #[test]
-fn a_task_that_is_completed_twice_is_integrated_once() {
+fn task_completed_twice_is_integrated_once() {
     let sandbox = sandbox();
     let steps = r#"write core/a.txt <<END
 a
@@ -110,9 +110,9 @@ complete second"#;
     assert_eq!(integrations(&events(&sandbox, "plan-1")).len(), 2);
 }
 
-/// A token is worth as much as its attempt.
+/// A token expires with its attempt.
 #[test]
-fn a_token_is_of_no_use_after_its_attempt() {
+fn token_is_invalid_after_its_attempt() {
     let mut sandbox = sandbox();
     let steps = "run env | grep ^PITCREW_ > core/env.txt\ncomplete it";
     completes_beside_a_sibling(&sandbox, &script(steps));

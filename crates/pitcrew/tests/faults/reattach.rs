@@ -1,5 +1,5 @@
-//! The orchestrator is killed and its agents are not: the next one goes on with them, in the
-//! middle of whatever they do. Nothing is said to them twice, and no attempt is lost.
+//! The orchestrator is killed and its agents are not: the next one reattaches to them in any situation.
+//! Nothing is sent twice, and no attempt is lost.
 
 use crate::support::*;
 use pitcrew_model::{Failure, TaskStatus};
@@ -13,7 +13,7 @@ fn gate(sandbox: &Sandbox) -> PathBuf {
     sandbox.root().join("gate")
 }
 
-/// One task with one attempt.
+/// A plan with one task and one attempt.
 fn plan(task: &str) -> String {
     format!(
         "name = \"alone\"\nmax_attempts = 1\n\n[[task]]\nid = \"first\"\nregion = \"core\"\n{task}\n"
@@ -52,7 +52,7 @@ fn sent_count(sandbox: &Sandbox, method: &str) -> u64 {
     sent(sandbox).iter().filter(|it| it["method"] == method).map(|_| 1).sum()
 }
 
-/// Waits until the agent has said something.
+/// Waits until the agent has sent this text.
 fn await_said(sandbox: &Sandbox, text: &str) {
     eventually(&format!("the agent says {text}"), || {
         let says = |it: &SpoolRecord| matches!(it, SpoolRecord::Output { line, .. } if line.contains(text));
@@ -60,11 +60,11 @@ fn await_said(sandbox: &Sandbox, text: &str) {
     });
 }
 
-/// The shim and the agent, and whatever the agent has started.
+/// The shim, the agent, and everything that the agent started.
 fn agents(sandbox: &Sandbox) -> Vec<(Process, String)> {
     let all = Process::naming(&sandbox.root().display().to_string());
-    // Whoever waits at a gate says so and sleeps again and again, and looks like its shell for a
-    // moment then.
+    // A shell that waits at a gate starts `sleep` again and again; each child looks like the shell for a
+    // moment.
     let passes = |it: &str| it.starts_with("sleep ") || it.starts_with("touch ");
     let stays = |it: &(Process, String)| !it.1.contains(" serve ") && !passes(&it.1);
     let mut found: Vec<_> = all.into_iter().filter(stays).collect();
@@ -72,20 +72,20 @@ fn agents(sandbox: &Sandbox) -> Vec<(Process, String)> {
     found
 }
 
-/// Whether somebody in the network of this process has connected to the orchestrator. A box has a
-/// network of its own, and of a connection that nobody has accepted only the caller's knows.
+/// Whether a process in the network namespace of this one has connected to the orchestrator. A box has
+/// its own network, and an unaccepted connection is visible only in the caller's.
 fn has_called(sandbox: &Sandbox, process: &Process) -> bool {
     let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let pid = process.pid.to_string();
     let sockets = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
     let door = sandbox.root().display().to_string();
-    // The socket is listed by the name under which it was made; where it was made it is one of them.
+    // The socket is listed under the path at which it was bound; in that namespace it is listed as well.
     let of_door = |it: &&str| it.contains(&door) && it.contains("/attempt-1/new");
     let own = usize::from(network(&pid) == network("self"));
     sockets.lines().filter(of_door).count() > own
 }
 
-/// The orchestrator, which neither hears nor does anything from now on.
+/// Stops the orchestrator with SIGSTOP and returns its process.
 fn freeze(sandbox: &Sandbox) -> Process {
     let (_, process) = sandbox.orchestrator().expect("an orchestrator runs");
     process.signal(Signal::STOP);
@@ -97,9 +97,9 @@ fn kill(process: Process) {
     assert!(process.await_end(PATIENCE), "a killed process ends");
 }
 
-/// The plan ends well, and nobody could tell from its end that somebody was away.
+/// Asserts that the plan completes, with nothing in its history that shows the absence.
 #[track_caller]
-fn completes_in_one(sandbox: &Sandbox, prompts_count: u64) {
+fn assert_completes_in_one_attempt(sandbox: &Sandbox, prompts_count: u64) {
     let summary = sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed");
     assert!(!summary.stdout.contains("2 attempts"), "{summary}");
     let board = board(sandbox);
@@ -120,7 +120,7 @@ fn completes_in_one(sandbox: &Sandbox, prompts_count: u64) {
 
 /// In the middle of a turn.
 #[test]
-fn an_agent_works_on_after_a_kill_and_is_found_again() {
+fn agent_is_reattached_after_a_kill() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -135,12 +135,12 @@ fn an_agent_works_on_after_a_kill_and_is_found_again() {
     }
     assert_eq!(agents(&sandbox), before, "the same processes");
     open_gate(&gate);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
 }
 
-/// Over the network there may be another folder for sockets than on the desktop, or none.
+/// A session over the network may have another runtime folder than the desktop, or none.
 #[test]
-fn an_agent_is_found_again_from_another_session() {
+fn agent_is_reattached_from_another_session() {
     let mut sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!("run {}\nwrite core/a.txt <<END\na\nEND\ncomplete it", wait_at(&gate));
@@ -155,12 +155,12 @@ fn an_agent_is_found_again_from_another_session() {
     sandbox.pitcrew(&["status"]).expect(0).says("running");
     assert_eq!(agents(&sandbox), before, "the same processes");
     open_gate(&gate);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
 }
 
-/// Nobody was there for longer than the agents may take, and they worked all the while.
+/// The orchestrator was away for longer than the time limit, and the agents kept working.
 #[test]
-fn the_time_that_nobody_was_there_is_nobodys_fault() {
+fn time_without_an_orchestrator_does_not_count() {
     let sandbox = sandbox();
     let gates = ["core", "ui"].map(|it| sandbox.root().join(it));
     let task = |gate: &PathBuf| {
@@ -176,7 +176,7 @@ fn the_time_that_nobody_was_there_is_nobodys_fault() {
         await_reached(gate);
     }
     sandbox.kill_orchestrator();
-    // As if all of it had happened an hour ago.
+    // As if everything had happened an hour earlier.
     let journal = folder(&sandbox, 1).join("../../journal.db");
     let journal = rusqlite::Connection::open(journal).expect("a journal");
     journal.execute("UPDATE events SET at = at - 3600000", []).expect("room");
@@ -188,9 +188,9 @@ fn the_time_that_nobody_was_there_is_nobodys_fault() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed, 2 attempts");
 }
 
-/// A command is an agent like any other.
+/// A command is reattached like any agent.
 #[test]
-fn a_command_works_on_after_a_kill() {
+fn command_is_reattached_after_a_kill() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let command = format!("echo once >> core/a.txt; {}", wait_at(&gate));
@@ -201,12 +201,12 @@ fn a_command_works_on_after_a_kill() {
     await_reached(&gate);
     sandbox.kill_orchestrator();
     open_gate(&gate);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
 }
 
 /// The person is asked once, and the agent is answered once.
 #[test]
-fn a_permission_that_an_agent_waits_for_outlives_a_kill() {
+fn permission_request_survives_a_kill() {
     let sandbox = sandbox();
     run(&sandbox, &script("permit Paint it\nwrite core/a.txt <<END\na\nEND\ncomplete it"));
     let request = await_request(&sandbox).id;
@@ -215,7 +215,7 @@ fn a_permission_that_an_agent_waits_for_outlives_a_kill() {
         assert_eq!(await_request(&sandbox).id, request);
     }
     sandbox.pitcrew(&["approve", &request.to_string()]).expect(0);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
     let answers = sent(&sandbox);
     let answers = answers.iter().filter(|it| !it["result"]["outcome"].is_null());
     assert_eq!(answers.count(), 1);
@@ -223,9 +223,9 @@ fn a_permission_that_an_agent_waits_for_outlives_a_kill() {
     assert!(!inbox.stdout.contains("request-2"), "{inbox}");
 }
 
-/// A question that waits for its answer, with the turn over.
+/// The turn has ended, and the question is waiting for its answer.
 #[test]
-fn a_question_outlives_a_kill() {
+fn question_survives_a_kill() {
     let sandbox = sandbox();
     let steps =
         "ask Which letter?\nwhen \"the letter a\" write core/a.txt <<END\na\nEND\ncomplete it";
@@ -234,12 +234,12 @@ fn a_question_outlives_a_kill() {
     sandbox.kill_orchestrator();
     assert_eq!(await_request(&sandbox).id, request);
     sandbox.pitcrew(&["answer", &request.to_string(), "the letter a"]).expect(0);
-    completes_in_one(&sandbox, 2);
+    assert_completes_in_one_attempt(&sandbox, 2);
 }
 
-/// The agent has called, and nobody has heard it: the next orchestrator does.
+/// The agent has made a call that the orchestrator has not read; the next one handles it.
 #[test]
-fn a_call_of_a_tool_that_is_in_flight_reaches_the_next_orchestrator_once() {
+fn tool_call_in_flight_reaches_the_next_orchestrator_once() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let steps = format!(
@@ -250,7 +250,7 @@ fn a_call_of_a_tool_that_is_in_flight_reaches_the_next_orchestrator_once() {
     await_reached(&gate);
     let frozen = freeze(&sandbox);
     open_gate(&gate);
-    // The step after the gate is the call, which cannot return while nobody answers.
+    // The step after the gate is the call, which cannot return before it is answered.
     await_said(&sandbox, r#""status":"completed""#);
     eventually("the bridge has called", || {
         let all = Process::naming(&sandbox.root().display().to_string());
@@ -260,16 +260,16 @@ fn a_call_of_a_tool_that_is_in_flight_reaches_the_next_orchestrator_once() {
     let request = await_request(&sandbox).id;
     assert_eq!(request.to_string(), "request-1");
     sandbox.pitcrew(&["answer", "request-1", "a"]).expect(0);
-    completes_in_one(&sandbox, 2);
+    assert_completes_in_one_attempt(&sandbox, 2);
     let events = events(&sandbox, "plan-1");
     let asked =
         events.iter().filter(|it| matches!(it.event, pitcrew_model::Event::RequestOpened { .. }));
     assert_eq!(asked.count(), 1, "the person is asked once");
 }
 
-/// The turn ends while the orchestrator does not listen, and then it is killed.
+/// The turn ends while the orchestrator is stopped, and then it is killed.
 #[test]
-fn the_end_of_a_turn_that_nobody_heard_counts() {
+fn unread_turn_end_counts() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let complete = r#"pitcrew tool orchestrator_complete_task --json '{"summary":"it"}'"#;
@@ -281,12 +281,12 @@ fn the_end_of_a_turn_that_nobody_heard_counts() {
     open_gate(&gate);
     await_said(&sandbox, "stopReason");
     kill(frozen);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
 }
 
-/// Nobody is there when the agent's start comes to its end.
+/// No orchestrator is running when the start of the agent finishes.
 #[test]
-fn an_agent_that_was_being_started_is_not_started_again() {
+fn starting_agent_is_not_started_twice() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     let agent = agent_with(&sandbox, "write core/a.txt <<END\na\nEND\ncomplete it");
@@ -303,13 +303,13 @@ fn an_agent_that_was_being_started_is_not_started_again() {
     assert_eq!(task_of(&board(&sandbox), "first").status, TaskStatus::Starting);
     sandbox.kill_orchestrator();
     open_gate(&gate);
-    completes_in_one(&sandbox, 1);
+    assert_completes_in_one_attempt(&sandbox, 1);
     assert!(!folder(&sandbox, 1).join("spool-1.ndjson").exists(), "one agent was started");
 }
 
-/// It ended by itself, so it is judged like one that somebody watched.
+/// An agent that exits while no orchestrator is running is judged as usual.
 #[test]
-fn an_agent_that_ends_alone_has_failed() {
+fn agent_that_exits_alone_has_failed() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     run(&sandbox, &script(&format!("run {}\nexit 3", wait_at(&gate))));
@@ -327,10 +327,10 @@ fn an_agent_that_ends_alone_has_failed() {
     assert_eq!((attempts.len(), exit.as_str()), (1, "exit code 3"));
 }
 
-/// Nobody comes back in time: nothing of the agent is left, its attempt does not count, and the
+/// No orchestrator comes back within the lease: the agent is ended, its attempt does not count, and the
 /// next one does the work.
 #[test]
-fn an_agent_is_ended_when_the_lease_is_over() {
+fn agent_is_ended_after_the_lease() {
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_LEASE", "1s");
     let gate = gate(&sandbox);

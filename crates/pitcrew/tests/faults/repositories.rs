@@ -1,4 +1,4 @@
-//! Repositories that are not as simple as that.
+//! Unusual repositories.
 
 use crate::support::*;
 use pitcrew_model::TaskStatus;
@@ -18,36 +18,36 @@ fn run(sandbox: &Sandbox, plan: &str) {
     sandbox.pitcrew(&["run", &sandbox.plan(plan), "--yes"]).expect(0);
 }
 
-/// S1-045, S1-051: a dirty tree does not block; agents see it, and none of it is ever committed by us.
+/// S1-045, S1-051: a dirty tree does not block; agents see the changes, and Pitcrew never commits them.
 #[test]
-fn uncommitted_work_is_seen_by_agents_and_never_landed() {
+fn uncommitted_work_is_visible_and_never_lands() {
     let sandbox = sandbox();
     sandbox.write("core/one.txt", "not committed\n");
     sandbox.write("core/new.txt", "not even tracked\n");
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     run(&sandbox, &COPIES.replace("core/one.txt", "core/one.txt core/new.txt"));
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     let board = board(&sandbox);
     assert_eq!(board.plans[0].base.as_ref().map(|it| it.dirty_count), Some(2));
     let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert!(landed.stdout.contains("pitcrew/plan-1-copies"), "{landed}");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     let at = |path: &str| sandbox.git(&["show", &format!("pitcrew/plan-1-copies:{path}")]);
     assert_eq!(at("ui/copy.txt"), "not committed\nnot even tracked");
     assert_eq!(at("core/one.txt"), "one");
     let files = sandbox.git(&["ls-tree", "-r", "--name-only", "pitcrew/plan-1-copies"]);
     assert!(!files.contains("core/new.txt"), "{files}");
-    // Not in the history either.
+    // Nor in the history.
     assert_eq!(sandbox.git(&["rev-list", "--count", "main..pitcrew/plan-1-copies"]), "1");
 }
 
-/// S1-045: `--base HEAD` refuses a dirty tree and says what is dirty.
+/// S1-045: `--base HEAD` refuses a dirty tree and lists the changes.
 #[test]
-fn a_dirty_tree_is_refused_where_the_commit_itself_is_asked_for() {
+fn base_head_refuses_a_dirty_tree() {
     let sandbox = sandbox();
     sandbox.write("core/one.txt", "not committed\n");
     sandbox.write("core/new.txt", "not tracked\n");
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let plan = sandbox.plan(COPIES);
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "HEAD"]).expect(2);
     for part in ["core/one.txt", "core/new.txt", "commit or stash them"] {
@@ -55,13 +55,13 @@ fn a_dirty_tree_is_refused_where_the_commit_itself_is_asked_for() {
     }
     assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
     assert!(board(&sandbox).plans.is_empty(), "no plan was made of it");
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
     sandbox.commit("now it is");
     sandbox.pitcrew(&["run", &plan, "--yes", "--base", "HEAD"]).expect(0);
 }
 
 #[test]
-fn a_base_that_does_not_exist_is_named() {
+fn unknown_base_is_reported() {
     let sandbox = sandbox();
     let plan = sandbox.plan(COPIES);
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "no/such"]).expect(2);
@@ -70,7 +70,7 @@ fn a_base_that_does_not_exist_is_named() {
 }
 
 #[test]
-fn a_detached_head_is_not_moved() {
+fn detached_head_is_not_moved() {
     let sandbox = sandbox();
     sandbox.git(&["checkout", "--quiet", "--detach"]);
     run(&sandbox, COPIES);
@@ -82,9 +82,9 @@ fn a_detached_head_is_not_moved() {
     assert_eq!(sandbox.git(&["show", "pitcrew/plan-1-copies:ui/copy.txt"]), "one");
 }
 
-/// What we cannot work with is refused in words, with the remedy, and leaves no state behind.
+/// Unsupported repositories are refused with a fix, and no state is created.
 #[test]
-fn what_is_no_usable_repository_is_refused() {
+fn unsupported_repositories_are_refused() {
     let sandbox = Sandbox::without_repository(BINARY);
     let plan = sandbox.plan(COPIES);
     let refused = |remedy: &str| {
@@ -104,7 +104,7 @@ fn what_is_no_usable_repository_is_refused() {
 }
 
 #[test]
-fn a_shallow_clone_works_and_is_named() {
+fn shallow_clone_works_and_is_reported() {
     let sandbox = sandbox();
     for number in ["two", "three"] {
         sandbox.write("core/one.txt", &format!("{number}\n"));
@@ -126,7 +126,7 @@ fn a_shallow_clone_works_and_is_named() {
 }
 
 #[test]
-fn a_submodule_is_there_in_checkouts() {
+fn checkouts_contain_submodules() {
     let sandbox = sandbox();
     let library = sandbox.root().join("library");
     fs::create_dir(&library).expect("a folder");
@@ -152,7 +152,7 @@ fn a_submodule_is_there_in_checkouts() {
 }
 
 #[test]
-fn spaces_and_letters_of_any_language_in_paths_are_no_matter() {
+fn paths_may_have_spaces_and_any_letters() {
     let sandbox = sandbox();
     sandbox.write("größe und maß/日本 語.txt", "ja\n");
     sandbox.write("größe und maß/-rf \"quoted\" $HOME.txt", "ja\n");
@@ -186,7 +186,7 @@ expected_files = "größe und maß/neu – 新.txt"
 }
 
 #[test]
-fn a_rename_that_changes_the_case_only_is_landed() {
+fn case_only_rename_lands() {
     let sandbox = sandbox();
     run(
         &sandbox,
@@ -196,9 +196,9 @@ fn a_rename_that_changes_the_case_only_is_landed() {
     assert_eq!(sandbox.git(&["ls-files", "core"]), "core/One.txt");
 }
 
-/// Nothing of ours lives in the user's objects.
+/// None of our objects are in the user's repository.
 #[test]
-fn the_users_own_garbage_collection_takes_nothing_from_us() {
+fn user_gc_removes_nothing_of_ours() {
     let sandbox = sandbox();
     sandbox.write("core/one.txt", "second\n");
     sandbox.commit("second");
@@ -214,7 +214,7 @@ fn the_users_own_garbage_collection_takes_nothing_from_us() {
     );
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
     await_reached(&gate);
-    // What the plan started from is gone from the user's repository altogether.
+    // The start commit of the plan no longer exists in the user's repository.
     fs::remove_file(sandbox.repo().join("core/dirty.txt")).expect("it is there");
     sandbox.git(&["commit", "--quiet", "--amend", "--message", "another second"]);
     sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
@@ -227,9 +227,10 @@ fn the_users_own_garbage_collection_takes_nothing_from_us() {
     sandbox.git(&["fsck", "--strict"]);
 }
 
-/// S1-048, S1-050, S1-083: what git ignores and agents need is in their checkouts, and never in their work.
+/// S1-048, S1-050, S1-083: ignored files that agents need are in their checkouts, and never in their
+/// work.
 #[test]
-fn the_configuration_of_agents_is_copied_into_checkouts() {
+fn agent_configuration_is_copied_into_checkouts() {
     let sandbox = sandbox();
     sandbox.write(".gitignore", ".claude\n.env\n");
     sandbox.write(".worktreeinclude", ".env\n");
@@ -242,9 +243,10 @@ fn the_configuration_of_agents_is_copied_into_checkouts() {
     assert_eq!(sandbox.read("ui/copy.txt"), "review\nKEY=1\n");
 }
 
-/// S1-043, S1-044, S1-046, S1-049, S1-053: each worker has its own checkout beside the repository, until it is landed.
+/// S1-043, S1-044, S1-046, S1-049, S1-053: each worker has its own checkout beside the repository, until
+/// the plan has landed.
 #[test]
-fn checkouts_are_beside_the_repository_and_go_after_the_landing() {
+fn checkouts_are_beside_the_repository_until_landing() {
     let sandbox = sandbox();
     run(
         &sandbox,

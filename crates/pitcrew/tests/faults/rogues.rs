@@ -1,4 +1,4 @@
-//! Agents that speak the protocol and go wrong in the middle of their turn, each in its own way.
+//! Agents that speak the protocol and misbehave in their turn, each in its own way.
 
 use crate::support::*;
 use pitcrew_model::{Entry, Event, TaskId, TaskStatus};
@@ -6,7 +6,7 @@ use pitcrew_testkit::Sandbox;
 use pitcrew_views::TaskView;
 use std::fmt::Write;
 
-/// What each does wrong, and what its task has to become.
+/// Each fault, and the expected result of its task.
 const FAULTS: &[(&str, &str)] = &[
     ("exits", "the agent ended before its turn: exit code 0"),
     ("dies_in_the_middle_of_a_frame", "the agent ended before its turn: signal 9"),
@@ -46,7 +46,7 @@ fn plan() -> String {
     plan
 }
 
-/// What became of a task, in a line.
+/// The result of a task in one line.
 fn told(task: &TaskView) -> String {
     match task.newest_attempt().and_then(|it| it.failure.as_ref()) {
         Some(failure) => failure.to_string(),
@@ -54,7 +54,7 @@ fn told(task: &TaskView) -> String {
     }
 }
 
-/// The statuses that a task went through.
+/// The statuses of a task, in order.
 fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
     let step = |it: &Entry| {
         let Event::TaskMoved { task, to, .. } = &it.event else { return None };
@@ -63,17 +63,17 @@ fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
     events.iter().filter_map(step).collect()
 }
 
-/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, its task has one outcome with
-/// its reason in the journal, the others do not notice, and nothing of it stays.
+/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, its task has one outcome with its
+/// reason in the journal, other tasks are not affected, and nothing of it is left.
 #[test]
-fn each_agent_that_goes_wrong_costs_its_own_task_only() {
+fn each_rogue_agent_fails_only_its_task() {
     let sandbox = sandbox();
     let held = rogue(&sandbox);
     let ended = sandbox.pitcrew(&["run", &sandbox.plan(&plan()), "--yes"]).expect(4);
     let completed = FAULTS.iter().filter(|it| it.1 == "completed").count() + HONEST_COUNT;
     let all = FAULTS.len() + HONEST_COUNT;
     let ended = ended.says(&format!("{completed} of {all} completed"));
-    nothing_is_left(&sandbox, &held);
+    assert_nothing_is_left(&sandbox, &held);
     let board = board(&sandbox);
     let mut wrong = String::new();
     for (fault, expected) in FAULTS {
@@ -92,11 +92,11 @@ fn each_agent_that_goes_wrong_costs_its_own_task_only() {
         assert!(task.attempts[0].outcome.is_some(), "{}", task.key);
     }
     assert_eq!(integrations(&events).len(), completed);
-    goes_on(&sandbox);
+    assert_next_plan_works(&sandbox);
 }
 
-/// The orchestrator takes the next plan as if nothing had been.
-fn goes_on(sandbox: &Sandbox) {
+/// Asserts that the orchestrator runs another plan normally.
+fn assert_next_plan_works(sandbox: &Sandbox) {
     let next = sandbox.plan("name = \"next\"\n[[task]]\nid = \"a\"\nregion = \"next\"\ncommand = \"mkdir next && echo 1 > next/a.txt\"\n");
     sandbox.pitcrew(&["run", &next, "--yes"]).expect(0);
 }

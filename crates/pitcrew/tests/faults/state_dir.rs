@@ -1,4 +1,4 @@
-//! The place where everything is kept is broken, read-only, full, or somebody else's.
+//! A state folder that is damaged, read-only, full or owned by someone else.
 
 use crate::support::*;
 use pitcrew_testkit::{Process, Sandbox, eventually};
@@ -18,7 +18,7 @@ pub fn state_of(sandbox: &Sandbox) -> PathBuf {
     entries.next().expect("there is a workspace").path()
 }
 
-/// A workspace with a completed plan, whose orchestrator has stopped.
+/// A workspace with a completed plan and a stopped orchestrator.
 pub fn at_rest() -> Sandbox {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
@@ -26,9 +26,9 @@ pub fn at_rest() -> Sandbox {
     sandbox
 }
 
-/// Nothing starts, the words say why, and the file is left as it is.
+/// Asserts that nothing starts, the error names the reason, and the file is not changed.
 #[track_caller]
-fn refuses_the_journal(sandbox: &Sandbox, journal: &Path, reason: &str) {
+fn assert_journal_is_refused(sandbox: &Sandbox, journal: &Path, reason: &str) {
     let before = fs::read(journal).expect("a file");
     for arguments in [&["status"][..], &["retry", "plan-1"]] {
         let refused = sandbox.pitcrew(arguments).expect(7);
@@ -39,20 +39,20 @@ fn refuses_the_journal(sandbox: &Sandbox, journal: &Path, reason: &str) {
 }
 
 #[test]
-fn a_journal_that_is_no_journal_is_left_as_it_is() {
+fn file_that_is_not_a_journal_is_not_changed() {
     let sandbox = at_rest();
     let journal = state_of(&sandbox).join("journal.db");
     let good = fs::read(&journal).expect("a file");
     fs::write(&journal, "this is not a database, but somebody may still want it\n".repeat(99))
         .expect("a file");
-    refuses_the_journal(&sandbox, &journal, "it is no journal");
-    // With a copy in its place everything is as before.
+    assert_journal_is_refused(&sandbox, &journal, "it is no journal");
+    // With a copy in its place everything works again.
     fs::write(&journal, good).expect("a file");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
 }
 
 #[test]
-fn a_journal_with_damaged_pages_is_refused() {
+fn damaged_journal_is_refused() {
     let sandbox = at_rest();
     let journal = state_of(&sandbox).join("journal.db");
     let mut file = File::options().write(true).open(&journal).expect("a file");
@@ -65,17 +65,17 @@ fn a_journal_with_damaged_pages_is_refused() {
 
 /// The version is at a fixed place in the header of the database.
 #[test]
-fn a_journal_of_a_newer_version_is_refused_with_words() {
+fn newer_journal_is_refused_with_a_message() {
     let sandbox = at_rest();
     let journal = state_of(&sandbox).join("journal.db");
     let mut file = File::options().write(true).open(&journal).expect("a file");
     file.seek(SeekFrom::Start(60)).expect("it has a header");
     file.write_all(&99_i32.to_be_bytes()).expect("it can be overwritten");
-    refuses_the_journal(&sandbox, &journal, "newer pitcrew (journal version 99");
+    assert_journal_is_refused(&sandbox, &journal, "newer pitcrew (journal version 99");
 }
 
 #[test]
-fn a_socket_that_nobody_listens_at_is_replaced() {
+fn stale_socket_is_replaced() {
     let sandbox = at_rest();
     let folder =
         sandbox.root().join("run/pitcrew").join(state_of(&sandbox).file_name().expect("a name"));
@@ -88,9 +88,9 @@ fn a_socket_that_nobody_listens_at_is_replaced() {
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
 }
 
-/// After a kill, however many commands come at the same time: one orchestrator, and all of them are served.
+/// After a kill, many concurrent commands start one orchestrator, and all of them are served.
 #[test]
-fn commands_at_the_same_time_after_a_kill_start_one_orchestrator() {
+fn concurrent_commands_after_a_kill_start_one_orchestrator() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
     sandbox.kill_orchestrator();
@@ -105,9 +105,9 @@ fn commands_at_the_same_time_after_a_kill_start_one_orchestrator() {
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
 }
 
-/// Somebody else's clumsiness is told like a fault of the agent, and is nobody else's problem.
+/// A removed checkout is reported like a fault of the agent and affects no other task.
 #[test]
-fn a_checkout_that_somebody_removed_costs_its_task_only() {
+fn removed_checkout_fails_only_its_task() {
     let sandbox = sandbox();
     let gate = sandbox.root().join("gate");
     let task = script(&format!("run cd / && {}\ncomplete it", wait_at(&gate)));
@@ -119,16 +119,16 @@ fn a_checkout_that_somebody_removed_costs_its_task_only() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(4).says("1 of 2 completed");
 }
 
-/// A vault that is gone is told in words, and everything in the journal can still be looked at.
+/// A missing vault is reported, and the journal can still be read.
 #[test]
-fn a_vault_that_is_gone_is_told() {
+fn missing_vault_is_reported() {
     let sandbox = at_rest();
     fs::remove_dir_all(state_of(&sandbox).join("vault.git")).expect("there is a vault");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]);
     assert!(matches!(refused.code, Some(1 | 8)), "{refused}");
     assert!(!sandbox.repo().join("core/a.txt").exists());
-    // New work makes a new one.
+    // New work creates a new one.
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
     sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
 }
@@ -142,10 +142,10 @@ fn with_state_in(folder: &Path) -> Sandbox {
 }
 
 #[test]
-fn a_read_only_state_folder_is_named() {
+fn read_only_state_folder_is_reported() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         return runs_mounted(
-            "state_dir::a_read_only_state_folder_is_named",
+            "state_dir::read_only_state_folder_is_reported",
             "mount -t tmpfs -o ro none \"$0\"",
         );
     };
@@ -158,12 +158,13 @@ fn a_read_only_state_folder_is_named() {
     }
 }
 
-/// What does not fit is refused and told; what was there is still there; with room again life goes on.
+/// New work is refused with a reason, existing state is intact, and with free space everything works
+/// again.
 #[test]
-fn a_full_disk_refuses_new_work_and_loses_nothing() {
+fn full_disk_refuses_new_work_without_loss() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         return runs_mounted(
-            "state_dir::a_full_disk_refuses_new_work_and_loses_nothing",
+            "state_dir::full_disk_refuses_new_work_without_loss",
             "mount -t tmpfs -o size=300m none \"$0\"",
         );
     };
@@ -174,7 +175,7 @@ fn a_full_disk_refuses_new_work_and_loses_nothing() {
     let mut file = File::create(&filler).expect("a file");
     while file.write_all(&[1; 16_384]).is_ok() {}
     while file.write_all(&[1; 512]).is_ok() {}
-    // More than a page that was begun may have left.
+    // More than the rest of a partly filled page.
     let long = sandbox.root().join("long.toml");
     fs::write(&long, SMALL.replace("echo a", &format!("echo {}", "a".repeat(100_000))))
         .expect("a file");
@@ -191,12 +192,12 @@ fn a_full_disk_refuses_new_work_and_loses_nothing() {
     eventually("both plans are there", || (board(&sandbox).plans.len() == 2).then_some(()));
 }
 
-/// Below the floor nothing new is begun; the plan says so instead of failing somewhere in the middle.
+/// Below the minimum nothing new starts; the plan says so instead of failing later.
 #[test]
-fn too_little_room_for_a_checkout_is_a_typed_failure() {
+fn low_disk_space_is_a_typed_failure() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         return runs_mounted(
-            "state_dir::too_little_room_for_a_checkout_is_a_typed_failure",
+            "state_dir::low_disk_space_is_a_typed_failure",
             "mount -t tmpfs -o size=64m none \"$0\"",
         );
     };

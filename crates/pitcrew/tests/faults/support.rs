@@ -1,4 +1,4 @@
-//! What the tests share: plans with a fault in them, and what became of it.
+//! Helpers of these tests: plans with a fault, and their outcomes.
 
 use pitcrew_model::{AttemptId, EffectResult, Entry, Event, Failure, TaskStatus};
 use pitcrew_testkit::{Finished, Process, Sandbox, eventually, python, skipped};
@@ -22,7 +22,7 @@ pub fn backend(sandbox: &Sandbox, name: &str, command: &[&str]) {
     add_to_settings(sandbox, &format!("[backends.{name}]\ncommand = {command:?}"));
 }
 
-/// The built-in agent as a program of somebody else: its steps come from a file.
+/// The command of the built-in agent as an external program, with its steps in a file.
 pub fn agent_with(sandbox: &Sandbox, script: &str) -> String {
     let file = sandbox.root().join("steps.txt");
     fs::write(&file, script).expect("a file");
@@ -59,29 +59,29 @@ region = "core"
     )
 }
 
-/// Adds the backend `rogue`, whose agents do what their prompts name; the file that their daemons
-/// hold open.
+/// Adds the backend `rogue`, whose agents do what their prompts name. Returns the file that their
+/// daemons hold open.
 pub fn rogue(sandbox: &Sandbox) -> PathBuf {
     let program = sandbox.root().join("rogue.py");
     fs::write(&program, include_str!("agents/rogue.py")).expect("a file");
     let held = sandbox.root().join("held");
     let path = |it: &Path| it.display().to_string();
     backend(sandbox, "rogue", &[&python(), &path(&program), &path(&held), "100000000"]);
-    // Nothing but the gate holds it in its checkout, so that it can break all of it.
+    // Tier T1, so that it can break everything in its checkout.
     add_to_settings(sandbox, "own_sandbox = \"it has none, and says so\"");
     held
 }
 
-/// A task of the rogue's, named after its fault.
+/// A task of the rogue agent, named after its fault.
 pub fn rogue_task(fault: &str, region: &str, more: &str) -> String {
     format!(
         "[[task]]\nid = \"{fault}\"\nregion = \"{region}\"\nagent = \"rogue\"\nprompt = \"fault:{fault} {region}\"\n{more}"
     )
 }
 
-/// No process of any agent is there any more, whatever it did to hide; not as a zombie either.
+/// Asserts that no process of any agent is left, not even as a zombie.
 #[track_caller]
-pub fn nothing_is_left(sandbox: &Sandbox, held: &Path) {
+pub fn assert_nothing_is_left(sandbox: &Sandbox, held: &Path) {
     let root = sandbox.root().display().to_string();
     eventually("nothing is left of the agents", || {
         let left = Process::naming(&root);
@@ -92,7 +92,7 @@ pub fn nothing_is_left(sandbox: &Sandbox, held: &Path) {
     });
 }
 
-/// The children of a process, also those that have ended and nobody asked how.
+/// The children of a process, including zombies.
 fn children_of(process: Process) -> Vec<String> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let lines = entries.filter_map(|it| fs::read_to_string(it.path().join("stat")).ok());
@@ -115,7 +115,8 @@ pub fn script(steps: &str) -> String {
     format!("script = '''\n{steps}\n'''")
 }
 
-/// Runs the plan of `beside_a_sibling`; why the one task failed while the other was completed.
+/// Runs the plan of `beside_a_sibling`, whose other task completes, and returns why the faulty one
+/// failed.
 #[track_caller]
 pub fn failure_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Failure {
     let plan = sandbox.plan(&beside_a_sibling(task));
@@ -128,14 +129,14 @@ pub fn failure_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Failure {
     failure.expect("a failed task says why")
 }
 
-/// Runs the plan of `beside_a_sibling`, which completes.
+/// Runs the plan of `beside_a_sibling` and asserts that it completes.
 #[track_caller]
 pub fn completes_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Finished {
     let plan = sandbox.plan(&beside_a_sibling(task));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed")
 }
 
-/// What a landing of the plan would change.
+/// The files that landing the plan would change.
 pub fn files_to_land(sandbox: &Sandbox, plan: &str) -> Vec<String> {
     let diff = sandbox.pitcrew(&["diff", plan, "--json"]).expect(0).json();
     let files = diff["diff"]["files"].as_array().cloned().unwrap_or_default();
@@ -154,7 +155,7 @@ pub fn task_of<'a>(board: &'a BoardView, key: &str) -> &'a TaskView {
     task.unwrap_or_else(|| panic!("there is no task {key}"))
 }
 
-/// Where the newest attempt of a task works, which `pitcrew path` shows to no person.
+/// The checkout of the newest attempt, which `pitcrew path` never shows.
 #[track_caller]
 pub fn checkout(sandbox: &Sandbox, key: &str) -> PathBuf {
     let board = board(sandbox);
@@ -170,7 +171,7 @@ pub fn await_task(sandbox: &Sandbox, key: &str, status: TaskStatus) -> TaskView 
     })
 }
 
-/// Waits until something waits for a person.
+/// Waits until a request is open.
 pub fn await_request(sandbox: &Sandbox) -> OpenRequest {
     eventually("something waits for a person", || {
         let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
@@ -179,14 +180,14 @@ pub fn await_request(sandbox: &Sandbox) -> OpenRequest {
     })
 }
 
-/// Everything that happened to a plan.
+/// All events of a plan.
 pub fn events(sandbox: &Sandbox, plan: &str) -> Vec<Entry> {
     let entry = |line: Value| serde_json::from_value(line["entry"].clone()).expect("an entry");
     let lines = sandbox.pitcrew(&["logs", plan, "--json"]).expect(0).json_lines();
     lines.into_iter().map(entry).collect()
 }
 
-/// How often the work of each attempt came into the integration branch.
+/// The attempts whose work was integrated, once per integration.
 pub fn integrations(events: &[Entry]) -> Vec<AttemptId> {
     let attempt = |it: &Entry| {
         let Event::EffectEnded { result, .. } = &it.event else { return None };
@@ -196,7 +197,7 @@ pub fn integrations(events: &[Entry]) -> Vec<AttemptId> {
     events.iter().filter_map(attempt).collect()
 }
 
-/// A shell command that says that it is there and goes on when the gate is open.
+/// A shell command that signals its arrival and waits for the gate to open.
 pub fn wait_at(gate: &Path) -> String {
     let gate = gate.display();
     format!("touch '{gate}.reached'; until [ -e '{gate}' ]; do sleep 0.02; done")
@@ -211,19 +212,19 @@ pub fn open_gate(gate: &Path) {
     fs::write(gate, "").expect("a file");
 }
 
-/// The process whose number is in a file, as soon as it is there.
+/// Waits until a process holds the lock.
 pub fn await_held(lock: &Path) {
     eventually(&format!("{} is held", lock.display()), || is_held(lock).then_some(()));
 }
 
-/// Whether a process holds a lock on the file. Numbers of processes mean nothing outside their box.
+/// Whether a process holds a lock on the file. Process ids are not usable across boxes.
 pub fn is_held(lock: &Path) -> bool {
     let Ok(file) = fs::File::open(lock) else { return false };
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
 }
 
-/// Everything a person would miss: each file of the working tree, the index and every ref.
-pub fn picture_of_the_user(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
+/// The user's state: each file of the working tree, the index and every ref.
+pub fn snapshot_of_the_user(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
     let mut picture = Vec::new();
     let mut folders = vec![sandbox.repo()];
     while let Some(folder) = folders.pop() {
@@ -249,7 +250,7 @@ pub fn picture_of_the_user(sandbox: &Sandbox) -> Vec<(String, Vec<u8>)> {
     picture
 }
 
-/// This test in a name space of its own, where `mount` was done at `dir` before.
+/// This test binary in a mount namespace in which `mount` has been run for `dir`.
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]
 fn in_a_namespace(mount: &str, dir: &Path) -> Command {
     let mut command = Command::new("unshare");
@@ -258,7 +259,7 @@ fn in_a_namespace(mount: &str, dir: &Path) -> Command {
     command
 }
 
-/// Runs `test` again where `mount` was done; whether that is possible here.
+/// Runs `test` again in a namespace with the mount; skips it if that is not possible here.
 pub fn runs_mounted(test: &str, mount: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut probe = in_a_namespace(mount, folder.path());
@@ -274,5 +275,5 @@ pub fn runs_mounted(test: &str, mount: &str) {
     assert!(output.status.success() && told.contains("1 passed"), "{told}{complaint}");
 }
 
-/// Names the mounted folder to the test that was started again.
+/// Names the mounted folder to the test in the namespace.
 pub const MOUNTED: &str = "PITCREW_TEST_MOUNTED";

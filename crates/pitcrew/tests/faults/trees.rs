@@ -1,10 +1,10 @@
-//! Agents that leave a tree behind that is not as it should be.
+//! Agents that leave invalid or hostile trees.
 
 use crate::support::*;
 use pitcrew_model::{Failure, Refusal, RefusalKind};
 use pitcrew_testkit::Sandbox;
 
-/// Nothing but the gate holds an agent here.
+/// A sandbox of tier T1: only the import gate protects.
 fn unheld() -> Sandbox {
     let mut sandbox = sandbox();
     sandbox.set("PITCREW_SANDBOX", "T1");
@@ -21,9 +21,9 @@ fn refusal(path: &str, kind: RefusalKind) -> Refusal {
     Refusal::new(path, kind)
 }
 
-/// S1-043: what an agent wrote outside its zone never integrates, and the path is named.
+/// S1-043: work outside the zone is never integrated, and the path is reported.
 #[test]
-fn work_outside_the_region_is_refused_at_the_gate() {
+fn gate_refuses_work_outside_the_region() {
     let sandbox = unheld();
     let steps = "write core/a.txt <<END\na\nEND\nwrite ui/theirs.txt <<END\nb\nEND\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));
@@ -36,7 +36,7 @@ fn work_outside_the_region_is_refused_at_the_gate() {
 
 /// S0-069: the refusal is in the prompt of the next attempt, which starts afresh.
 #[test]
-fn a_refusal_at_the_gate_is_told_to_the_next_attempt() {
+fn next_attempt_gets_the_gate_refusal() {
     let sandbox = unheld();
     let steps = "unless \"ui/theirs.txt\" write ui/theirs.txt <<END\nb\nEND\nwrite core/a.txt <<END\na\nEND\ncomplete it";
     completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
@@ -45,9 +45,9 @@ fn a_refusal_at_the_gate_is_told_to_the_next_attempt() {
     assert_eq!(files, ["core/a.txt", "ui/done.txt"]);
 }
 
-/// What it wrote is taken all the same: what matters of git is not in its hands.
+/// Its work is integrated all the same: Pitcrew does not depend on the agent's `.git`.
 #[test]
-fn an_agent_that_deletes_its_git_folder_loses_nothing() {
+fn deleting_the_git_folder_loses_nothing() {
     let sandbox = sandbox();
     let steps = "run rm -rf .git\nwrite core/a.txt <<END\na\nEND\ncomplete it";
     completes_beside_a_sibling(&sandbox, &script(steps));
@@ -56,23 +56,23 @@ fn an_agent_that_deletes_its_git_folder_loses_nothing() {
     assert_eq!(files, ["core/a.txt", "ui/done.txt"]);
 }
 
-/// A repository of somebody else in the place of its own is no way out either.
+/// Pointing `.git` at another repository does not change that repository.
 #[test]
-fn an_agent_that_points_its_git_folder_elsewhere_changes_nothing_there() {
+fn redirected_git_folder_changes_nothing_elsewhere() {
     let sandbox = sandbox();
-    let before = picture_of_the_user(&sandbox);
+    let before = snapshot_of_the_user(&sandbox);
     let user = sandbox.repo().join(".git");
     let steps = format!(
         "run rm -rf .git && echo 'gitdir: {}' > .git && echo a > core/a.txt\ncomplete it",
         user.display()
     );
     completes_beside_a_sibling(&sandbox, &script(&steps));
-    assert_eq!(picture_of_the_user(&sandbox), before);
+    assert_eq!(snapshot_of_the_user(&sandbox), before);
 }
 
-/// Git in a tree that an agent has written never runs what the agent put there.
+/// Git in a tree written by an agent never runs the agent's hooks and filters.
 #[test]
-fn hooks_and_filters_of_an_agent_never_run() {
+fn agent_hooks_and_filters_never_run() {
     let sandbox = sandbox();
     let loot = sandbox.root().join("loot");
     let loot = loot.display();
@@ -118,7 +118,7 @@ complete it"#
 
 /// S1-043: agents need not be able to commit.
 #[test]
-fn work_that_is_left_uncommitted_is_committed_with_the_summary() {
+fn uncommitted_work_is_committed_with_the_summary() {
     let sandbox = sandbox();
     let steps = "write core/new.txt <<END\nnew\nEND\ndelete core/one.txt\nrun chmod +x core/new.txt\ncomplete moved it over";
     completes_beside_a_sibling(&sandbox, &script(steps));
@@ -130,7 +130,7 @@ fn work_that_is_left_uncommitted_is_committed_with_the_summary() {
 }
 
 #[test]
-fn work_that_was_committed_on_a_branch_of_its_own_is_taken() {
+fn work_on_another_branch_is_collected() {
     let sandbox = sandbox();
     let steps = "run git checkout -q -b somewhere/else && echo a > core/a.txt && git add -A && git commit -qm mine && git checkout -q --detach && echo b > core/b.txt && git add core/b.txt\ncomplete it";
     completes_beside_a_sibling(&sandbox, &script(steps));
@@ -140,7 +140,7 @@ fn work_that_was_committed_on_a_branch_of_its_own_is_taken() {
 }
 
 #[test]
-fn a_nested_repository_is_refused_at_the_gate() {
+fn gate_refuses_a_nested_repository() {
     let sandbox = sandbox();
     let steps = "run git init -q core/inner && cd core/inner && echo a > a.txt && git add -A && git -c user.name=a -c user.email=a@example.org commit -qm inner\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));
@@ -148,7 +148,7 @@ fn a_nested_repository_is_refused_at_the_gate() {
 }
 
 #[test]
-fn a_symbolic_link_that_leaves_is_refused_at_the_gate() {
+fn gate_refuses_a_link_out_of_the_tree() {
     let sandbox = sandbox();
     let steps = "run ln -s one.txt core/stays && ln -s ../../../etc/passwd core/leaves && ln -s /etc/passwd core/absolute\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));
@@ -156,9 +156,9 @@ fn a_symbolic_link_that_leaves_is_refused_at_the_gate() {
     assert_eq!(refused, [leaves("core/absolute"), leaves("core/leaves")]);
 }
 
-/// A link in the place of a folder does not make an agent's file appear elsewhere.
+/// A link in place of a folder does not move an agent's file elsewhere.
 #[test]
-fn a_link_in_the_place_of_its_region_takes_nothing_out() {
+fn link_in_place_of_the_region_exports_nothing() {
     let sandbox = sandbox();
     let elsewhere = sandbox.root().join("elsewhere");
     let steps = format!(
@@ -170,7 +170,7 @@ fn a_link_in_the_place_of_its_region_takes_nothing_out() {
 }
 
 #[test]
-fn a_huge_file_is_refused_at_the_gate() {
+fn gate_refuses_a_huge_file() {
     let sandbox = sandbox();
     let steps = "run truncate -s 21M core/huge.bin\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));
@@ -178,7 +178,7 @@ fn a_huge_file_is_refused_at_the_gate() {
 }
 
 #[test]
-fn files_that_make_others_execute_are_refused_at_the_gate() {
+fn gate_refuses_files_that_execute() {
     let sandbox = sandbox();
     let steps = "write core/.gitattributes <<END\n* filter=x\nEND\nwrite core/.claude/settings.json <<END\n{}\nEND\ncomplete it";
     let refused = refusals(failure_beside_a_sibling(&sandbox, &script(steps)));

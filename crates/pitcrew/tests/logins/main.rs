@@ -1,4 +1,4 @@
-//! One login and many agents: nobody is logged out, and nothing else of the user's is touched.
+//! Many agents share one login: no session is logged out, and the user's other files are not changed.
 
 mod server;
 mod support;
@@ -9,9 +9,9 @@ use server::{HOUR_MS, now_ms};
 use std::{fs, path::Path};
 use support::{User, picture};
 
-/// Five agents begin with one token that has expired and that can be refreshed once.
+/// Five agents start with one expired token that can be refreshed once.
 #[test]
-fn agents_that_begin_together_refresh_a_login_once() {
+fn agents_starting_together_refresh_once() {
     let user = User::logged_in(now_ms() - HOUR_MS);
     let before = user.picture();
     user.begin(&vec!["@use\n@use".to_owned(); 5]);
@@ -29,10 +29,10 @@ fn agents_that_begin_together_refresh_a_login_once() {
     no_secret_is_in(&user.sandbox);
 }
 
-/// While agents are at work their token comes to its end. Each believes in another end of it, so one
-/// of them refreshes, and the others have the new one before they would.
+/// The token expires while agents work. Each copy has another expiry, so one agent refreshes and the
+/// others get the new token in time.
 #[test]
-fn agents_at_work_do_not_refresh_a_login_at_the_same_time() {
+fn working_agents_do_not_refresh_at_the_same_time() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let steps = |it: usize| {
         let gate = |step: &str| user.gate(&format!("{step}{it}")).display().to_string();
@@ -47,7 +47,7 @@ fn agents_at_work_do_not_refresh_a_login_at_the_same_time() {
     ends.sort_unstable();
     assert!(ends[2] < expiry(&user.login()), "the user's own agent comes last");
     assert!(ends[0] + 60_000 < ends[1] && ends[1] + 60_000 < ends[2], "{ends:?}");
-    // The token of the first has expired for it, and not for the two others.
+    // The token has expired for the first agent, and not for the other two.
     user.turn_clock(ends[0] + 1_000 - now_ms());
     for gate in ["a0", "a1", "a2"] {
         user.open_gate(gate);
@@ -77,7 +77,7 @@ fn expiry(login: &Path) -> u64 {
 
 /// The only valid token is in the home of one agent when the orchestrator is killed.
 #[test]
-fn a_login_that_was_refreshed_while_nobody_looked_is_not_lost() {
+fn login_refreshed_after_a_kill_is_not_lost() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let gate = |it: &str| user.gate(it).display().to_string();
     user.begin(&[format!("@wait {}\n@force\n@wait {}\n@use", gate("a"), gate("b"))]);
@@ -99,9 +99,9 @@ fn a_login_that_was_refreshed_while_nobody_looked_is_not_lost() {
     user.await_valid(&user.login());
 }
 
-/// The agent has ended as well before anybody comes back.
+/// The agent has ended as well before the next orchestrator starts.
 #[test]
-fn a_login_that_outlives_its_agent_and_the_orchestrator_is_not_lost() {
+fn login_of_an_ended_agent_is_not_lost() {
     let mut user = User::logged_in(now_ms() + HOUR_MS);
     user.sandbox.set("PITCREW_LEASE", "1s");
     let gate = |it: &str| user.gate(it).display().to_string();
@@ -121,9 +121,9 @@ fn a_login_that_outlives_its_agent_and_the_orchestrator_is_not_lost() {
     user.sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
 }
 
-/// The user logs in while an agent is at work, which then comes with what it made of the old login.
+/// The user logs in while an agent works, which then refreshes the old login.
 #[test]
-fn a_new_login_of_the_user_is_not_overwritten() {
+fn new_user_login_is_not_overwritten() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let gate = |it: &str| user.gate(it).display().to_string();
     let steps = format!("@wait {}\n@use\n@backdate\n@wait {}", gate("a"), gate("b"));
@@ -141,7 +141,7 @@ fn a_new_login_of_the_user_is_not_overwritten() {
 }
 
 #[test]
-fn what_an_agent_does_to_its_login_and_its_settings_is_its_own_affair() {
+fn agent_changes_to_login_and_settings_stay_private() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let before = user.picture();
     let steps = ["blank", "truncate", "delete", "backdate", "meddle"];
@@ -150,13 +150,13 @@ fn what_an_agent_does_to_its_login_and_its_settings_is_its_own_affair() {
     assert_eq!(user.picture(), before);
 }
 
-/// Another login, a pipe, and a folder that leads to a login elsewhere.
+/// A login of another account, a pipe, and a folder that leads to a login elsewhere.
 #[test]
-fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
+fn planted_files_are_neither_copied_back_nor_written_through() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let outside = user.sandbox.root().join("outside");
     fs::create_dir(&outside).expect("a folder");
-    // Of the same account: nothing but its place speaks against it.
+    // Of the same account: only its location is wrong.
     let theirs = fs::read_to_string(user.login()).expect("a login").replace("secret", "theirs");
     let theirs = theirs.replace("\"expiresAt\":1", "\"expiresAt\":2");
     fs::write(outside.join("login.json"), &theirs).expect("a file");
@@ -170,7 +170,7 @@ fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
     user.await_reached("a");
     user.await_said("not taken back");
     assert_eq!(user.picture(), before);
-    // And what is given to agents leads nowhere.
+    // Nothing that agents are given leads elsewhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
     let new = user.picture();
     user.await_said("cannot be renewed");
@@ -181,9 +181,9 @@ fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
     assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 1);
 }
 
-/// Of such a login an agent cannot use up what the user needs, so it ends with its access token.
+/// An agent gets such a login without its refresh token, so it ends with the access token.
 #[test]
-fn a_login_that_does_not_say_whose_it_is_cannot_be_renewed_by_agents() {
+fn login_without_account_is_not_refreshable_by_agents() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     user.forget_account();
     let before = user.picture();
@@ -201,7 +201,7 @@ fn a_login_that_does_not_say_whose_it_is_cannot_be_renewed_by_agents() {
 
 /// A key does not expire, so no login is copied that an agent could refresh.
 #[test]
-fn a_key_in_the_environment_is_used_instead_of_a_login() {
+fn key_in_the_environment_replaces_the_login() {
     let mut user = User::logged_in(now_ms() - HOUR_MS);
     user.sandbox.set("FAKE_KEY", "a-key");
     let before = user.picture();
@@ -211,9 +211,9 @@ fn a_key_in_the_environment_is_used_instead_of_a_login() {
     assert_eq!(user.server.known().refreshes_count, 0);
 }
 
-/// What a user has elsewhere is found there, and stays there.
+/// A moved folder is found at its new place, and stays there.
 #[test]
-fn a_folder_that_the_user_has_moved_is_found() {
+fn moved_state_folder_is_found() {
     let mut user = User::logged_in(now_ms() - HOUR_MS);
     let moved = user.sandbox.root().join("moved");
     fs::rename(user.folder(), &moved).expect("a folder");
@@ -226,9 +226,9 @@ fn a_folder_that_the_user_has_moved_is_found() {
     assert!(!user.folder().exists());
 }
 
-/// Where packages are is for a worker to know; who may fetch them there is not.
+/// A worker gets the addresses of package registries, but not the passwords.
 #[test]
-fn an_agent_has_the_settings_of_tools_without_their_passwords() {
+fn tool_settings_are_copied_without_passwords() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let pip = ".config/pip/pip.conf";
     user.write(pip, "[global]\nindex-url = https://me:a-secret-word@pip.example/simple\n");
@@ -246,7 +246,7 @@ fn an_agent_has_the_settings_of_tools_without_their_passwords() {
     no_secret_is_in(&user.sandbox);
 }
 
-/// Nothing that Pitcrew keeps says a token.
+/// Asserts that no stored file contains a token.
 #[track_caller]
 fn no_secret_is_in(sandbox: &Sandbox) {
     for (path, bytes, _) in picture(&sandbox.home().join(".local/state")) {

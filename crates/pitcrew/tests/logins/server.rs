@@ -1,4 +1,4 @@
-//! A server that hands out tokens like the vendors do: who uses a refresh token twice is thrown out.
+//! A token server like those of the vendors: a refresh token that is used twice logs out all sessions.
 
 use serde_json::{Value, json};
 use std::{
@@ -26,7 +26,7 @@ pub struct Known {
     /// The newest login; its tokens are named after it.
     pub number: u64,
     pub refreshes_count: u64,
-    /// Refresh tokens that came a second time. Everybody is logged out by the first of them.
+    /// Refresh tokens that were used twice. The first one logs out all sessions.
     pub reuses_count: u64,
     pub uses_count: u64,
 }
@@ -37,7 +37,7 @@ impl TokenServer {
         let address = listener.local_addr().expect("an address").to_string();
         let known = Arc::new(Mutex::new(Known { number: 1, ..Known::default() }));
         let of_server = known.clone();
-        // Ends with the process: nobody else can reach it.
+        // Ends with the process; only this test knows its port.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let known = of_server.clone();
@@ -51,7 +51,7 @@ impl TokenServer {
         self.known.lock().expect("a server that works")
     }
 
-    /// The user logs in: a file with tokens that expire at this time.
+    /// The user logs in: returns a file with tokens that expire at this time.
     pub fn log_in(&self, expires_at_ms: u64) -> String {
         let mut known = self.known();
         known.number += 1;
@@ -99,7 +99,7 @@ fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
         let mut known = known.lock().ok()?;
         if body["refresh"] != format!("refresh-secret-{}", known.number) {
             known.reuses_count += 1;
-            // Nobody has the next one.
+            // The next one has not been handed out.
             known.number += 1;
             return None;
         }
@@ -107,7 +107,7 @@ fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
         known.refreshes_count += 1;
         known.number
     };
-    // The old token is used up long before anybody can know the new one.
+    // The old token becomes invalid long before the agent can have the new one.
     let (_never, answer) = std::sync::mpsc::channel::<()>();
     answer.recv_timeout(Duration::from_millis(300)).ok();
     Some(tokens(number, now_ms() + 8 * HOUR_MS))
@@ -116,7 +116,7 @@ fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
 fn use_it(body: &Value, known: &Mutex<Known>) -> Option<Value> {
     let mut known = known.lock().ok()?;
     known.uses_count += 1;
-    // Access tokens are good until they expire, also the last ones.
+    // Access tokens, including earlier ones, are valid until they expire.
     let good = (known.number.saturating_sub(1)..=known.number)
         .any(|it| body["access"] == format!("access-secret-{it}"));
     (good || body["access"] == "a-key").then(|| json!({}))

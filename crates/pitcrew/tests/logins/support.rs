@@ -1,4 +1,4 @@
-//! What the tests share: a user with a login, and agents that use it.
+//! A user with a login, and agents that use it.
 
 use crate::server::TokenServer;
 use pitcrew_testkit::{Sandbox, eventually};
@@ -16,7 +16,7 @@ pub struct User {
 }
 
 impl User {
-    /// Is logged in with tokens that expire at this time.
+    /// Logs in with tokens that expire at this time.
     pub fn logged_in(expires_at_ms: u64) -> Self {
         let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"));
         let server = TokenServer::start();
@@ -50,7 +50,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         fs::write(path, text).expect("a file");
     }
 
-    /// Nothing says any more whose login it is.
+    /// Removes the account from the login.
     pub fn forget_account(&self) {
         let path = self.sandbox.home().join(".config/pitcrew/config.toml");
         let settings = fs::read_to_string(&path).expect("settings");
@@ -73,7 +73,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         self.folder().join("login.json")
     }
 
-    /// The refresh token that is valid now is the one in this file.
+    /// Waits until the currently valid refresh token is in this file.
     pub fn await_valid(&self, login: &Path) {
         eventually(&format!("{} is valid", login.display()), || {
             let valid = format!("refresh-secret-{}\"", self.server.known().number);
@@ -81,7 +81,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         });
     }
 
-    /// Starts a plan with a task for each of these steps, and does not wait for it.
+    /// Starts a plan with a task for each of these steps, without waiting for it.
     pub fn begin(&self, steps: &[String]) {
         let task = |(index, steps): (usize, &String)| {
             format!(
@@ -93,7 +93,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         self.sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     }
 
-    /// Waits for the end of the plan, which is a good one; nothing of the agents' homes is left.
+    /// Waits until the plan completes, and asserts that the agents' homes are removed.
     #[track_caller]
     pub fn completes(&self, tasks_count: usize) {
         let words = format!("{tasks_count} of {tasks_count} completed");
@@ -121,7 +121,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         entries(&self.workspace().join("logins"))
     }
 
-    /// What the orchestrator's log says of logins.
+    /// Waits until the orchestrator's log of logins contains the text.
     pub fn await_said(&self, words: &str) {
         let is_said = |it: &PathBuf| fs::read_to_string(it).is_ok_and(|it| it.contains(words));
         eventually(&format!("it is said: {words}"), || {
@@ -142,14 +142,14 @@ state_files = [".fake/settings.json", ".fake/hooks"]
         fs::write(self.gate(gate), "").expect("a file");
     }
 
-    /// Turns the clock of the agents.
+    /// Sets the clock of the agents.
     pub fn turn_clock(&self, ahead_ms: u64) {
         let new = self.sandbox.root().join("ahead-new");
         fs::write(&new, ahead_ms.to_string()).expect("a file");
         fs::rename(new, self.sandbox.root().join("ahead")).expect("a file");
     }
 
-    /// Every file of the agent that the user has, with its bytes and its mode.
+    /// All of the user's files of the agent, with content and mode.
     pub fn picture(&self) -> Vec<(PathBuf, Vec<u8>, u32)> {
         picture(&self.folder())
     }
@@ -175,7 +175,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect()
 }
 
-/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
+/// The interpreter itself: the first one on the path may be a wrapper that needs a home.
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]
 fn python() -> String {
     let mut python = Command::new("python3");

@@ -1,7 +1,7 @@
-//! Real life in a box: builds that fetch packages, git, a port of this machine, and what is refused.
+//! Realistic work in a box: builds that fetch packages, git, a port of this machine, and refusals.
 //!
-//! The registries are those that the product finds; where there is none, or no network, a test says
-//! so and is skipped.
+//! The registries are the ones that the product finds. Without one, or without a network, a test is
+//! skipped.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod plans;
@@ -32,7 +32,7 @@ struct Inside {
 }
 
 impl Inside {
-    /// Nothing where this machine has no boxes.
+    /// `None` if this machine has no boxes.
     fn new(test: &str, settings: &Settings) -> Option<Self> {
         let dir = TempDir::new().unwrap();
         for folder in ["checkout", "home", "caches"] {
@@ -62,7 +62,7 @@ impl Inside {
         None
     }
 
-    /// The same, where packages of `tool` can be fetched from here.
+    /// The same, if packages of `tool` can be fetched from here.
     fn with_packages(test: &str, tool: &str) -> Option<Self> {
         let inside = Self::new(test, &Settings::default())?;
         let places = inside.network.registries.iter().find(|it| it.tool == tool);
@@ -105,7 +105,7 @@ impl Inside {
         record.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
     }
 
-    /// Everything that was asked for was allowed, and something was.
+    /// Asserts that there were requests and that all were allowed.
     #[track_caller]
     fn all_allowed(&self) {
         let decisions = self.decisions();
@@ -144,7 +144,7 @@ fn cargo_builds_with_a_dependency() {
     );
     assert!(inside.succeeds("cargo run 2>&1").contains("42"));
     inside.all_allowed();
-    // What was fetched is the workspace's: the next worker needs no network for it.
+    // The download is cached for the workspace: the next worker needs no network.
     let cache = inside.dir.path().join("caches/agents/cargo/registry/cache");
     assert!(cache.is_dir(), "{}", cache.display());
     let before = inside.decisions().len();
@@ -153,7 +153,7 @@ fn cargo_builds_with_a_dependency() {
 }
 
 #[test]
-fn npm_installs_what_a_lock_file_names() {
+fn npm_installs_from_a_lock_file() {
     let Some(inside) = Inside::with_packages("npm in a box", "npm") else { return };
     inside.write(
         "package.json",
@@ -171,7 +171,7 @@ fn npm_installs_what_a_lock_file_names() {
 }
 
 #[test]
-fn pip_installs_into_an_environment_of_the_checkout() {
+fn pip_installs_into_a_virtual_environment() {
     let Some(inside) = Inside::with_packages("pip in a box", "pip") else { return };
     inside.succeeds(
         "python3 -m venv .venv 2>&1 && .venv/bin/pip install --disable-pip-version-check six 2>&1",
@@ -189,7 +189,7 @@ fn git_commits_in_the_checkout() {
     assert_eq!(inside.decisions(), Vec::new());
 }
 
-/// Something that answers as a web server does.
+/// A minimal web server.
 fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -204,7 +204,7 @@ fn server() -> u16 {
 }
 
 #[test]
-fn a_port_of_this_machine_is_reached_where_the_user_forwards_it_and_nothing_else_inside_is() {
+fn only_forwarded_ports_are_reachable() {
     let (open, closed) = (server(), server());
     let settings = Settings {
         forward: vec![open],
@@ -217,7 +217,7 @@ fn a_port_of_this_machine_is_reached_where_the_user_forwards_it_and_nothing_else
     }
     assert_eq!(inside.succeeds(&format!("curl -sS http://127.0.0.1:{open}/")), "hello");
     assert_eq!(inside.succeeds(&format!("curl -sS http://localhost:{open}/")), "hello");
-    // Past the proxy there is nothing; through it, and whatever is on the list, nothing inside.
+    // Around the proxy nothing is reachable; through it, only what is on the list, and nothing internal.
     let status = |url: &str| {
         let script = format!(
             "curl -sS -o /dev/null -w '%{{http_code}}' --noproxy '' {url} 2>&1 | tail -c 3"
@@ -241,9 +241,9 @@ fn a_port_of_this_machine_is_reached_where_the_user_forwards_it_and_nothing_else
     assert!(reason("169.254.169.254").unwrap().contains("metadata"), "{refused:?}");
 }
 
-/// Each of them finds the proxy by itself.
+/// Each of them uses the proxy without configuration.
 #[test]
-fn the_usual_clients_go_through_the_proxy() {
+fn common_clients_use_the_proxy() {
     let Some(inside) = Inside::new("clients in a box", &Settings::default()) else { return };
     let clients = [
         ("git", "git ls-remote https://git.test/x"),
@@ -263,9 +263,9 @@ fn the_usual_clients_go_through_the_proxy() {
     }
 }
 
-/// The folder exists on every machine, and nothing of ours is in it.
+/// The folder exists on every machine, and it is empty in the box.
 #[test]
-fn the_users_own_files_stay_outside() {
+fn user_files_are_not_in_the_box() {
     let Some(inside) = Inside::new("secrets of a box", &Settings::default()) else { return };
     let home = user_environment().get("HOME").cloned().unwrap_or_default();
     for name in [".npmrc", ".cargo/credentials.toml", ".netrc"] {

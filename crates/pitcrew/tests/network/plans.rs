@@ -1,5 +1,5 @@
-//! The same through the real binary: what a plan's commands, agents and checks reach, what the user
-//! is told of what was refused, and a real database.
+//! The network through the real binary: what commands, agents and checks of a plan can reach, how
+//! refusals are reported, and a real database.
 
 use pitcrew_testkit::{Sandbox, eventually, skipped};
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,7 +20,7 @@ fn sandbox(settings: &str) -> Sandbox {
     sandbox
 }
 
-/// A Postgres with data in a temporary folder, on a port of the loopback.
+/// A Postgres with its data in a temporary folder, on a loopback port.
 struct Database {
     programs: PathBuf,
     server: Child,
@@ -28,11 +28,11 @@ struct Database {
     _data: TempDir,
 }
 
-/// It refuses to be root.
+/// Postgres refuses to run as root, so it runs as this user.
 const NOBODY: u32 = 65_534;
 
 impl Database {
-    /// Where the programs of the newest Postgres of this machine are.
+    /// The programs of the newest Postgres on this machine.
     fn programs() -> Option<PathBuf> {
         let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
         let programs = versions.map(|it| it.path().join("bin"));
@@ -74,7 +74,7 @@ impl Database {
         database
     }
 
-    /// As a shell runs it.
+    /// Runs a query as a shell would.
     fn psql(&self, sql: &str) -> String {
         let program = self.programs.join("psql");
         let (program, port) = (program.display(), self.port);
@@ -89,7 +89,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // At once, and with all of its processes.
+        // Immediately, with all of its processes.
         kill_process(Pid::from_child(&self.server), Signal::QUIT).ok();
         self.server.wait().ok();
     }
@@ -104,9 +104,9 @@ fn plan_with(database: &Database) -> String {
     )
 }
 
-/// A worker and the check of its work use a database of this machine, by its port.
+/// A worker and its check use a database on this machine through its port.
 #[test]
-fn a_database_of_this_machine_is_used_by_a_worker_and_its_check() {
+fn worker_and_check_use_a_forwarded_database() {
     let Some(programs) = Database::programs() else {
         return skipped("a database", "there is no Postgres: `apt install postgresql`");
     };
@@ -119,9 +119,9 @@ fn a_database_of_this_machine_is_used_by_a_worker_and_its_check() {
     assert_eq!(String::from_utf8_lossy(&answer).trim(), "42");
 }
 
-/// The same without the setting: the box has a loopback of its own.
+/// Without the setting, the box has its own loopback.
 #[test]
-fn without_the_setting_no_port_of_this_machine_is_reached() {
+fn no_port_is_reachable_without_the_setting() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let sandbox = sandbox("");
@@ -135,9 +135,9 @@ fn without_the_setting_no_port_of_this_machine_is_reached() {
     assert!(listener.accept().is_err(), "nobody has come");
 }
 
-/// Every decision is an event; what was refused is told where the user looks, with what to write.
+/// Every decision is an event; refusals are shown with the setting that allows them.
 #[test]
-fn what_was_refused_is_told_with_its_remedy() {
+fn refusals_are_reported_with_a_fix() {
     let sandbox = sandbox("");
     let plan = sandbox.plan(
         "name = \"packages\"\n\n[[task]]\nid = \"fetch\"\nregion = \"core\"\n\
@@ -162,9 +162,9 @@ fn what_was_refused_is_told_with_its_remedy() {
     assert_eq!(of_base, 2, "on the base, and of the task: {audit}");
 }
 
-/// The way out belongs to the shim of the agent: it is there while nobody orchestrates.
+/// The network proxy belongs to the agent's shim, so it works without an orchestrator.
 #[test]
-fn an_agent_reaches_its_places_when_its_orchestrator_was_killed() {
+fn agent_network_survives_the_orchestrator() {
     let port = crate::server();
     let sandbox = sandbox(&format!("forward = [{port}]\n"));
     let gate = sandbox.root().join("gate");

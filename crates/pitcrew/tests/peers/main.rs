@@ -1,7 +1,6 @@
-//! Our MCP server with programs of others: the inspector and the conformance suites of the protocol.
+//! Our MCP server with other programs: the inspector and the conformance suites of the protocol.
 //!
-//! They are installed by `cargo xtask test` where npm can be reached; where they are missing, the
-//! tests say so and are skipped.
+//! `cargo xtask test` installs them if npm can be reached; otherwise the tests are skipped.
 
 use pitcrew_testkit::{Finished, Running, Sandbox, eventually, peer, skipped};
 use serde_json::Value;
@@ -11,7 +10,7 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_pitcrew"))
 }
 
-/// A sandbox in which the peer runs, and its program; nothing where it is not installed.
+/// A sandbox and the program of a peer; `None` if it is not installed.
 fn with_peer(test: &str, name: &str) -> Option<(Sandbox, String)> {
     match peer(name) {
         Ok((program, interpreter)) => {
@@ -26,7 +25,7 @@ fn with_peer(test: &str, name: &str) -> Option<(Sandbox, String)> {
     }
 }
 
-/// The tools on the loopback, as a person's own agent is given them.
+/// The tools on the loopback, as the user's own agent gets them.
 struct Loopback {
     url: String,
     token: String,
@@ -58,10 +57,10 @@ fn inspect(sandbox: &Sandbox, program: &str, server: &[&str], asks: &[&str]) -> 
 
 /// S1-022, S1-024: the inspector lists and calls the tools over standard input and output.
 #[test]
-fn the_inspector_lists_and_calls_over_stdio() {
-    let test = "the_inspector_lists_and_calls_over_stdio";
+fn inspector_lists_and_calls_over_stdio() {
+    let test = "inspector_lists_and_calls_over_stdio";
     let Some((sandbox, program)) = with_peer(test, "inspector") else { return };
-    // It hands on little of its own environment.
+    // It passes on little of its environment.
     let folder = format!("XDG_RUNTIME_DIR={}", sandbox.environment()["XDG_RUNTIME_DIR"]);
     let server = ["-e", &folder, env!("CARGO_BIN_EXE_pitcrew"), "mcp"];
     let listed = inspect(&sandbox, &program, &server, &["--method", "tools/list"]).expect(0);
@@ -75,10 +74,10 @@ fn the_inspector_lists_and_calls_over_stdio() {
     assert_eq!(called.json()["structuredContent"]["plan"], "plan-1", "{called}");
 }
 
-/// The same over streamable HTTP; without the token nobody gets in.
+/// The same over streamable HTTP; without the token, requests are refused.
 #[test]
-fn the_inspector_lists_and_calls_over_http() {
-    let test = "the_inspector_lists_and_calls_over_http";
+fn inspector_lists_and_calls_over_http() {
+    let test = "inspector_lists_and_calls_over_http";
     let Some((sandbox, program)) = with_peer(test, "inspector") else { return };
     let loopback = loopback(&sandbox);
     let server = [loopback.url.as_str(), "--transport", "http"];
@@ -91,7 +90,7 @@ fn the_inspector_lists_and_calls_over_http() {
     loopback.end();
 }
 
-/// The suite has no way to send a token: a relay beside it does.
+/// The suite cannot send a token, so a relay adds it.
 fn relay(sandbox: &Sandbox, loopback: &Loopback) -> (Running, String) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/with_token.mjs");
     let relay = sandbox.start_program("node", &[script, &loopback.url, &loopback.token]);
@@ -112,20 +111,15 @@ fn conforms(test: &str, name: &str, expected: &str, more: &[&str]) {
     loopback.end();
 }
 
-/// Up to 2025-11-25: with a handshake. What fails wants tools by name that we do not offer.
+/// Up to 2025-11-25: with a handshake. The expected failures need tools that we do not offer.
 #[test]
-fn the_conformance_suite_passes() {
-    conforms("the_conformance_suite_passes", "conformance", "conformance.yml", &[]);
+fn conformance_suite_passes() {
+    conforms("conformance_suite_passes", "conformance", "conformance.yml", &[]);
 }
 
-/// 2026-07-28: without one.
+/// 2026-07-28: without a handshake.
 #[test]
-fn the_conformance_suite_of_the_next_era_passes() {
+fn next_conformance_suite_passes() {
     let era = ["--suite", "all", "--spec-version", "2026-07-28"];
-    conforms(
-        "the_conformance_suite_of_the_next_era_passes",
-        "conformance-next",
-        "conformance-next.yml",
-        &era,
-    );
+    conforms("next_conformance_suite_passes", "conformance-next", "conformance-next.yml", &era);
 }
