@@ -10,11 +10,11 @@ use tokio::{
 /// A person who can be asked while other work continues.
 pub struct Person {
     interrupts: Signal,
-    keys: Keys,
+    state: InputState,
 }
 
 /// The state of standard input.
-enum Keys {
+enum InputState {
     /// Not read yet: a program that we start may need the terminal.
     Untouched,
     Open(mpsc::UnboundedReceiver<String>),
@@ -26,7 +26,7 @@ enum Keys {
 
 /// Input from the person.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Input {
     Line(String),
     Interrupt,
 }
@@ -42,49 +42,51 @@ impl Person {
     /// Starts to handle Ctrl-C. The second Ctrl-C exits the process, whatever the first one started.
     pub fn listen() -> Result<Self, Report> {
         let interrupts = interrupts()?;
-        tokio::spawn(leave_at_the_second(self::interrupts()?));
-        Ok(Self { interrupts, keys: Keys::Untouched })
+        tokio::spawn(exit_on_second_interrupt(self::interrupts()?));
+        Ok(Self { interrupts, state: InputState::Untouched })
     }
 
     /// Asks a question. Earlier input is discarded.
     pub fn prompt(&mut self, output: Output, question: &str) {
-        match &mut self.keys {
-            Keys::Untouched => self.keys = Keys::Open(read_lines()),
-            Keys::Open(lines) => while lines.try_recv().is_ok() {},
-            Keys::Closed { asked } => *asked = true,
+        match &mut self.state {
+            InputState::Untouched => self.state = InputState::Open(read_lines()),
+            InputState::Open(lines) => while lines.try_recv().is_ok() {},
+            InputState::Closed { asked } => *asked = true,
         }
         write!(io::stderr(), "{} ", output.err.bold(question)).ok();
         io::stderr().flush().ok();
     }
 
     /// Waits for the answer to the last prompt. Cancel-safe.
-    pub async fn answer(&mut self) -> Heard {
-        let line = match &mut self.keys {
-            Keys::Untouched | Keys::Closed { asked: false } => return self.interrupt().await,
-            Keys::Closed { asked: true } => None,
-            Keys::Open(lines) => tokio::select! {
+    pub async fn answer(&mut self) -> Input {
+        let line = match &mut self.state {
+            InputState::Untouched | InputState::Closed { asked: false } => {
+                return self.interrupt().await;
+            }
+            InputState::Closed { asked: true } => None,
+            InputState::Open(lines) => tokio::select! {
                 line = lines.recv() => line,
-                _ = self.interrupts.recv() => return Heard::Interrupt,
+                _ = self.interrupts.recv() => return Input::Interrupt,
             },
         };
         if line.is_none() {
-            self.keys = Keys::Closed { asked: false };
+            self.state = InputState::Closed { asked: false };
         }
-        Heard::Line(line.unwrap_or_default())
+        Input::Line(line.unwrap_or_default())
     }
 
-    pub async fn interrupt(&mut self) -> Heard {
+    pub async fn interrupt(&mut self) -> Input {
         self.interrupts.recv().await;
-        Heard::Interrupt
+        Input::Interrupt
     }
 
     /// Asks a yes-or-no question. Any other answer counts as no.
     pub async fn confirm(&mut self, output: Output, question: &str) -> Verdict {
         self.prompt(output, question);
         match self.answer().await {
-            Heard::Line(line) if is_yes(&line) => Verdict::Yes,
-            Heard::Line(_) => Verdict::No,
-            Heard::Interrupt => {
+            Input::Line(line) if is_yes(&line) => Verdict::Yes,
+            Input::Line(_) => Verdict::No,
+            Input::Interrupt => {
                 output.note("");
                 Verdict::Interrupted
             }
@@ -98,7 +100,7 @@ fn interrupts() -> Result<Signal, Report> {
     })
 }
 
-async fn leave_at_the_second(mut interrupts: Signal) {
+async fn exit_on_second_interrupt(mut interrupts: Signal) {
     interrupts.recv().await;
     interrupts.recv().await;
     writeln!(io::stderr(), "\nexited immediately; `pitcrew status` shows what is still running")

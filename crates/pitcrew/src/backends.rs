@@ -8,6 +8,6 @@ mod version;
 mod choose;
 mod words;
 
-pub use choose::{Chosen, choose, plan_defaults};
-pub use look::{Login, Looked, Program, look};
+pub use choose::{DefaultAgent, default_agent, plan_defaults};
+pub use look::{BackendStatus, Login, Program, inspect_backends};
 pub use version::versions;

@@ -9,7 +9,7 @@ mod start;
 mod token;
 
 pub use call::{CallError, call};
-pub use lines::{Lines, Next};
+pub use lines::{Lines, StreamItem};
 pub use token::read_or_create as workspace_token;
 
 use crate::{

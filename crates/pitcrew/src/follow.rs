@@ -7,8 +7,8 @@ mod members;
 mod show;
 
 use crate::{
-    ask::{Heard, Person},
-    client::{Client, Lines, Next},
+    ask::{Input, Person},
+    client::{Client, Lines, StreamItem},
     exit::Exit,
     output::Output,
     report::Report,
@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 /// Events that arrive within this time are shown together.
-const GATHER: Duration = Duration::from_millis(100);
+const GATHER_TIME: Duration = Duration::from_millis(100);
 /// How often the live display is refreshed.
 const TICK: Duration = Duration::from_secs(1);
 /// Fetching the board may take at most one part in this many of the time.
@@ -31,15 +31,15 @@ const LOOK_SHARE: u32 = 20;
 const BREAKS_MAX: usize = 5;
 
 /// What to follow, and how to show it.
-pub struct Order {
+pub struct FollowRequest {
     pub plans: Vec<PlanId>,
     /// The last event that is already known.
     pub after: Seq,
-    pub form: Form,
+    pub format: OutputFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     /// Progress for a person, on standard error.
     Text,
     /// Every event of the plans as a line of JSON, on standard output.
@@ -53,20 +53,20 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Follows the plans until all have ended, or until Ctrl-C. `board` is a view taken at `order.after` or
+/// Follows the plans until all have ended, or until Ctrl-C. `board` is a view taken at `request.after` or
 /// earlier.
 pub async fn follow(
     client: &Client,
     output: Output,
     person: &mut Person,
     board: &BoardView,
-    order: Order,
+    request: FollowRequest,
 ) -> Result<Ended, Report> {
     let mut follower = Follower {
-        members: Members::of(board, &order.plans),
-        open: order.plans.iter().copied().collect(),
-        after: order.after,
-        show: Show::new(client, output, order.plans, order.form),
+        members: Members::of(board, &request.plans),
+        open: request.plans.iter().copied().collect(),
+        after: request.after,
+        show: Show::new(client, output, request.plans, request.format),
         next_show: None,
         next_tick: Instant::now(),
     };
@@ -76,9 +76,9 @@ pub async fn follow(
         let mut lines = client.stream(&paths::events(query)).await?;
         let before = follower.after;
         match follower.read(&mut lines, person).await? {
-            Turn::Ended(ended) => return Ok(ended),
-            Turn::Broken(reason) => {
-                follower.show.tell_break();
+            StreamEnd::Ended(ended) => return Ok(ended),
+            StreamEnd::Broken(reason) => {
+                follower.show.note_disconnect();
                 let stands_still = follower.after == before;
                 breaks_count = if stands_still { breaks_count + 1 } else { 0 };
                 if breaks_count == BREAKS_MAX {
@@ -103,52 +103,52 @@ struct Follower<'a> {
     next_tick: Instant,
 }
 
-enum Turn {
+enum StreamEnd {
     Ended(Ended),
     Broken(String),
 }
 
 impl Follower<'_> {
-    async fn read(&mut self, lines: &mut Lines, person: &mut Person) -> Result<Turn, Report> {
+    async fn read(&mut self, lines: &mut Lines, person: &mut Person) -> Result<StreamEnd, Report> {
         loop {
             let show_at = self.next_show.unwrap_or_else(Instant::now);
             tokio::select! {
                 next = lines.next() => match next {
-                    Next::Line(line) => self.take(&line)?,
+                    StreamItem::Line(line) => self.take(&line)?,
                     // A clean end of the stream means that someone stopped the orchestrator.
-                    Next::End => {
+                    StreamItem::End => {
                         self.show.close();
                         return Err(Report::new(Exit::Unreachable, "the orchestrator was stopped")
                             .help("running plans continue with the next command, such as `pitcrew watch`"));
                     }
-                    Next::Broken(reason) => return Ok(Turn::Broken(reason)),
+                    StreamItem::Broken(reason) => return Ok(StreamEnd::Broken(reason)),
                 },
                 () = sleep_until(show_at), if self.next_show.is_some() => {
                     let has_seen = self.show.refresh(person).await;
-                    self.next_show = (!has_seen).then(|| Instant::now() + GATHER);
+                    self.next_show = (!has_seen).then(|| Instant::now() + GATHER_TIME);
                 }
                 () = sleep_until(self.next_tick), if self.show.draws() => {
                     let began = Instant::now();
-                    self.show.glance().await;
+                    self.show.refresh_activity().await;
                     // A large board is fetched less often.
                     let pause = TICK.max(began.elapsed() * LOOK_SHARE);
                     self.next_tick = Instant::now() + pause;
                 }
-                heard = person.answer() => match heard {
-                    Heard::Line(line) => {
-                        if !self.show.answered(&line, person).await {
-                            self.next_show = Some(Instant::now() + GATHER);
+                input = person.answer() => match input {
+                    Input::Line(line) => {
+                        if !self.show.handle_line(&line, person).await {
+                            self.next_show = Some(Instant::now() + GATHER_TIME);
                         }
                     }
-                    Heard::Interrupt => {
+                    Input::Interrupt => {
                         self.show.close();
-                        return Ok(Turn::Ended(Ended::Interrupted));
+                        return Ok(StreamEnd::Ended(Ended::Interrupted));
                     }
                 },
             }
             if self.open.is_empty() {
                 self.show.finish().await?;
-                return Ok(Turn::Ended(Ended::Plans));
+                return Ok(StreamEnd::Ended(Ended::Plans));
             }
         }
     }
@@ -160,16 +160,16 @@ impl Follower<'_> {
         })?;
         let EventStreamLine::Event(line) = line else { return Ok(()) };
         self.after = line.seq;
-        if !self.members.has(&line) {
+        if !self.members.includes(&line) {
             return Ok(());
         }
-        self.note_end(&line);
+        self.record_end(&line);
         self.show.take(line)?;
-        self.next_show.get_or_insert_with(|| Instant::now() + GATHER);
+        self.next_show.get_or_insert_with(|| Instant::now() + GATHER_TIME);
         Ok(())
     }
 
-    fn note_end(&mut self, line: &EventLine) {
+    fn record_end(&mut self, line: &EventLine) {
         if let Some(Event::PlanMoved { plan, to, .. }) = line.entry.known().map(|it| &it.event) {
             if to.has_ended() {
                 self.open.remove(plan);

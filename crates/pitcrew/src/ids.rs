@@ -16,7 +16,7 @@ pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
     if let Ok(plan) = text.parse() {
         return Ok(plan);
     }
-    match named(&client.board(BoardQuery::default()).await?, text, Wanted::Plan)? {
+    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Plan)? {
         Target::Plan(plan) => Ok(plan),
         Target::Task(_) => unreachable!("only plans were looked for"),
     }
@@ -49,7 +49,7 @@ pub async fn task(client: &Client, text: &str) -> Result<TaskId, Report> {
     if let Ok(task) = text.parse() {
         return Ok(task);
     }
-    match named(&client.board(BoardQuery::default()).await?, text, Wanted::Task)? {
+    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Task)? {
         Target::Task(task) => Ok(task),
         Target::Plan(_) => unreachable!("only tasks were looked for"),
     }
@@ -62,7 +62,7 @@ pub async fn target(client: &Client, text: &str) -> Result<Target, Report> {
     if let Ok(task) = text.parse() {
         return Ok(Target::Task(task));
     }
-    named(&client.board(BoardQuery::default()).await?, text, Wanted::Either)
+    named(&client.board(BoardQuery::default()).await?, text, TargetKind::Either)
 }
 
 /// Resolves a request: its id, or the only open one of a plan or task.
@@ -74,15 +74,15 @@ pub async fn request(client: &Client, text: &str) -> Result<RequestId, Report> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum TargetKind {
     Plan,
     Task,
     Either,
 }
 
-fn named(board: &BoardView, name: &str, wanted: Wanted) -> Result<Target, Report> {
-    let plans = board.plans.iter().filter(|it| wanted != Wanted::Task && it.name == name);
-    let tasks = board.tasks.iter().filter(|it| wanted != Wanted::Plan && it.key == name);
+fn named(board: &BoardView, name: &str, expected: TargetKind) -> Result<Target, Report> {
+    let plans = board.plans.iter().filter(|it| expected != TargetKind::Task && it.name == name);
+    let tasks = board.tasks.iter().filter(|it| expected != TargetKind::Plan && it.key == name);
     let mut found: Vec<(Target, String)> =
         plans.map(|it| (Target::Plan(it.id), format!("{} ({})", it.id, it.status))).collect();
     let of_plan = |plan: PlanId| board.plan(plan).map_or(String::new(), |it| it.name.clone());
@@ -90,10 +90,10 @@ fn named(board: &BoardView, name: &str, wanted: Wanted) -> Result<Target, Report
         let plan = of_plan(it.plan);
         (Target::Task(it.id), format!("{} ({}, of {} {plan})", it.id, it.status, it.plan))
     }));
-    let kind = match wanted {
-        Wanted::Plan => "plan",
-        Wanted::Task => "task",
-        Wanted::Either => "plan or task",
+    let kind = match expected {
+        TargetKind::Plan => "plan",
+        TargetKind::Task => "task",
+        TargetKind::Either => "plan or task",
     };
     match &found[..] {
         [] => Err(Report::new(Exit::Usage, format!("there is no {kind} `{name}`"))

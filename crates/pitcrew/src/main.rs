@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(ended) = parts::play(&words) {
+    if let Some(ended) = parts::run(&words) {
         return ended;
     }
     let cli = Cli::from_arg_matches(&cli::command().get_matches());

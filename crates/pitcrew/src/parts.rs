@@ -6,6 +6,6 @@
 use std::{ffi::OsString, process::ExitCode};
 
 /// Runs the internal process that the arguments name, if they name one.
-pub fn play(words: &[OsString]) -> Option<ExitCode> {
+pub fn run(words: &[OsString]) -> Option<ExitCode> {
     pitcrew_process::play_part(words)
 }

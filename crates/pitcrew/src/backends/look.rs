@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 /// The state of one backend on this machine.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct BackendStatus {
     pub name: String,
     pub backend: BackendSettings,
     pub program: Program,
@@ -33,7 +33,7 @@ pub enum Login {
     Unknown,
 }
 
-impl Looked {
+impl BackendStatus {
     pub fn found(&self) -> Option<&FoundProgram> {
         match &self.program {
             Program::Found(found) => Some(found),
@@ -48,12 +48,16 @@ impl Looked {
 }
 
 /// Inspects every backend of the settings.
-pub fn look(settings: &Settings) -> Vec<Looked> {
+pub fn inspect_backends(settings: &Settings) -> Vec<BackendStatus> {
     let user = user_environment();
-    settings.backends.iter().map(|(name, backend)| look_at(name, backend, &user)).collect()
+    settings.backends.iter().map(|(name, backend)| inspect(name, backend, &user)).collect()
 }
 
-fn look_at(name: &str, backend: &BackendSettings, user: &BTreeMap<String, String>) -> Looked {
+fn inspect(
+    name: &str,
+    backend: &BackendSettings,
+    user: &BTreeMap<String, String>,
+) -> BackendStatus {
     let program = backend.command.first().map(String::as_str).unwrap_or_default();
     let vendor = || Some(find_program(backend.vendor_program.as_deref()?, user)?.path);
     let program = match (find_program(program, user), vendor) {
@@ -68,5 +72,5 @@ fn look_at(name: &str, backend: &BackendSettings, user: &BTreeMap<String, String
         None if is_known => Login::NoSign,
         None => Login::Unknown,
     };
-    Looked { name: name.to_owned(), backend: backend.clone(), program, login }
+    BackendStatus { name: name.to_owned(), backend: backend.clone(), program, login }
 }

@@ -1,6 +1,6 @@
 //! The version of an agent's program.
 
-use super::Looked;
+use super::BackendStatus;
 use pitcrew_config::BackendSettings;
 use pitcrew_process::{Cancel, FoundProgram, Policy, Run, Streams, run_confined};
 use serde_json::Value;
@@ -11,9 +11,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const OUTPUT_BYTES_MAX: usize = 4 * 1_024;
 
 /// Queries the versions of all installed agents in parallel.
-pub fn versions(looked: &[Looked]) -> BTreeMap<String, String> {
+pub fn versions(backends: &[BackendStatus]) -> BTreeMap<String, String> {
     thread::scope(|scope| {
-        let asked: Vec<_> = looked
+        let asked: Vec<_> = backends
             .iter()
             .filter_map(|it| Some((it, it.found()?)))
             .map(|(it, found)| (it.name.clone(), scope.spawn(|| version(&it.backend, found))))

@@ -1,10 +1,10 @@
 //! Texts about an agent: location, login and what is missing.
 
-use super::{Login, Looked, Program};
+use super::{BackendStatus, Login, Program};
 use pitcrew_config::{LoginFound, printable};
 use std::path::Path;
 
-impl Looked {
+impl BackendStatus {
     /// The location of the program, or that it was not found.
     pub fn place(&self) -> String {
         match &self.program {
@@ -15,7 +15,7 @@ impl Looked {
     }
 
     /// How the login was detected.
-    pub fn login_words(&self) -> String {
+    pub fn login_text(&self) -> String {
         match &self.login {
             Login::Found(LoginFound::Variable(name)) => format!("{name} is set"),
             Login::Found(LoginFound::File(path)) => short(path),

@@ -18,12 +18,12 @@ const LINE_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// The lines of a streamed response.
 pub struct Lines {
     body: Incoming,
-    begun: Vec<u8>,
-    whole: VecDeque<Vec<u8>>,
+    partial: Vec<u8>,
+    complete: VecDeque<Vec<u8>>,
 }
 
 /// The result of reading a line.
-pub enum Next {
+pub enum StreamItem {
     Line(Vec<u8>),
     /// The stream is complete.
     End,
@@ -40,7 +40,7 @@ pub(super) async fn open(
     let status = response.status().as_u16();
     let body = response.into_body();
     if status == 200 {
-        return Ok(Ok(Lines { body, begun: Vec::new(), whole: VecDeque::new() }));
+        return Ok(Ok(Lines { body, partial: Vec::new(), complete: VecDeque::new() }));
     }
     let body = body.collect().await.map_err(|error| CallError::Broken(error.to_string()))?;
     Ok(Err(Answer { status, body: body.to_bytes().to_vec() }))
@@ -48,36 +48,40 @@ pub(super) async fn open(
 
 impl Lines {
     /// Waits for the next line. Cancel-safe.
-    pub async fn next(&mut self) -> Next {
+    pub async fn next(&mut self) -> StreamItem {
         loop {
-            if let Some(line) = self.whole.pop_front() {
-                return Next::Line(line);
+            if let Some(line) = self.complete.pop_front() {
+                return StreamItem::Line(line);
             }
             let Ok(frame) = timeout(SILENCE_MAX, self.body.frame()).await else {
-                return Next::Broken("it sent nothing for too long".to_owned());
+                return StreamItem::Broken("it sent nothing for too long".to_owned());
             };
             match frame {
-                None if self.begun.is_empty() => return Next::End,
-                None => return Next::Broken("the stream ended in the middle of a line".to_owned()),
-                Some(Err(error)) => return Next::Broken(error.to_string()),
+                None if self.partial.is_empty() => return StreamItem::End,
+                None => {
+                    return StreamItem::Broken(
+                        "the stream ended in the middle of a line".to_owned(),
+                    );
+                }
+                Some(Err(error)) => return StreamItem::Broken(error.to_string()),
                 Some(Ok(frame)) => {
                     if let Some(bytes) = frame.data_ref() {
                         self.take(bytes);
                     }
                 }
             }
-            if self.begun.len() > LINE_BYTES_MAX {
-                return Next::Broken("a line is too long".to_owned());
+            if self.partial.len() > LINE_BYTES_MAX {
+                return StreamItem::Broken("a line is too long".to_owned());
             }
         }
     }
 
     fn take(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|it| *it == b'\n') {
-            self.begun.extend_from_slice(piece);
-            if self.begun.last() == Some(&b'\n') {
-                self.begun.pop();
-                self.whole.push_back(std::mem::take(&mut self.begun));
+            self.partial.extend_from_slice(piece);
+            if self.partial.last() == Some(&b'\n') {
+                self.partial.pop();
+                self.complete.push_back(std::mem::take(&mut self.partial));
             }
         }
     }

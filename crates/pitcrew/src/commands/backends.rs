@@ -4,7 +4,7 @@ mod test;
 
 use super::Done;
 use crate::{
-    backends::{Chosen, Login, Looked, choose, look, versions},
+    backends::{BackendStatus, DefaultAgent, Login, default_agent, inspect_backends, versions},
     cli::{BackendsArgs, BackendsCommands},
     exit::Exit,
     output::Output,
@@ -23,20 +23,20 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
         return test::run(args, output).await;
     }
     let (settings, origins) = settings_here()?;
-    let mut looked = look(&settings);
-    let chosen = choose(&settings, &looked);
+    let mut backends = inspect_backends(&settings);
+    let chosen = default_agent(&settings, &backends);
     if let Some(name) = &args.name {
-        let one = find(&looked, name)?.clone();
+        let one = find(&backends, name)?.clone();
         return show_one(&one, &settings, &origins, (args.output.json, output));
     }
-    looked.sort_by_key(|it| (!it.is_ready(), it.found().is_none(), it.name.clone()));
-    let versions = versions(&looked);
-    let version = |it: &Looked| versions.get(&it.name).cloned();
+    backends.sort_by_key(|it| (!it.is_ready(), it.found().is_none(), it.name.clone()));
+    let versions = versions(&backends);
+    let version = |it: &BackendStatus| versions.get(&it.name).cloned();
     let model = settings.model.as_ref().map(ModelSettings::title);
     let is_builtin = chosen.agent().is_some_and(|it| *it == AgentRef::backend(BACKEND_BUILTIN));
     if args.output.json {
         let builtin = json!({ "model": model, "default": is_builtin });
-        let list = looked.iter().map(|it| as_json(it, versions.get(&it.name), &chosen));
+        let list = backends.iter().map(|it| as_json(it, versions.get(&it.name), &chosen));
         let list: Vec<Value> = list.collect();
         let agent = chosen.agent().map(ToString::to_string);
         output.json(&json!({ "default": agent, "builtin": builtin, "backends": list }))?;
@@ -49,7 +49,7 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
     let model =
         model.map_or_else(|| "no model set".into(), |it| format!("model {}", printable(&it)));
     table.row([format!("{mark} builtin"), "built in".into(), String::new(), model, String::new()]);
-    for it in &looked {
+    for it in &backends {
         table.row(row(it, version(it), &chosen, output));
     }
     for line in table.lines("") {
@@ -60,20 +60,25 @@ pub async fn run(args: BackendsArgs, output: Output) -> Done {
 }
 
 /// Finds a backend by name, or fails with a suggestion.
-fn find<'a>(looked: &'a [Looked], name: &str) -> Result<&'a Looked, Report> {
-    looked.iter().find(|it| it.name == name).ok_or_else(|| {
-        let names: Vec<&str> = looked.iter().map(|it| it.name.as_str()).collect();
+fn find<'a>(backends: &'a [BackendStatus], name: &str) -> Result<&'a BackendStatus, Report> {
+    backends.iter().find(|it| it.name == name).ok_or_else(|| {
+        let names: Vec<&str> = backends.iter().map(|it| it.name.as_str()).collect();
         let help =
             format!("{}; docs/backends.md describes how to add one", suggestion(name, &names));
         Report::new(Exit::Usage, format!("there is no backend `{name}`")).help(help)
     })
 }
 
-fn is_default(it: &Looked, chosen: &Chosen) -> bool {
+fn is_default(it: &BackendStatus, chosen: &DefaultAgent) -> bool {
     chosen.agent().is_some_and(|agent| agent.backend.as_deref() == Some(&it.name))
 }
 
-fn row(it: &Looked, version: Option<String>, chosen: &Chosen, output: Output) -> [String; 5] {
+fn row(
+    it: &BackendStatus,
+    version: Option<String>,
+    chosen: &DefaultAgent,
+    output: Output,
+) -> [String; 5] {
     let style = output.out;
     let mark = if is_default(it, chosen) { "*" } else { " " };
     let name = format!("{mark} {}", it.name);
@@ -84,9 +89,9 @@ fn row(it: &Looked, version: Option<String>, chosen: &Chosen, output: Output) ->
         None => {
             let version = version.unwrap_or_else(|| "?".into());
             let (login, help) = match it.login {
-                Login::NoSign => (style.yellow(&it.login_words()), style.dim(&it.login_help())),
-                Login::Found(_) => (style.green(&it.login_words()), String::new()),
-                Login::Unknown => (it.login_words(), String::new()),
+                Login::NoSign => (style.yellow(&it.login_text()), style.dim(&it.login_help())),
+                Login::Found(_) => (style.green(&it.login_text()), String::new()),
+                Login::Unknown => (it.login_text(), String::new()),
             };
             [name, it.place(), version, login, help]
         }
@@ -94,19 +99,19 @@ fn row(it: &Looked, version: Option<String>, chosen: &Chosen, output: Output) ->
 }
 
 /// Explains the mark of the default agent, or how to choose one.
-fn ending(chosen: &Chosen) -> String {
+fn ending(chosen: &DefaultAgent) -> String {
     match chosen {
-        Chosen::Set(agent) => {
+        DefaultAgent::Set(agent) => {
             format!("* is the default agent: your settings choose `{agent}`")
         }
-        Chosen::Only(agent) => {
+        DefaultAgent::Only(agent) => {
             format!("* is the default agent: `{agent}` is the only one that is ready")
         }
-        Chosen::Nobody { help } => format!("there is no default agent: {help}"),
+        DefaultAgent::Unavailable { help } => format!("there is no default agent: {help}"),
     }
 }
 
-fn as_json(it: &Looked, version: Option<&String>, chosen: &Chosen) -> Value {
+fn as_json(it: &BackendStatus, version: Option<&String>, chosen: &DefaultAgent) -> Value {
     let (login, how) = match &it.login {
         Login::Found(LoginFound::Variable(name)) => ("yes", Some(name.clone())),
         Login::Found(LoginFound::File(path)) => ("yes", Some(path.display().to_string())),
@@ -131,13 +136,13 @@ fn as_json(it: &Looked, version: Option<&String>, chosen: &Chosen) -> Value {
 
 /// Shows one backend, with the origin of each setting.
 fn show_one(
-    it: &Looked,
+    it: &BackendStatus,
     settings: &Settings,
     origins: &Origins,
     (as_json_wanted, output): (bool, Output),
 ) -> Done {
     let version = versions(std::slice::from_ref(it)).remove(&it.name);
-    let chosen = choose(settings, &look(settings));
+    let chosen = default_agent(settings, &inspect_backends(settings));
     let prefix = format!("backends.{}", it.name);
     let origin = |key: &str| {
         let key = if key == "command" { prefix.clone() } else { format!("{prefix}.{key}") };
@@ -165,7 +170,7 @@ fn show_one(
     table.row(["version".into(), version.unwrap_or_else(|| "?".into())]);
     let help =
         if it.login == Login::NoSign { format!("; {}", it.login_help()) } else { String::new() };
-    table.row(["login".into(), printable(&format!("{}{help}", it.login_words()))]);
+    table.row(["login".into(), printable(&format!("{}{help}", it.login_text()))]);
     for line in table.lines("") {
         output.line(&line)?;
     }

@@ -12,24 +12,25 @@ use pitcrew_views::Ask;
 
 pub async fn approve(args: ApproveArgs, output: Output) -> Done {
     let ApproveArgs { id, reason, scope, output: form } = args;
-    run(Said { id, verdict: Verdict::Approve, reason, scope }, form, output).await
+    run(Decision { id, verdict: Verdict::Approve, reason, scope }, form, output).await
 }
 
 pub async fn deny(args: DenyArgs, output: Output) -> Done {
     let DenyArgs { id, reason, output: form } = args;
-    run(Said { id, verdict: Verdict::Deny, reason, scope: GrantScope::Once }, form, output).await
+    run(Decision { id, verdict: Verdict::Deny, reason, scope: GrantScope::Once }, form, output)
+        .await
 }
 
-struct Said {
+struct Decision {
     id: String,
     verdict: Verdict,
     reason: Option<String>,
     scope: GrantScope,
 }
 
-async fn run(said: Said, form: Json, output: Output) -> Done {
+async fn run(decision: Decision, form: Json, output: Output) -> Done {
     let client = Client::here().await?;
-    let Said { id, verdict, reason, scope } = said;
+    let Decision { id, verdict, reason, scope } = decision;
     let request = ids::request(&client, &id).await?;
     // Fetched before the decision closes the request.
     let waiting = client.inbox().await?.open.into_iter().find(|it| it.id == request);

@@ -130,11 +130,11 @@ impl Demo {
             return Ok(landed);
         }
         self.run_shown(output, "git", &["log", "--graph", "--oneline", "-n", "6"].map(Into::into))?;
-        output.note(&self.farewell());
+        output.note(&self.next_steps());
         Ok(Exit::Success)
     }
 
-    fn farewell(&self) -> String {
+    fn next_steps(&self) -> String {
         let place = format!("cd {}", self.repository.display());
         let here: &[(&str, &str)] = if self.kept {
             &[

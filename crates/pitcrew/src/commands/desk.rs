@@ -2,7 +2,7 @@
 
 use super::plan::refuse_impossible;
 use crate::{
-    backends::{look, plan_defaults},
+    backends::{inspect_backends, plan_defaults},
     render::Style,
     workspace::require_commit,
 };
@@ -94,7 +94,7 @@ impl Desk for SettingsDesk {
             },
         };
         let command = row(BACKEND_COMMAND, "ready", "Runs a shell `command`.");
-        let programs = look(&self.settings).into_iter().map(|it| {
+        let programs = inspect_backends(&self.settings).into_iter().map(|it| {
             let title = it.backend.title_or(&it.name);
             match it.missing() {
                 Some((reason, remedy)) => {

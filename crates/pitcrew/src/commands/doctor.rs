@@ -2,7 +2,7 @@
 
 use super::Done;
 use crate::{
-    backends::{Chosen, Login, Looked, choose, look, versions},
+    backends::{BackendStatus, DefaultAgent, Login, default_agent, inspect_backends, versions},
     cli::Json,
     client::Client,
     exit::Exit,
@@ -227,23 +227,27 @@ fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
 /// A role whose file has errors is not available.
 fn roles(workspace: &Workspace) -> Vec<Finding> {
     let found = read_definitions(&workspace.user, workspace.root());
-    let told = |it: &String| printable(it.lines().next().unwrap_or_default());
+    let first_line = |it: &String| printable(it.lines().next().unwrap_or_default());
     let help = "fix or remove the file; until then the role is not available";
-    found.errors.iter().map(|it| Finding::new("roles", Health::Bad, told(it)).help(help)).collect()
+    found
+        .errors
+        .iter()
+        .map(|it| Finding::new("roles", Health::Bad, first_line(it)).help(help))
+        .collect()
 }
 
 /// The agents, as `pitcrew backends` shows them.
 fn agents(settings: &Settings) -> Vec<Finding> {
-    let looked = look(settings);
-    let versions = versions(&looked);
+    let backends = inspect_backends(settings);
+    let versions = versions(&backends);
     let ours = Finding::new("agent", Health::Good, "builtin and command: built in");
-    let agent = |it: &Looked| match it.missing() {
+    let agent = |it: &BackendStatus| match it.missing() {
         Some((reason, help)) => {
             Finding::new("agent", Health::Limited, format!("{}: {reason}", it.name)).help(help)
         }
         None => {
             let version = versions.get(&it.name).map(|it| format!(" {it}")).unwrap_or_default();
-            let (name, place, login) = (&it.name, it.place(), it.login_words());
+            let (name, place, login) = (&it.name, it.place(), it.login_text());
             let text = format!("{name}{version}: {place}, login: {login}");
             match it.login {
                 Login::NoSign => Finding::new("agent", Health::Limited, text).help(it.login_help()),
@@ -251,16 +255,16 @@ fn agents(settings: &Settings) -> Vec<Finding> {
             }
         }
     };
-    let default = match choose(settings, &looked) {
-        Chosen::Set(agent) | Chosen::Only(agent) => {
+    let default = match default_agent(settings, &backends) {
+        DefaultAgent::Set(agent) | DefaultAgent::Only(agent) => {
             Finding::new("default", Health::Good, format!("{agent} does tasks that name no agent"))
         }
-        Chosen::Nobody { help } => {
+        DefaultAgent::Unavailable { help } => {
             Finding::new("default", Health::Limited, "no agent is chosen for tasks that name none")
                 .help(help)
         }
     };
-    [ours].into_iter().chain(looked.iter().map(agent)).chain([default]).collect()
+    [ours].into_iter().chain(backends.iter().map(agent)).chain([default]).collect()
 }
 
 fn as_json(finding: &Finding) -> Value {

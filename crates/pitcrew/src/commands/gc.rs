@@ -3,7 +3,7 @@
 use super::Done;
 use crate::{
     cli::GcArgs,
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     output::Output,
     render::plural,
@@ -128,7 +128,7 @@ async fn wait(
                 return Err(Report::new(Exit::Failure, "the checkouts are still being removed")
                     .help("`pitcrew gc --dry-run` shows what is left"));
             };
-            let Next::Line(line) = next else { break };
+            let StreamItem::Line(line) = next else { break };
             let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
             after = line.seq;
             if let Some(Event::EffectEnded { result, .. }) = line.entry.known().map(|it| &it.event)

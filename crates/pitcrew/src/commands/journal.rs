@@ -1,7 +1,7 @@
 //! Reads the journal, and redacts secrets in what is printed from it.
 
 use crate::{
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     report::Report,
 };
@@ -22,9 +22,9 @@ pub async fn entries(
         let mut lines = client.stream(&paths::events(query)).await?;
         loop {
             let line = match lines.next().await {
-                Next::Line(line) => line,
-                Next::End => return Ok(()),
-                Next::Broken(_) => break,
+                StreamItem::Line(line) => line,
+                StreamItem::End => return Ok(()),
+                StreamItem::Broken(_) => break,
             };
             let EventStreamLine::Event(line) = read(&line)? else { continue };
             after = line.seq;
@@ -44,7 +44,7 @@ pub async fn follow(
     loop {
         let query = paths::EventsQuery { after, follow: true };
         let mut lines = client.stream(&paths::events(query)).await?;
-        while let Next::Line(line) = lines.next().await {
+        while let StreamItem::Line(line) = lines.next().await {
             let EventStreamLine::Event(line) = read(&line)? else { continue };
             after = line.seq;
             if line.entry.known().is_some_and(&mut take) {

@@ -4,7 +4,7 @@ use super::{Done, logs::print_events};
 use crate::{
     ask::{Person, Verdict},
     cli::LandArgs,
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     ids,
     output::Output,
@@ -67,20 +67,20 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
             return Ok(Exit::Interrupted);
         }
     };
-    let form = match (args.events, args.output.json) {
+    let format = match (args.events, args.output.json) {
         (true, _) => {
             print_events(&client, output, plan, board.seq).await?;
-            Form::Events
+            ResultFormat::Events
         }
-        (false, true) => Form::Json,
-        (false, false) => Form::Text,
+        (false, true) => ResultFormat::Json,
+        (false, false) => ResultFormat::Text,
     };
-    tell(&landed, form, output)
+    print_result(&landed, format, output)
 }
 
 /// How the result is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ResultFormat {
     Text,
     Json,
     /// Not at all: the events were printed.
@@ -116,7 +116,7 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
         let query = paths::EventsQuery { after, follow: true };
         let mut lines = client.stream(&paths::events(query)).await?;
         while !ended {
-            let Next::Line(line) = lines.next().await else { break };
+            let StreamItem::Line(line) = lines.next().await else { break };
             let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
             after = line.seq;
             if let Some(Event::LandingMoved { plan: moved, to, .. }) =
@@ -134,13 +134,13 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
     })
 }
 
-fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
+fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Done {
     let landing = &plan.landing;
     let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
-    if form == Form::Json {
+    if format == ResultFormat::Json {
         output.json(&json!({ "plan": plan.id, "status": landing.status, "landing": landing }))?;
     }
-    if form != Form::Text {
+    if format != ResultFormat::Text {
         return Ok(if landed { Exit::Success } else { Exit::NotLanded });
     }
     let Some(result) = landing.result.as_ref().filter(|_| landed) else {

@@ -3,7 +3,7 @@
 use super::Done;
 use crate::{
     cli::LogsArgs,
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     ids::{self, Target},
     output::Output,
@@ -33,15 +33,15 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
         let mut lines = client.stream(&paths::task_log(task, query)).await?;
         loop {
             let line = match lines.next().await {
-                Next::Line(line) => line,
-                Next::End => {
+                StreamItem::Line(line) => line,
+                StreamItem::End => {
                     if from == 0 {
-                        tell_nothing(task, task_view, output);
+                        explain_empty_log(task, task_view, output);
                     }
                     return Ok(Exit::Success);
                 }
                 // The stream continues after the last line when the orchestrator is back.
-                Next::Broken(_) => break,
+                StreamItem::Broken(_) => break,
             };
             let LogStreamLine::Log(line) = read(&line)? else { continue };
             from = line.number;
@@ -59,7 +59,7 @@ fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
 }
 
 /// Explains why a log is empty.
-fn tell_nothing(task: TaskId, view: Option<&TaskView>, output: Output) {
+fn explain_empty_log(task: TaskId, view: Option<&TaskView>, output: Output) {
     let why = view.and_then(|it| it.reason.as_deref()).map(|it| format!(": {}", plain::line(it)));
     output.note(&format!("{task} has not started{}", why.unwrap_or_default()));
 }
@@ -82,9 +82,9 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
         let mut lines = client.stream(&paths::events(query)).await?;
         loop {
             let line = match lines.next().await {
-                Next::Line(line) => line,
-                Next::End if !args.follow => return Ok(Exit::Success),
-                Next::End | Next::Broken(_) => break,
+                StreamItem::Line(line) => line,
+                StreamItem::End if !args.follow => return Ok(Exit::Success),
+                StreamItem::End | StreamItem::Broken(_) => break,
             };
             let EventStreamLine::Event(line) = read(&line)? else { continue };
             after = line.seq;
@@ -122,7 +122,7 @@ pub async fn print_events(
 ) -> Result<(), Report> {
     let query = paths::EventsQuery { after, follow: false };
     let mut lines = client.stream(&paths::events(query)).await?;
-    while let Next::Line(line) = lines.next().await {
+    while let StreamItem::Line(line) = lines.next().await {
         let EventStreamLine::Event(line) = read(&line)? else { continue };
         if line.plan == Some(plan) {
             output.json(&EventStreamLine::Event(line))?;

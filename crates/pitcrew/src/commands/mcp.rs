@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     cli::McpArgs,
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     output::Output,
     report::Report,
@@ -59,12 +59,12 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
     let client = Client::of(Workspace::here()?).await?;
     let mut asked = McpAsked { port: args.port };
     let token_file = write_token(&client.workspace)?;
-    let mut told = false;
+    let mut announced = false;
     loop {
         let address: McpAddress = client.post(paths::MCP_OPEN, &asked).await?;
         asked.port = port_of(&address.url).unwrap_or(asked.port);
-        if !told {
-            told = true;
+        if !announced {
+            announced = true;
             let token_file = token_file.display().to_string();
             if args.output.json {
                 output.json(&json!({ "url": address.url, "token_file": token_file }))?;
@@ -74,18 +74,18 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
             }
         }
         tokio::select! {
-            stayed = keep(&client, &asked) => stayed?,
+            ended = keep_port(&client, &asked) => ended?,
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
         }
     }
 }
 
 /// Renews the port until the orchestrator is gone.
-async fn keep(client: &Client, asked: &McpAsked) -> Result<(), Report> {
-    let mut stayed = std::pin::pin!(stay(client));
+async fn keep_port(client: &Client, asked: &McpAsked) -> Result<(), Report> {
+    let mut ended = std::pin::pin!(wait_for_end(client));
     loop {
         tokio::select! {
-            stayed = &mut stayed => return stayed,
+            ended = &mut ended => return ended,
             () = sleep(Duration::from_millis(MCP_ASK_EVERY_MS)) => {
                 // A failure shows in the stream.
                 let _: Result<McpAddress, Report> = client.post(paths::MCP_OPEN, asked).await;
@@ -95,10 +95,10 @@ async fn keep(client: &Client, asked: &McpAsked) -> Result<(), Report> {
 }
 
 /// Returns when the orchestrator is gone.
-async fn stay(client: &Client) -> Result<(), Report> {
+async fn wait_for_end(client: &Client) -> Result<(), Report> {
     let after = client.board(BoardQuery::default()).await?.seq;
     let mut lines = client.stream(&paths::events(EventsQuery { after, follow: true })).await?;
-    while let Next::Line(_) = lines.next().await {}
+    while let StreamItem::Line(_) = lines.next().await {}
     Ok(())
 }
 

@@ -146,14 +146,15 @@ fn as_json(permissions: &Permissions, view: &PermissionsView, is_in_force: bool)
         .ignored
         .iter()
         .map(|it| json!({ "what": it.what, "origin": it.origin.to_string(), "reason": it.reason }));
-    let told = |it: &Diagnostic| json!({ "file": it.file, "line": it.line, "message": it.message });
+    let as_value =
+        |it: &Diagnostic| json!({ "file": it.file, "line": it.line, "message": it.message });
     json!({
         "rules": rules.collect::<Vec<_>>(),
         "limits": limits.collect::<Vec<_>>(),
         "grants": view.grants,
         "in_force": is_in_force,
         "ignored": ignored.collect::<Vec<_>>(),
-        "warnings": permissions.warnings.iter().map(told).collect::<Vec<_>>(),
-        "errors": permissions.errors.iter().map(told).collect::<Vec<_>>(),
+        "warnings": permissions.warnings.iter().map(as_value).collect::<Vec<_>>(),
+        "errors": permissions.errors.iter().map(as_value).collect::<Vec<_>>(),
     })
 }

@@ -13,7 +13,7 @@ use crate::{
     report::Report,
     workspace::Workspace,
 };
-use cost::unheld;
+use cost::uncapped;
 use pitcrew_config::{
     Diagnostic, ParsedPlan, PlanDefaults, Settings, Severity, describe, parse_plan_bytes,
     read_definitions,
@@ -24,7 +24,7 @@ use std::path::Path;
 use tasks::impossible;
 
 /// A problem of a plan that has no location in the file.
-pub struct Trouble {
+pub struct PlanProblem {
     message: String,
     /// How to fix it.
     help: String,
@@ -48,7 +48,7 @@ fn check(args: &PlanFileArgs, output: Output) -> Done {
     if args.output.json {
         let (wrong, doubtful, found) = match &parsed {
             Ok(ParsedPlan { spec, warnings }) => {
-                (impossible(spec, &defaults), unheld(spec, &settings), warnings)
+                (impossible(spec, &defaults), uncapped(spec, &settings), warnings)
             }
             Err(errors) => (Vec::new(), Vec::new(), &errors.diagnostics),
         };
@@ -64,7 +64,7 @@ fn check(args: &PlanFileArgs, output: Output) -> Done {
     let place = format!("{name}: ");
     refuse_impossible(&place, &parsed.spec, &defaults)?;
     warn(&parsed, output);
-    warn_unheld(&place, &parsed.spec, &settings, output);
+    warn_uncapped(&place, &parsed.spec, &settings, output);
     output
         .line(&format!("{name}: {}, no errors", plural(parsed.spec.tasks.len() as u64, "task")))?;
     Ok(Exit::Success)
@@ -103,8 +103,8 @@ pub fn refuse_impossible(
     if wrong.is_empty() {
         return Ok(());
     }
-    let told = wrong.iter().map(|it| format!("{place}error: {}\nhelp: {}\n", it.message, it.help));
-    Err(Report::diagnostics(told.collect::<Vec<_>>().join("\n")))
+    let lines = wrong.iter().map(|it| format!("{place}error: {}\nhelp: {}\n", it.message, it.help));
+    Err(Report::diagnostics(lines.collect::<Vec<_>>().join("\n")))
 }
 
 pub fn warn(parsed: &ParsedPlan, output: Output) {
@@ -114,8 +114,8 @@ pub fn warn(parsed: &ParsedPlan, output: Output) {
 }
 
 /// Warns about agents that a cost cap does not apply to. `place` goes before each message.
-pub fn warn_unheld(place: &str, spec: &PlanSpec, settings: &Settings, output: Output) {
-    for Trouble { message, help } in unheld(spec, settings) {
+pub fn warn_uncapped(place: &str, spec: &PlanSpec, settings: &Settings, output: Output) {
+    for PlanProblem { message, help } in uncapped(spec, settings) {
         output.note(&format!("{place}warning: {message}\nhelp: {help}\n"));
     }
 }
@@ -147,7 +147,7 @@ fn diagnostic(it: &Diagnostic) -> Value {
 }
 
 /// A diagnostic without a location, because it is about a line of a script or about settings.
-fn without_place(it: &Trouble, severity: Severity) -> Value {
+fn without_place(it: &PlanProblem, severity: Severity) -> Value {
     json!({
         "severity": severity.to_string(),
         "line": null,

@@ -3,7 +3,7 @@
 use super::Done;
 use crate::{
     cli::RestoreArgs,
-    client::{Client, Next},
+    client::{Client, StreamItem},
     exit::Exit,
     ids,
     output::Output,
@@ -117,7 +117,7 @@ async fn wait(client: &Client, wanted: TaskId, at: u32, mut after: Seq) -> Resul
     loop {
         let query = paths::EventsQuery { after, follow: true };
         let mut lines = client.stream(&paths::events(query)).await?;
-        while let Next::Line(line) = lines.next().await {
+        while let StreamItem::Line(line) = lines.next().await {
             let Ok(EventStreamLine::Event(line)) = serde_json::from_slice(&line) else { continue };
             after = line.seq;
             let Some(Event::EffectEnded { result, .. }) = line.entry.known().map(|it| &it.event)

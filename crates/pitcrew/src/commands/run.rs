@@ -3,11 +3,11 @@
 use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Person, Verdict},
-    backends::{Chosen, plan_defaults},
+    backends::{DefaultAgent, plan_defaults},
     cli::RunArgs,
     client::Client,
     exit::Exit,
-    follow::{Ended, Form, Order, follow},
+    follow::{Ended, FollowRequest, OutputFormat, follow},
     output::Output,
     render,
     report::Report,
@@ -26,13 +26,13 @@ use pitcrew_views::{BoardView, Summary, plain, words::clock};
 pub async fn run(args: RunArgs, output: Output) -> Done {
     let workspace = Workspace::here()?;
     let settings = workspace.settings()?.0;
-    let (defaults, chosen) = plan_defaults(&settings, Severity::Error);
+    let (defaults, default_agent) = plan_defaults(&settings, Severity::Error);
     let (mut spec, origin) = spec(&args, &defaults, output)?;
     read_definitions(&workspace.user, workspace.root()).apply(&mut spec);
-    tell_chosen(&spec, &chosen, output);
+    print_default_agent(&spec, &default_agent, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
-    plan_file::warn_unheld("", &spec, &settings, output);
+    plan_file::warn_uncapped("", &spec, &settings, output);
     if let Some(base) = &spec.head.base {
         require_commit(workspace.root(), base)?;
     }
@@ -57,39 +57,39 @@ pub async fn run(args: RunArgs, output: Output) -> Done {
         client.command(&Command::AcceptTier { tier }).await?;
     }
     let board = client.board(BoardQuery::default()).await?;
-    if let Some(exit) = agree(&client, &board, output, &mut person).await? {
+    if let Some(exit) = confirm_tier(&client, &board, output, &mut person).await? {
         return Ok(exit);
     }
     let before = board.seq;
-    let held = held(&spec, &board);
-    let by_hand = spec.head.deploy == Deploy::Manual;
+    let limits = limits(&spec, &board);
+    let is_manual = spec.head.deploy == Deploy::Manual;
     let create = CreatePlan { spec, origin, clean_base, approval };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
     let plan = accepted.created.plan.ok_or_else(|| {
         Report::new(Exit::Failure, "the orchestrator accepted the plan but returned no id")
     })?;
-    for wait in &held {
+    for wait in &limits {
         output.note(wait);
     }
-    if by_hand {
+    if is_manual {
         output.note("this plan is deployed manually: start each task with `pitcrew deploy TASK`");
     }
-    let form = if args.output.json { Form::Json } else { Form::Text };
+    let format = if args.output.json { OutputFormat::Json } else { OutputFormat::Text };
     if let Some(request) = accepted.created.requests.first() {
-        leave(&client, output, plan, (before, form)).await?;
-        tell_waiting(output, plan, *request);
+        print_detached(&client, output, plan, (before, format)).await?;
+        print_how_to_approve(output, plan, *request);
         return Ok(Exit::Waiting);
     }
     if args.detach {
-        leave(&client, output, plan, (before, form)).await?;
+        print_detached(&client, output, plan, (before, format)).await?;
         output.note(&format!("{plan} is running; follow it with `pitcrew watch {plan}`"));
         return Ok(Exit::Success);
     }
-    to_the_end(&client, output, &mut person, plan, (before, form)).await
+    follow_to_end(&client, output, &mut person, plan, (before, format)).await
 }
 
 /// Reports a sandbox weaker than a box, and asks for consent if there is none at all.
-async fn agree(
+async fn confirm_tier(
     client: &Client,
     board: &BoardView,
     output: Output,
@@ -120,14 +120,14 @@ async fn agree(
 }
 
 /// Explains how to approve a plan.
-pub fn tell_waiting(output: Output, plan: PlanId, request: RequestId) {
+pub fn print_how_to_approve(output: Output, plan: PlanId, request: RequestId) {
     output.note(&format!("{plan} is waiting for your approval ({request})"));
     output.note(&format!("review it with `pitcrew inbox`, then run `pitcrew approve {request}`"));
 }
 
 /// Reports which agent was chosen for tasks that name none.
-fn tell_chosen(spec: &PlanSpec, chosen: &Chosen, output: Output) {
-    if let Chosen::Only(agent) = chosen
+fn print_default_agent(spec: &PlanSpec, default_agent: &DefaultAgent, output: Output) {
+    if let DefaultAgent::Only(agent) = default_agent
         && spec.tasks.iter().any(|it| it.agent.backend == agent.backend)
     {
         output.note(&format!(
@@ -137,14 +137,14 @@ fn tell_chosen(spec: &PlanSpec, chosen: &Chosen, output: Output) {
 }
 
 /// Lists the provider limits that the plan waits for from the start, because no event will show them.
-fn held(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
+fn limits(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
     let wanted = |name: &str| spec.tasks.iter().any(|it| it.vendor() == Some(name));
-    let held = board.held.iter().filter(|it| wanted(it.0));
+    let limits = board.held.iter().filter(|it| wanted(it.0));
     let line = |(backend, until): (&String, &Timestamp)| {
         let (backend, until) = (plain::line(backend), clock(*until, board.at));
         format!("waiting for {backend} until {until}: its provider limit is reached")
     };
-    held.map(line).collect()
+    limits.map(line).collect()
 }
 
 fn spec(
@@ -206,37 +206,37 @@ async fn approve(
 }
 
 /// Prints the id or the events of a plan that continues without this command.
-async fn leave(
+async fn print_detached(
     client: &Client,
     output: Output,
     plan: PlanId,
-    (before, form): (Seq, Form),
+    (before, format): (Seq, OutputFormat),
 ) -> Result<(), Report> {
-    match form {
-        Form::Text => output.line(&plan.to_string()),
-        Form::Json => print_events(client, output, plan, before).await,
+    match format {
+        OutputFormat::Text => output.line(&plan.to_string()),
+        OutputFormat::Json => print_events(client, output, plan, before).await,
     }
 }
 
-async fn to_the_end(
+async fn follow_to_end(
     client: &Client,
     output: Output,
     person: &mut Person,
     plan: PlanId,
-    (mut after, form): (Seq, Form),
+    (mut after, format): (Seq, OutputFormat),
 ) -> Done {
     let query = BoardQuery { all: false, plan: Some(plan) };
     loop {
         let board = client.board(query).await?;
-        let order = Order { plans: vec![plan], after, form };
-        if follow(client, output, person, &board, order).await? == Ended::Interrupted {
+        let request = FollowRequest { plans: vec![plan], after, format };
+        if follow(client, output, person, &board, request).await? == Ended::Interrupted {
             return pause(client, output, plan).await;
         }
-        let exit = tell_end(client, output, plan, form).await?;
+        let exit = print_summary(client, output, plan, format).await?;
         let ended = client.board(query).await?;
         let Ok(tasks) = retryable(&ended, plan) else { return Ok(exit) };
         let is_over = ended.plan(plan).is_some_and(|it| it.status == PlanStatus::Cancelled);
-        if form == Form::Json || !output.asks || is_over {
+        if format == OutputFormat::Json || !output.asks || is_over {
             return Ok(exit);
         }
         match person.confirm(output, "Retry failed subtask(s)? [y/n]:").await {
@@ -261,12 +261,17 @@ async fn pause(client: &Client, output: Output, plan: PlanId) -> Done {
 }
 
 /// Prints the summary of a plan.
-pub async fn tell_end(client: &Client, output: Output, plan: PlanId, form: Form) -> Done {
+pub async fn print_summary(
+    client: &Client,
+    output: Output,
+    plan: PlanId,
+    format: OutputFormat,
+) -> Done {
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
     let Some(summary) = Summary::of(&board, plan) else {
         return Err(Report::new(Exit::Failure, format!("the orchestrator no longer knows {plan}")));
     };
-    if form == Form::Text {
+    if format == OutputFormat::Text {
         let state = &client.workspace.dirs.state;
         output.print(&render::summary(&summary, state, output.out))?;
     }

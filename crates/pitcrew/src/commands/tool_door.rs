@@ -128,7 +128,7 @@ impl ToolDoor {
                     continue;
                 }
                 Ok(answer) if answer.status == 503 && !is_late => {}
-                Ok(answer) => return told(&answer),
+                Ok(answer) => return reply_of(&answer),
                 Err(_) if self.attempt_has_ended() => {
                     return ToolReply::failed("this attempt has ended; its tools are closed");
                 }
@@ -159,7 +159,7 @@ pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
     Ok(token.parse().expect("a derived token is one"))
 }
 
-fn told(answer: &Answer) -> ToolReply {
+fn reply_of(answer: &Answer) -> ToolReply {
     if answer.status == 200
         && let Ok(answer) = serde_json::from_slice(&answer.body)
     {

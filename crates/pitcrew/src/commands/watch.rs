@@ -2,14 +2,14 @@
 
 use super::{
     Done,
-    run::{tell_end, tell_waiting},
+    run::{print_how_to_approve, print_summary},
 };
 use crate::{
     ask::Person,
     cli::WatchArgs,
     client::Client,
     exit::Exit,
-    follow::{Ended, Form, Order, follow},
+    follow::{Ended, FollowRequest, OutputFormat, follow},
     ids,
     output::Output,
     report::Report,
@@ -31,16 +31,16 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     }
     let live = board.plans.iter().filter(|it| !it.status.has_ended());
     let plans: Vec<PlanId> = live.map(|it| it.id).collect();
-    let form = if args.output.json { Form::Json } else { Form::Text };
+    let format = if args.output.json { OutputFormat::Json } else { OutputFormat::Text };
     if !plans.is_empty() {
-        let waiting_count = tell_approvals(&client, output, &board).await?;
+        let waiting_count = print_approvals(&client, output, &board).await?;
         // Without a terminal there is no one to approve the plans.
         if waiting_count == plans.len() && !output.asks {
             return Ok(Exit::Waiting);
         }
         let mut person = Person::listen()?;
-        let order = Order { plans: plans.clone(), after: board.seq, form };
-        if follow(&client, output, &mut person, &board, order).await? == Ended::Interrupted {
+        let request = FollowRequest { plans: plans.clone(), after: board.seq, format };
+        if follow(&client, output, &mut person, &board, request).await? == Ended::Interrupted {
             output.note("stopped watching; the plan continues");
             return Ok(Exit::Interrupted);
         }
@@ -55,7 +55,7 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     };
     let mut exit = Exit::Success;
     for plan in ended {
-        let end = tell_end(&client, output, plan, form).await?;
+        let end = print_summary(&client, output, plan, format).await?;
         if exit == Exit::Success {
             exit = end;
         }
@@ -64,7 +64,7 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
 }
 
 /// Explains how to approve the plans that wait for it. Returns their number.
-async fn tell_approvals(
+async fn print_approvals(
     client: &Client,
     output: Output,
     board: &BoardView,
@@ -75,7 +75,7 @@ async fn tell_approvals(
     let mut count = 0;
     for request in client.inbox().await?.open {
         if matches!(request.ask, Ask::PlanExecution { .. }) && waits(&request.plan) {
-            tell_waiting(output, request.plan, request.id);
+            print_how_to_approve(output, request.plan, request.id);
             count += 1;
         }
     }

@@ -43,10 +43,10 @@ impl Members {
         self.plans.contains(&plan)
     }
 
-    pub fn has(&mut self, line: &EventLine) -> bool {
+    pub fn includes(&mut self, line: &EventLine) -> bool {
         let event = line.entry.known().map(|it| &it.event);
         let subject = event.map_or(Subject::Workspace, subject);
-        let has = match subject {
+        let includes = match subject {
             Subject::Plan(plan) => self.plans.contains(&plan),
             Subject::Task(task) => self.tasks.contains(&task),
             Subject::Attempt(attempt) => self.attempts.contains(&attempt),
@@ -54,14 +54,14 @@ impl Members {
             Subject::Request(request) => self.requests.contains(&request),
             Subject::Workspace => false,
         };
-        let has = has || line.plan.is_some_and(|it| self.plans.contains(&it));
-        if let (true, Some(event)) = (has, event) {
-            self.grow(event);
+        let includes = includes || line.plan.is_some_and(|it| self.plans.contains(&it));
+        if let (true, Some(event)) = (includes, event) {
+            self.add(event);
         }
-        has
+        includes
     }
 
-    fn grow(&mut self, event: &Event) {
+    fn add(&mut self, event: &Event) {
         if let Event::TaskAdded { task, .. } | Event::SubtaskAdded { task, .. } = event {
             self.tasks.insert(*task);
         } else if let Event::AttemptOpened { attempt, worker, .. } = event {

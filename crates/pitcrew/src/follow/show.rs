@@ -1,6 +1,6 @@
 //! Shows progress: scrolling lines, a live block, and questions that can be answered in place.
 
-use super::Form;
+use super::OutputFormat;
 use crate::{
     ask::{Person, is_yes},
     client::Client,
@@ -20,48 +20,56 @@ pub struct Show<'a> {
     client: &'a Client,
     output: Output,
     plans: Vec<PlanId>,
-    form: Form,
+    format: OutputFormat,
     screen: Screen,
     /// Events that have not been shown yet.
-    gathered: Vec<EventLine>,
-    seen: Option<Seen>,
+    pending: Vec<EventLine>,
+    snapshot: Option<Snapshot>,
     /// The request the person is being asked about.
-    asked: Option<OpenRequest>,
+    current: Option<OpenRequest>,
     /// Requests the person chose to decide later.
-    left: BTreeSet<RequestId>,
+    deferred: BTreeSet<RequestId>,
 }
 
 /// The last fetched board and inbox.
-struct Seen {
+struct Snapshot {
     board: BoardView,
     waiting: Vec<OpenRequest>,
-    looked_at: Instant,
+    taken_at: Instant,
 }
 
 impl<'a> Show<'a> {
-    pub fn new(client: &'a Client, output: Output, plans: Vec<PlanId>, form: Form) -> Self {
+    pub fn new(
+        client: &'a Client,
+        output: Output,
+        plans: Vec<PlanId>,
+        format: OutputFormat,
+    ) -> Self {
         Self {
             client,
             output,
             plans,
-            form,
+            format,
             screen: Screen::new(),
-            gathered: Vec::new(),
-            seen: None,
-            asked: None,
-            left: BTreeSet::new(),
+            pending: Vec::new(),
+            snapshot: None,
+            current: None,
+            deferred: BTreeSet::new(),
         }
     }
 
     pub fn draws(&self) -> bool {
-        self.form == Form::Text && self.output.draws && self.seen.is_some() && self.asked.is_none()
+        self.format == OutputFormat::Text
+            && self.output.draws
+            && self.snapshot.is_some()
+            && self.current.is_none()
     }
 
     pub fn take(&mut self, line: EventLine) -> Result<(), Report> {
-        match self.form {
-            Form::Json => self.output.json(&EventStreamLine::Event(line)),
-            Form::Text => {
-                self.gathered.push(line);
+        match self.format {
+            OutputFormat::Json => self.output.json(&EventStreamLine::Event(line)),
+            OutputFormat::Text => {
+                self.pending.push(line);
                 Ok(())
             }
         }
@@ -70,44 +78,44 @@ impl<'a> Show<'a> {
     /// Fetches the board and shows pending events. Returns false if the orchestrator does not answer.
     /// Never starts one: the stream reports whether it was stopped on purpose.
     pub async fn refresh(&mut self, person: &mut Person) -> bool {
-        if self.form == Form::Json {
+        if self.format == OutputFormat::Json {
             return true;
         }
         let board = self.client.peek(&paths::board(self.query())).await;
         let inbox = self.client.peek(paths::INBOX).await;
         let (Some(board), Some(inbox)) = (board, inbox) else { return false };
-        self.see(board, inbox);
-        let is_open = |seen: &Seen, id| seen.waiting.iter().any(|it| it.id == id);
-        if let (Some(asked), Some(seen)) = (&self.asked, &self.seen) {
-            if is_open(seen, asked.id) {
+        self.store(board, inbox);
+        let is_open = |snapshot: &Snapshot, id| snapshot.waiting.iter().any(|it| it.id == id);
+        if let (Some(current), Some(snapshot)) = (&self.current, &self.snapshot) {
+            if is_open(snapshot, current.id) {
                 return true;
             }
             self.output.note("");
-            self.asked = None;
+            self.current = None;
         }
-        self.tell();
+        self.print_pending();
         self.ask_in_place(person);
         true
     }
 
     /// Updates the live display with the agents' current activity, which is mostly not in events.
-    pub async fn glance(&mut self) {
+    pub async fn refresh_activity(&mut self) {
         let board = self.client.glance(self.query()).await;
-        if let (Some(board), Some(seen)) = (board, &mut self.seen) {
-            seen.board = board;
-            seen.looked_at = Instant::now();
+        if let (Some(board), Some(snapshot)) = (board, &mut self.snapshot) {
+            snapshot.board = board;
+            snapshot.taken_at = Instant::now();
         }
         self.draw(&[]);
     }
 
     /// Handles a line that the person typed.
-    pub async fn answered(&mut self, line: &str, person: &mut Person) -> bool {
-        let Some(asked) = self.asked.take() else { return true };
-        self.left.insert(asked.id);
+    pub async fn handle_line(&mut self, line: &str, person: &mut Person) -> bool {
+        let Some(current) = self.current.take() else { return true };
+        self.deferred.insert(current.id);
         let line = line.trim();
         if !line.is_empty() {
-            let request = asked.id;
-            let command = match asked.ask {
+            let request = current.id;
+            let command = match current.ask {
                 Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
                 Ask::PlanExecution { .. }
                 | Ask::BranchMerge { .. }
@@ -127,9 +135,9 @@ impl<'a> Show<'a> {
 
     /// Shows the last events after everything has ended.
     pub async fn finish(&mut self) -> Result<(), Report> {
-        if self.form == Form::Text {
-            self.look().await?;
-            self.tell();
+        if self.format == OutputFormat::Text {
+            self.fetch().await?;
+            self.print_pending();
         }
         self.close();
         Ok(())
@@ -137,18 +145,18 @@ impl<'a> Show<'a> {
 
     /// Removes the live display from the terminal.
     pub fn close(&mut self) {
-        if self.asked.take().is_some() {
+        if self.current.take().is_some() {
             self.output.note("");
         }
-        if self.form == Form::Text && self.output.draws {
+        if self.format == OutputFormat::Text && self.output.draws {
             self.screen.clear();
         }
-        self.seen = None;
+        self.snapshot = None;
     }
 
     /// Notes that the stream broke because the orchestrator went away.
-    pub fn tell_break(&mut self) {
-        if self.form == Form::Text {
+    pub fn note_disconnect(&mut self) {
+        if self.format == OutputFormat::Text {
             if self.draws() {
                 self.screen.clear();
             }
@@ -156,17 +164,17 @@ impl<'a> Show<'a> {
         }
     }
 
-    async fn look(&mut self) -> Result<(), Report> {
+    async fn fetch(&mut self) -> Result<(), Report> {
         let board = self.client.board(self.query()).await?;
         let inbox = self.client.inbox().await?;
-        self.see(board, inbox);
+        self.store(board, inbox);
         Ok(())
     }
 
-    fn see(&mut self, board: BoardView, inbox: InboxView) {
+    fn store(&mut self, board: BoardView, inbox: InboxView) {
         let mut waiting = inbox.open;
         waiting.retain(|it| self.plans.contains(&it.plan));
-        self.seen = Some(Seen { board, waiting, looked_at: Instant::now() });
+        self.snapshot = Some(Snapshot { board, waiting, taken_at: Instant::now() });
     }
 
     fn query(&self) -> BoardQuery {
@@ -174,13 +182,15 @@ impl<'a> Show<'a> {
         BoardQuery { all: false, plan }
     }
 
-    fn tell(&mut self) {
-        let Some(seen) = &self.seen else { return };
+    fn print_pending(&mut self) {
+        let Some(snapshot) = &self.snapshot else { return };
         let (style, draws) = (self.output.err, self.output.draws);
         let lines: Vec<String> = self
-            .gathered
+            .pending
             .drain(..)
-            .filter_map(|it| render::happened(&it, &seen.board, &seen.waiting, style, draws))
+            .filter_map(|it| {
+                render::progress(&it, &snapshot.board, &snapshot.waiting, style, draws)
+            })
             .collect();
         if self.output.draws {
             self.draw(&lines);
@@ -192,24 +202,24 @@ impl<'a> Show<'a> {
     }
 
     fn draw(&mut self, above: &[String]) {
-        let Some(seen) = &self.seen else { return };
-        let elapsed = u64::try_from(seen.looked_at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let now: Timestamp = seen.board.at.plus(elapsed);
+        let Some(snapshot) = &self.snapshot else { return };
+        let elapsed = u64::try_from(snapshot.taken_at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now: Timestamp = snapshot.board.at.plus(elapsed);
         let style: Style = self.output.err;
-        let block = render::live(&seen.board, &self.plans, &seen.waiting, now, style);
+        let block = render::live(&snapshot.board, &self.plans, &snapshot.waiting, now, style);
         self.screen.draw(above, &block);
     }
 
     /// Asks about the first request that can be answered with one line.
     fn ask_in_place(&mut self, person: &mut Person) {
-        let Some(seen) = self.seen.as_ref().filter(|_| self.output.asks) else { return };
+        let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.output.asks) else { return };
         let is_simple = |it: &&OpenRequest| match it.ask {
             Ask::Question { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
-                !self.left.contains(&it.id)
+                !self.deferred.contains(&it.id)
             }
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => false,
         };
-        let Some(request) = seen.waiting.iter().find(is_simple).cloned() else { return };
+        let Some(request) = snapshot.waiting.iter().find(is_simple).cloned() else { return };
         if self.output.draws {
             self.screen.clear();
         }
@@ -221,6 +231,6 @@ impl<'a> Show<'a> {
             | Ask::BranchMerge { .. } => "Approve? [y/n, leave empty to decide later]:",
         };
         person.prompt(self.output, &format!("{}: {question}", request.id));
-        self.asked = Some(request);
+        self.current = Some(request);
     }
 }

@@ -10,7 +10,7 @@ use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatu
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
 
 /// Bytes of an agent's note that are shown.
-const TOLD_BYTES_MAX: usize = 120;
+const NOTE_BYTES_MAX: usize = 120;
 
 /// Renders every plan with its tasks and next steps.
 pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
@@ -33,7 +33,7 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
             table.row(task_row(board, task, style));
         }
         lines.extend(table.lines("  "));
-        lines.extend(board.tree_of(plan.id).filter_map(|it| told(board, it)));
+        lines.extend(board.tree_of(plan.id).filter_map(|it| last_note(board, it)));
         lines.extend(board.tree_of(plan.id).filter_map(blocked));
         lines.extend(refused_checks(&plan.refused_places));
         lines.extend(board.tree_of(plan.id).flat_map(refused_places));
@@ -92,8 +92,8 @@ fn about(plan: &PlanView) -> Vec<String> {
         let red = checks.iter().filter(|it| !it.passed).map(|it| it.command.as_str());
         lines.extend(red_on_base(red));
     }
-    let told = matches!(plan.status, PlanStatus::Failed | PlanStatus::Cancelled);
-    if told && !plan.reason.is_empty() {
+    let is_over = matches!(plan.status, PlanStatus::Failed | PlanStatus::Cancelled);
+    if is_over && !plan.reason.is_empty() {
         lines.push(plain::line(&plan.reason));
     }
     lines.extend(landing(plan));
@@ -153,7 +153,7 @@ fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     let took = took.fold(0, u64::saturating_add);
     let took = if task.attempts.is_empty() { String::new() } else { duration(took) };
     [
-        standing(board, task, style),
+        status_or_wait(board, task, style),
         tree_name(task),
         style.dim(&place(task)),
         attempts,
@@ -163,7 +163,7 @@ fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
 }
 
 /// The status of the task. If a running task's worker is waiting, the status of the worker.
-fn standing(board: &BoardView, task: &TaskView, style: Style) -> String {
+fn status_or_wait(board: &BoardView, task: &TaskView, style: Style) -> String {
     let worker = task.worker.filter(|_| task.status == TaskStatus::Running);
     let Some(worker) = worker.and_then(|it| board.worker(it)) else {
         return status(task.status, style);
@@ -200,11 +200,11 @@ pub fn place(task: &TaskView) -> String {
 }
 
 /// The last note of the task's worker; its current activity is in the table.
-fn told(board: &BoardView, task: &TaskView) -> Option<String> {
-    let told = board.worker(task.worker?)?.told.as_ref()?;
-    let age = duration(board.at.since(told.at));
-    let words = plain::line(text::cut(&told.note, TOLD_BYTES_MAX));
-    let more = if told.note.len() > TOLD_BYTES_MAX { "…" } else { "" };
+fn last_note(board: &BoardView, task: &TaskView) -> Option<String> {
+    let note = board.worker(task.worker?)?.told.as_ref()?;
+    let age = duration(board.at.since(note.at));
+    let words = plain::line(text::cut(&note.note, NOTE_BYTES_MAX));
+    let more = if note.note.len() > NOTE_BYTES_MAX { "…" } else { "" };
     Some(format!("  {} said {age} ago: {words}{more}", task.name()))
 }
 

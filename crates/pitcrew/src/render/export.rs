@@ -25,7 +25,7 @@ pub fn export(exported: &Exported<'_>) -> String {
     head(&mut text, exported);
     text.push_str("\n## Tasks\n");
     for task in exported.board.tree_of(exported.plan.id) {
-        tell_task(&mut text, task);
+        write_task(&mut text, task);
     }
     text.push_str("\n## Requests\n\n");
     requests(&mut text, exported);
@@ -39,23 +39,23 @@ pub fn export(exported: &Exported<'_>) -> String {
 
 fn head(text: &mut String, exported: &Exported<'_>) {
     let plan = exported.plan;
-    say(text, &format!("# {} {}\n", plan.id, plain::line(&plan.name)));
-    say(text, &format!("- status: {}{}", plan.status, because(&plan.reason)));
-    say(
+    push_line(text, &format!("# {} {}\n", plan.id, plain::line(&plan.name)));
+    push_line(text, &format!("- status: {}{}", plan.status, because(&plan.reason)));
+    push_line(
         text,
         &format!("- created: {} UTC, as of {} UTC", time(plan.created_at), time(exported.at)),
     );
     if let Some(base) = &plan.base {
         let branch = plain::line(base.branch.as_deref().unwrap_or("a detached HEAD"));
-        say(text, &format!("- base: {branch} at {}", base.tip));
+        push_line(text, &format!("- base: {branch} at {}", base.tip));
     }
     if let Some(head) = &plan.head {
-        say(text, &format!("- integrated: {head}"));
+        push_line(text, &format!("- integrated: {head}"));
     }
-    say(text, &format!("- landing: {}", plan.landing.status));
-    say(text, &format!("- used: {}", used(&plan.usage)));
+    push_line(text, &format!("- landing: {}", plan.landing.status));
+    push_line(text, &format!("- used: {}", used(&plan.usage)));
     for (vendor, usage) in &plan.vendors {
-        say(text, &format!("  - {}: {}", plain::line(vendor), used(usage)));
+        push_line(text, &format!("  - {}: {}", plain::line(vendor), used(usage)));
     }
     if !plan.description.is_empty() {
         text.push('\n');
@@ -63,47 +63,47 @@ fn head(text: &mut String, exported: &Exported<'_>) {
     }
 }
 
-fn tell_task(text: &mut String, task: &TaskView) {
+fn write_task(text: &mut String, task: &TaskView) {
     let depth = task.subtask.as_ref().map_or(0, |it| it.depth as usize);
-    say(text, &format!("\n###{} {}\n", "#".repeat(depth), task.name()));
+    push_line(text, &format!("\n###{} {}\n", "#".repeat(depth), task.name()));
     let reason = because(task.reason.as_deref().unwrap_or_default());
-    say(text, &format!("- status: {} since {}{reason}", task.status, time(task.since)));
-    say(text, &format!("- agent: {}", plain::line(&task.agent)));
+    push_line(text, &format!("- status: {} since {}{reason}", task.status, time(task.since)));
+    push_line(text, &format!("- agent: {}", plain::line(&task.agent)));
     if let Some(it) = &task.subtask {
-        say(text, &format!("- {} of {}, {}", it.kind, it.parent_task, it.workspace));
+        push_line(text, &format!("- {} of {}, {}", it.kind, it.parent_task, it.workspace));
         if !it.expected_output.is_empty() {
-            say(text, &format!("- expected: {}", plain::line(&it.expected_output)));
+            push_line(text, &format!("- expected: {}", plain::line(&it.expected_output)));
         }
     }
     let region: Vec<String> = task.region.iter().map(ToString::to_string).collect();
     if !region.is_empty() {
-        say(text, &format!("- region: {}", region.join(", ")));
+        push_line(text, &format!("- region: {}", region.join(", ")));
     }
     let after: Vec<String> = task.depends_on.iter().map(ToString::to_string).collect();
     if !after.is_empty() {
-        say(text, &format!("- after: {}", after.join(", ")));
+        push_line(text, &format!("- after: {}", after.join(", ")));
     }
-    say(text, &format!("- used: {}", used(&task.usage)));
+    push_line(text, &format!("- used: {}", used(&task.usage)));
     for attempt in &task.attempts {
-        say(text, &format!("- {}", tell_attempt(attempt)));
+        push_line(text, &format!("- {}", attempt_line(attempt)));
     }
     text.push('\n');
     fenced(text, &task.prompt);
 }
 
-fn tell_attempt(attempt: &Attempt) -> String {
+fn attempt_line(attempt: &Attempt) -> String {
     let outcome = attempt.outcome.map_or_else(|| "running".to_owned(), |it| it.to_string());
-    let mut told = format!("attempt {} by {}: {outcome}", attempt.number, attempt.worker);
+    let mut line = format!("attempt {} by {}: {outcome}", attempt.number, attempt.worker);
     if let Some(ended) = attempt.ended_at {
-        write!(told, " after {}", duration(ended.since(attempt.started_at))).expect("a string");
+        write!(line, " after {}", duration(ended.since(attempt.started_at))).expect("a string");
     }
     if let Some(failure) = &attempt.failure {
-        told.push_str(&because(&failure.to_string()));
+        line.push_str(&because(&failure.to_string()));
     }
     if let Some(commit) = &attempt.commit {
         let files = counted(attempt.files_count, "file");
         write!(
-            told,
+            line,
             "; {files}, +{} -{} as {}",
             attempt.insertions,
             attempt.deletions,
@@ -112,9 +112,9 @@ fn tell_attempt(attempt: &Attempt) -> String {
         .expect("a string");
     }
     if let Some(summary) = attempt.summary.as_deref().filter(|it| !it.is_empty()) {
-        write!(told, "; summary: {}", plain::line(summary)).expect("a string");
+        write!(line, "; summary: {}", plain::line(summary)).expect("a string");
     }
-    told
+    line
 }
 
 fn requests(text: &mut String, exported: &Exported<'_>) {
@@ -122,17 +122,17 @@ fn requests(text: &mut String, exported: &Exported<'_>) {
         let answer = because(it.text.as_deref().unwrap_or_default());
         let title = plain::line(&it.title);
         let by = it.decided_by;
-        say(
+        push_line(
             text,
             &format!("- {} {}: {title}: {} by {by}{answer}", time(it.opened_at), it.id, it.status),
         );
     }
     for it in &exported.open {
         let title = plain::line(&it.title);
-        say(text, &format!("- {} {}: {title}: waiting", time(it.opened_at), it.id));
+        push_line(text, &format!("- {} {}: {title}: waiting", time(it.opened_at), it.id));
     }
     if exported.open.is_empty() && exported.closed.is_empty() {
-        say(text, "none");
+        push_line(text, "none");
     }
 }
 
@@ -151,7 +151,7 @@ fn time(at: Timestamp) -> String {
     stamp(at).replace('T', " ")
 }
 
-fn say(text: &mut String, line: &str) {
+fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }
@@ -161,7 +161,7 @@ fn fenced(text: &mut String, block: &str) {
     let block = plain::block(block.trim_end());
     let longest = block.split(|it| it != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat((longest + 1).max(3));
-    say(text, &format!("{fence}text\n{block}\n{fence}"));
+    push_line(text, &format!("{fence}text\n{block}\n{fence}"));
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ impl Journal {
     }
 
     /// The progress lines of a run without a live display.
-    fn told(&self) -> String {
+    fn progress_text(&self) -> String {
         let (board, inbox) = (self.view(), self.waiting());
         let line = |entry: &Entry| EventLine {
             seq: entry.seq,
@@ -124,11 +124,13 @@ impl Journal {
             text: None,
             entry: entry.clone().into(),
         };
-        let told = self
+        let progress_text = self
             .entries
             .iter()
-            .filter_map(|it| happened(&line(it), &board, &inbox.open, Style::plain(), false));
-        told.flat_map(|it| it.lines().map(|it| format!("|{it}\n")).collect::<Vec<_>>()).collect()
+            .filter_map(|it| progress(&line(it), &board, &inbox.open, Style::plain(), false));
+        progress_text
+            .flat_map(|it| it.lines().map(|it| format!("|{it}\n")).collect::<Vec<_>>())
+            .collect()
     }
 }
 
@@ -219,7 +221,7 @@ fn progress_has_one_line_per_event() {
         |    Waiting request-1 task-3 ui: which port? the old one?
         |            pitcrew answer request-1 "..."
     "#]]
-    .assert_eq(&journal().told());
+    .assert_eq(&journal().progress_text());
 }
 
 /// S4-130: requests that wait for a person have a panel below the workers.
@@ -321,7 +323,7 @@ fn agent_escapes_never_reach_the_terminal() {
     let (view, waiting) = (journal.view(), journal.waiting());
     let live = live(&view, &[PLAN], &waiting.open, view.at, Style::plain()).join("\n");
     let board = board(&view, 1, Style::plain());
-    for text in [journal.told(), live, board] {
+    for text in [journal.progress_text(), live, board] {
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }
 }

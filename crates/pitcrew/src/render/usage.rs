@@ -24,16 +24,19 @@ pub fn usage(vendors: &BTreeMap<String, Usage>, total: &Usage) -> Vec<String> {
 }
 
 fn row(name: &str, usage: &Usage) -> [String; 5] {
-    let is_told = is_cost_told(usage);
-    let cost =
-        if is_told { Dollars(usage.cost_micros).to_string() } else { "not reported".to_owned() };
+    let is_reported = is_cost_reported(usage);
+    let cost = if is_reported {
+        Dollars(usage.cost_micros).to_string()
+    } else {
+        "not reported".to_owned()
+    };
     let [tokens_in, tokens_out, cached] =
         [usage.tokens_in, usage.tokens_out, usage.tokens_cached].map(|it| it.to_string());
     [name.to_owned(), tokens_in, tokens_out, cached, cost]
 }
 
 /// Not every agent reports its cost.
-fn is_cost_told(usage: &Usage) -> bool {
+fn is_cost_reported(usage: &Usage) -> bool {
     usage.cost_micros > 0 || usage.of(Measure::Tokens) == 0
 }
 
@@ -54,12 +57,12 @@ pub fn caps<'a>(
     let is_of_cost =
         |it: &&Spending| it.measure == Measure::Cost && matches!(it.scope, BudgetScope::Plan(_));
     let is_capped = caps.iter().any(is_of_cost);
-    let unheld = vendors.iter().filter(|it| is_capped && !is_cost_told(it.1));
-    let unheld = unheld.map(|(vendor, _)| {
+    let uncapped = vendors.iter().filter(|it| is_capped && !is_cost_reported(it.1));
+    let uncapped = uncapped.map(|(vendor, _)| {
         let (name, table) = (plain::line(vendor), price_table(vendor));
         format!("  the cost cap does not apply to {name}, which does not report its cost: set its prices in `[{table}]` of your settings")
     });
-    near.chain(unheld).collect()
+    near.chain(uncapped).collect()
 }
 
 /// The settings table with the prices of a backend.

@@ -244,7 +244,9 @@ fn failed_backend_test_says_why_and_what_to_do() {
     let ends = sandbox.pitcrew(&["backends", "test", "ends"]).expect(9);
     ends.says("bad ends:").says("must speak ACP");
     let gemini = sandbox.pitcrew(&["backends", "test", "gemini"]).expect(9);
-    gemini.says("`test-gemini` was not found on your PATH").says("npm install -g @google/gemini-cli");
+    gemini
+        .says("`test-gemini` was not found on your PATH")
+        .says("npm install -g @google/gemini-cli");
     sandbox.pitcrew(&["backends", "test", "gemni"]).expect(2).notes("did you mean `gemini`?");
     // It answers with the protocol's error for a missing login.
     let asks = program(

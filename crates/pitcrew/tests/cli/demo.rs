@@ -17,7 +17,8 @@ fn demo_lands_one_merge_and_cleans_up() {
     assert!(shown.stdout.contains("api-format  2 attempts"), "{shown}");
     let shown =
         shown.notes("Retrying task-4 api-format: check `sh checks/test.sh checks/format.rs`");
-    let place = shown.stderr.lines().find_map(|it| it.trim().strip_suffix("keep it with --keep DIR)"));
+    let place =
+        shown.stderr.lines().find_map(|it| it.trim().strip_suffix("keep it with --keep DIR)"));
     let place =
         place.and_then(|it| it.split_once("/lap-board")).expect("the demo says where it is").0;
     assert!(!std::path::Path::new(place).exists(), "{place} is still there");

@@ -1,17 +1,17 @@
 //! Warns before a run about agents that a cost cap does not apply to.
 
-use super::Trouble;
+use super::PlanProblem;
 use crate::render::price_table;
 use pitcrew_config::{CostTold, Settings};
 use pitcrew_model::PlanSpec;
 use std::collections::BTreeMap;
 
 /// The capped agents whose cost is not known.
-pub fn unheld(spec: &PlanSpec, settings: &Settings) -> Vec<Trouble> {
+pub fn uncapped(spec: &PlanSpec, settings: &Settings) -> Vec<PlanProblem> {
     let is_capped = spec.head.caps.cost_micros.is_some();
     let capped = spec.tasks.iter().filter(|it| is_capped || it.caps.cost_micros.is_some());
     let vendors = capped.filter_map(|it| Some((it.vendor()?, it.model.as_deref())));
-    let unheld: BTreeMap<&str, Trouble> = vendors
+    let uncapped: BTreeMap<&str, PlanProblem> = vendors
         .filter_map(|(vendor, model)| {
             let (applies, why) = match settings.cost_known(vendor, model) {
                 CostTold::Told => return None,
@@ -21,8 +21,8 @@ pub fn unheld(spec: &PlanSpec, settings: &Settings) -> Vec<Trouble> {
             let message = format!("the cost cap {applies} to {vendor}: {why}");
             let table = price_table(vendor);
             let help = format!("set `price_in` and `price_out` in `[{table}]` of your settings, or limit tokens with `max_tokens` or `--max-tokens`");
-            Some((vendor, Trouble { message, help }))
+            Some((vendor, PlanProblem { message, help }))
         })
         .collect();
-    unheld.into_values().collect()
+    uncapped.into_values().collect()
 }

@@ -2,25 +2,25 @@
 //!
 //! The rest of a plan is validated when it is parsed.
 
-use super::Trouble;
+use super::PlanProblem;
 use pitcrew_agent::script::Script;
 use pitcrew_config::{BACKEND_BUILTIN, BACKEND_COMMAND, PlanDefaults, suggestion};
 use pitcrew_model::{PlanSpec, TaskSpec, TaskWork};
 
 /// Returns every task that can only fail, in plan order.
-pub fn impossible(spec: &PlanSpec, defaults: &PlanDefaults) -> Vec<Trouble> {
+pub fn impossible(spec: &PlanSpec, defaults: &PlanDefaults) -> Vec<PlanProblem> {
     let of_task = |task| [script(task), backend(task, defaults)];
     spec.tasks.iter().flat_map(of_task).flatten().collect()
 }
 
-fn script(task: &TaskSpec) -> Option<Trouble> {
+fn script(task: &TaskSpec) -> Option<PlanProblem> {
     let TaskWork::Script { script, .. } = &task.work else { return None };
     let error = Script::parse(script).err()?;
     let message = format!("task `{}`: script line {}: {}", task.key, error.line, error.reason);
-    Some(Trouble { message, help: error.remedy })
+    Some(PlanProblem { message, help: error.remedy })
 }
 
-fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Trouble> {
+fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<PlanProblem> {
     let name = task.agent.backend.as_deref()?;
     let is_ours = [BACKEND_BUILTIN, BACKEND_COMMAND].contains(&name);
     if is_ours || defaults.backends.contains(name) {
@@ -29,7 +29,7 @@ fn backend(task: &TaskSpec, defaults: &PlanDefaults) -> Option<Trouble> {
     let ours = [BACKEND_BUILTIN, BACKEND_COMMAND];
     let known: Vec<&str> = defaults.backends.iter().map(String::as_str).chain(ours).collect();
     let suggestion = suggestion(name, &known);
-    Some(Trouble {
+    Some(PlanProblem {
         message: format!("task `{}`: there is no backend `{name}`", task.key),
         help: format!(
             "{suggestion}; to add another program, configure `[backends.{name}]` in your settings"

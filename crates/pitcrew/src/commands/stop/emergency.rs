@@ -39,8 +39,8 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
         StopScope::Subtask | StopScope::Worker | StopScope::Plan => Client::of(workspace).await?,
     };
     let board = all(&client).await?;
-    let stopping = Stopping { client: &client, since: first_live(&board), begun: board.seq };
-    let Ordered { what, until } = match (scope, id) {
+    let stopping = EmergencyStop { client: &client, since: first_live(&board), before: board.seq };
+    let StopOrder { what, until } = match (scope, id) {
         (StopScope::All, None) => stopping.everything().await?,
         (StopScope::All, Some(id)) => {
             return Err(Report::new(
@@ -57,13 +57,13 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
         (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?, "").await?,
         (StopScope::Worker, Some(id)) => stopping.worker(id).await?,
     };
-    let stopped = stopping.prove_empty(until).await?;
+    let stopped = stopping.wait_until_empty(until).await?;
     if json.json {
         output.json(&json!({ "stopped": stopped }))?;
     } else {
         let words = match what {
-            What::One(words) => words,
-            What::All { plans, tasks } => stopping.told(&plans, &tasks).await?,
+            StopSubject::One(words) => words,
+            StopSubject::All { plans, tasks } => stopping.describe(&plans, &tasks).await?,
         };
         let left = match stopped.len() {
             0 => "no agent was running".to_owned(),
@@ -74,15 +74,15 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
     Ok(Exit::Success)
 }
 
-struct Ordered {
-    what: What,
+struct StopOrder {
+    what: StopSubject,
     /// The last journal entry that the commands caused. Agents that are stopped later were not part of
     /// it.
     until: Seq,
 }
 
 /// What was stopped.
-enum What {
+enum StopSubject {
     /// A description.
     One(String),
     All {
@@ -91,29 +91,29 @@ enum What {
     },
 }
 
-struct Stopping<'a> {
+struct EmergencyStop<'a> {
     client: &'a Client,
     /// Every live agent was started after this entry.
     since: Seq,
     /// The last entry before the commands.
-    begun: Seq,
+    before: Seq,
 }
 
-impl Stopping<'_> {
-    async fn task(&self, task: TaskId, before: &str) -> Result<Ordered, Report> {
+impl EmergencyStop<'_> {
+    async fn task(&self, task: TaskId, before: &str) -> Result<StopOrder, Report> {
         let until = self.client.command(&Command::CancelTask { task }).await?.seq;
         let board = all(self.client).await?;
         let is_subtask = board.task(task).is_some_and(|it| it.subtask.is_some());
         let name = if is_subtask { SubtaskName(task).to_string() } else { task.to_string() };
-        Ok(Ordered { what: What::One(format!("{before}{name} is cancelled")), until })
+        Ok(StopOrder { what: StopSubject::One(format!("{before}{name} is cancelled")), until })
     }
 
-    async fn plan(&self, plan: PlanId) -> Result<Ordered, Report> {
+    async fn plan(&self, plan: PlanId) -> Result<StopOrder, Report> {
         let until = self.client.command(&Command::CancelPlan { plan }).await?.seq;
-        Ok(Ordered { what: What::One(format!("{plan} is cancelled")), until })
+        Ok(StopOrder { what: StopSubject::One(format!("{plan} is cancelled")), until })
     }
 
-    async fn worker(&self, text: &str) -> Result<Ordered, Report> {
+    async fn worker(&self, text: &str) -> Result<StopOrder, Report> {
         let unknown = || {
             Report::new(Exit::Usage, format!("there is no worker `{text}`"))
                 .help("`pitcrew status --json` lists the workers")
@@ -130,18 +130,18 @@ impl Stopping<'_> {
     }
 
     /// Pauses all plans so that nothing starts, then cancels all running tasks.
-    async fn everything(&self) -> Result<Ordered, Report> {
+    async fn everything(&self) -> Result<StopOrder, Report> {
         let (mut plans, mut tasks) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..ROUNDS_MAX {
             let board = all(self.client).await?;
             let active = board.plans.iter().filter(|it| it.status == PlanStatus::Active);
             let active: Vec<PlanId> = active.map(|it| it.id).collect();
             for plan in &active {
-                self.unless_over(&Command::PausePlan { plan: *plan }).await?;
+                self.command_unless_ended(&Command::PausePlan { plan: *plan }).await?;
             }
             let working: Vec<TaskId> = working(&board).collect();
             for task in &working {
-                self.unless_over(&Command::CancelTask { task: *task }).await?;
+                self.command_unless_ended(&Command::CancelTask { task: *task }).await?;
             }
             if active.is_empty() && working.is_empty() {
                 break;
@@ -150,11 +150,11 @@ impl Stopping<'_> {
             tasks.extend(working);
         }
         let until = all(self.client).await?.seq;
-        Ok(Ordered { what: What::All { plans, tasks }, until })
+        Ok(StopOrder { what: StopSubject::All { plans, tasks }, until })
     }
 
     /// Describes the result. A plan with nothing left to do has ended instead of being paused.
-    async fn told(
+    async fn describe(
         &self,
         plans: &BTreeSet<PlanId>,
         tasks: &BTreeSet<TaskId>,
@@ -178,7 +178,7 @@ impl Stopping<'_> {
     }
 
     /// Runs a command and ignores a rejection: the task or plan has ended in the meantime.
-    async fn unless_over(&self, command: &Command) -> Result<(), Report> {
+    async fn command_unless_ended(&self, command: &Command) -> Result<(), Report> {
         match self.client.command(command).await {
             Err(report) if report.exit == Exit::Refused => Ok(()),
             done => done.map(drop),
@@ -187,11 +187,11 @@ impl Stopping<'_> {
 
     /// Waits until every stopped agent has exited, with everything that it started, and the checks of
     /// the cancelled tasks have ended.
-    async fn prove_empty(&self, until: Seq) -> Result<BTreeSet<WorkerId>, Report> {
+    async fn wait_until_empty(&self, until: Seq) -> Result<BTreeSet<WorkerId>, Report> {
         if until == Seq(0) {
             return Ok(BTreeSet::new());
         }
-        let (mut told, mut stopped) = (BTreeSet::new(), BTreeSet::new());
+        let (mut pending, mut stopped) = (BTreeSet::new(), BTreeSet::new());
         let mut ended = BTreeSet::new();
         let mut checks = Checks::default();
         let is_over = journal::follow(self.client, self.since, |entry| {
@@ -199,21 +199,21 @@ impl Stopping<'_> {
             if let Event::StopAsked { worker } = &entry.event
                 && entry.seq <= until
             {
-                told.insert(*worker);
+                pending.insert(*worker);
             } else if let Some(worker) = has_ended(&entry.event) {
                 ended.insert(worker);
-                if told.remove(&worker) && entry.seq > self.begun {
+                if pending.remove(&worker) && entry.seq > self.before {
                     stopped.insert(worker);
                 }
             }
-            entry.seq >= until && told.is_empty() && checks.cut.is_empty()
+            entry.seq >= until && pending.is_empty() && checks.interrupted.is_empty()
         });
         match timeout(END_TIME_MAX, is_over).await {
             Ok(is_over) => is_over?,
             Err(_) => {
-                let agents = told.iter().map(ToString::to_string);
-                let checks = checks.cut.values().map(ToString::to_string);
-                return Err(not_ended(agents.chain(checks)));
+                let agents = pending.iter().map(ToString::to_string);
+                let checks = checks.interrupted.values().map(ToString::to_string);
+                return Err(still_running(agents.chain(checks)));
             }
         }
         self.until_gone(ended).await?;
@@ -232,18 +232,18 @@ impl Stopping<'_> {
             }
         };
         let is_late = timeout(END_TIME_MAX, gone).await.is_err();
-        if is_late { Err(not_ended(workers.iter().map(ToString::to_string))) } else { Ok(()) }
+        if is_late { Err(still_running(workers.iter().map(ToString::to_string))) } else { Ok(()) }
     }
 }
 
 /// The subject of a run of checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Checked {
+enum CheckSubject {
     Attempt(AttemptId),
     BaseOf(PlanId),
 }
 
-impl fmt::Display for Checked {
+impl fmt::Display for CheckSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Attempt(attempt) => write!(f, "the checks of {attempt}"),
@@ -255,35 +255,35 @@ impl fmt::Display for Checked {
 /// The running checks, and those being interrupted because their attempt or plan has ended.
 #[derive(Default)]
 struct Checks {
-    running: BTreeMap<EffectId, Checked>,
-    cut: BTreeMap<EffectId, Checked>,
+    running: BTreeMap<EffectId, CheckSubject>,
+    interrupted: BTreeMap<EffectId, CheckSubject>,
 }
 
 impl Checks {
     fn fold(&mut self, seq: Seq, event: &Event) {
         if let Event::VerifyAsked { attempt, .. } = event {
-            self.running.insert(EffectId(seq.0), Checked::Attempt(*attempt));
+            self.running.insert(EffectId(seq.0), CheckSubject::Attempt(*attempt));
         } else if let Event::BaseCheckAsked { plan } = event {
-            self.running.insert(EffectId(seq.0), Checked::BaseOf(*plan));
+            self.running.insert(EffectId(seq.0), CheckSubject::BaseOf(*plan));
         } else if let Event::EffectEnded { effect, .. } = event {
             self.running.remove(effect);
-            self.cut.remove(effect);
+            self.interrupted.remove(effect);
         } else if let Event::AttemptEnded { attempt, .. } = event {
-            self.is_over(Checked::Attempt(*attempt));
+            self.interrupt(CheckSubject::Attempt(*attempt));
         } else if let Event::PlanMoved { plan, to, .. } = event
             && *to != PlanStatus::Active
         {
-            self.is_over(Checked::BaseOf(*plan));
+            self.interrupt(CheckSubject::BaseOf(*plan));
         }
     }
 
-    fn is_over(&mut self, what: Checked) {
+    fn interrupt(&mut self, what: CheckSubject) {
         let over = self.running.iter().filter(|it| *it.1 == what).map(|it| (*it.0, *it.1));
-        self.cut.extend(over);
+        self.interrupted.extend(over);
     }
 }
 
-fn not_ended(who: impl Iterator<Item = String>) -> Report {
+fn still_running(who: impl Iterator<Item = String>) -> Report {
     let message = format!("still running after one minute: {}", who.collect::<Vec<_>>().join(", "));
     Report::new(Exit::Failure, message)
         .help("they have been ordered to stop; `pitcrew audit --kind stop` shows when")

@@ -18,7 +18,7 @@ const VERB_WIDTH: usize = 11;
 /// it.
 ///
 /// `drawn`: there is a live display, which shows starts itself.
-pub fn happened(
+pub fn progress(
     line: &EventLine,
     board: &BoardView,
     waiting: &[OpenRequest],
@@ -35,11 +35,11 @@ pub fn happened(
         let (verb, paint) = plan_verb(*from, *to)?;
         let reason = if to.has_ended() { plain::line(reason) } else { String::new() };
         let what = format!("{plan} {}", plain::line(name));
-        return Some(said(style, verb, paint, &what, &reason));
+        return Some(progress_line(style, verb, paint, &what, &reason));
     }
     if let Event::RequestOpened { request, .. } = event {
         let request = waiting.iter().find(|it| it.id == *request)?;
-        return Some(asks(request, style));
+        return Some(request_line(request, style));
     }
     if let Event::RequestMoved { request, to, .. } = event {
         let verb = match to {
@@ -53,16 +53,16 @@ pub fn happened(
             | RequestStatus::AtUser
             | RequestStatus::Withdrawn => return None,
         };
-        return Some(said(style, verb, Paint::Dim, &request.to_string(), ""));
+        return Some(progress_line(style, verb, Paint::Dim, &request.to_string(), ""));
     }
     if let Event::BudgetWarned(spending) = event {
-        return Some(said(style, "Note", Paint::Yellow, &spending.to_string(), ""));
+        return Some(progress_line(style, "Note", Paint::Yellow, &spending.to_string(), ""));
     }
     if let Event::WorkerMoved { worker, to: WorkerStatus::WaitingQuota, reason, .. } = event {
         let task = board.task(board.worker(*worker)?.task)?;
         let what = task.name();
         let reason = task.reason.as_deref().unwrap_or(reason);
-        return Some(said(style, "Waiting", Paint::Yellow, &what, &plain::line(reason)));
+        return Some(progress_line(style, "Waiting", Paint::Yellow, &what, &plain::line(reason)));
     }
     if let Event::EffectEnded { result, .. } = event {
         return result_line(result, style);
@@ -86,7 +86,7 @@ fn task_moved(
                 paths => format!("in {}", region(paths)),
             };
             let place = format!("{place} ({})", task.agent);
-            Some(said(style, "Starting", Paint::Dim, &what, &place))
+            Some(progress_line(style, "Starting", Paint::Dim, &what, &place))
         }
         TaskStatus::Pending => match reason {
             Reason::Failure { .. } => {
@@ -94,7 +94,7 @@ fn task_moved(
                 let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
                 let next =
                     format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
-                Some(said(style, "Retrying", Paint::Yellow, &what, &next))
+                Some(progress_line(style, "Retrying", Paint::Yellow, &what, &next))
             }
             Reason::Progress
             | Reason::DependenciesCompleted
@@ -105,19 +105,21 @@ fn task_moved(
             | Reason::Cancelled
             | Reason::Accepted => None,
         },
-        TaskStatus::Completed => Some(said(style, "Completed", Paint::Green, &what, &work(task))),
+        TaskStatus::Completed => {
+            Some(progress_line(style, "Completed", Paint::Green, &what, &work(task)))
+        }
         TaskStatus::Partial => {
             let reason = task.reason.as_deref().map(plain::line).unwrap_or_default();
-            Some(said(style, "Partial", Paint::Yellow, &what, &reason))
+            Some(progress_line(style, "Partial", Paint::Yellow, &what, &reason))
         }
         TaskStatus::Failed => {
             // Includes the rule that denied a permission.
             let whole = task.reason.as_deref().map(plain::line);
             let words = whole.filter(|it| it.starts_with(&words)).unwrap_or(words);
-            Some(said(style, "Failed", Paint::Red, &what, &words))
+            Some(progress_line(style, "Failed", Paint::Red, &what, &words))
         }
-        TaskStatus::Cancelled => Some(said(style, "Cancelled", Paint::Yellow, &what, "")),
-        TaskStatus::Blocked => Some(said(style, "Blocked", Paint::Yellow, &what, &words)),
+        TaskStatus::Cancelled => Some(progress_line(style, "Cancelled", Paint::Yellow, &what, "")),
+        TaskStatus::Blocked => Some(progress_line(style, "Blocked", Paint::Yellow, &what, &words)),
         TaskStatus::Queued
         | TaskStatus::Starting
         | TaskStatus::Running
@@ -144,16 +146,16 @@ fn plan_verb(from: PlanStatus, to: PlanStatus) -> Option<(&'static str, Paint)> 
 
 fn result_line(result: &EffectResult, style: Style) -> Option<String> {
     if let EffectResult::PlanPrepared { base, .. } = result {
-        let mut text = said(style, "Base", Paint::Dim, &base_words(base), "");
+        let mut text = progress_line(style, "Base", Paint::Dim, &base_words(base), "");
         for note in &base.notes {
             text.push('\n');
-            text.push_str(&said(style, "Note", Paint::Yellow, &plain::line(note), ""));
+            text.push_str(&progress_line(style, "Note", Paint::Yellow, &plain::line(note), ""));
         }
         return Some(text);
     }
     if let EffectResult::BaseChecked { checks, .. } = result {
         let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.as_str());
-        return red_on_base(red).map(|what| said(style, "Note", Paint::Yellow, &what, ""));
+        return red_on_base(red).map(|what| progress_line(style, "Note", Paint::Yellow, &what, ""));
     }
     None
 }
@@ -167,7 +169,7 @@ fn base_words(base: &PlanBase) -> String {
 }
 
 /// `request-2 task-5 ui: which port? (pitcrew answer request-2 "...")`
-fn asks(request: &OpenRequest, style: Style) -> String {
+fn request_line(request: &OpenRequest, style: Style) -> String {
     let id = request.id;
     let whom = match (request.task, &request.task_key) {
         (Some(task), Some(key)) => name(task, key),
@@ -184,7 +186,11 @@ fn asks(request: &OpenRequest, style: Style) -> String {
         }
     };
     let indent = " ".repeat(VERB_WIDTH + 1);
-    format!("{}\n{indent}{}", said(style, "Waiting", Paint::Cyan, &what, ""), style.dim(&how))
+    format!(
+        "{}\n{indent}{}",
+        progress_line(style, "Waiting", Paint::Cyan, &what, ""),
+        style.dim(&how)
+    )
 }
 
 /// `attempt 2 of 3`; an attempt granted beyond the limit has no total.
@@ -225,7 +231,7 @@ enum Paint {
     Dim,
 }
 
-fn said(style: Style, verb: &str, paint: Paint, what: &str, more: &str) -> String {
+fn progress_line(style: Style, verb: &str, paint: Paint, what: &str, more: &str) -> String {
     let verb = format!("{verb:>VERB_WIDTH$}");
     let verb = match paint {
         Paint::Green => style.green(&verb),
