@@ -1,5 +1,5 @@
-"""An agent for measuring: `ask FILE` asks for permission again and again and writes down how many
-microseconds each answer took; `flood FILE RATE` says RATE megabytes a second until FILE is there.
+"""An agent for the benchmark: `ask FILE` asks for permission repeatedly and writes the latency of each
+answer in microseconds; `flood FILE RATE` sends RATE megabytes a second until FILE exists.
 """
 
 import json

@@ -5,26 +5,26 @@ use pitcrew_testkit::{can_be_offline, crew::Aspect};
 use std::{fmt::Write, fs};
 
 pub fn write(tried: &[Tried]) -> String {
-    let mut out = String::from("# Agents that were tested\n\n");
-    let _ = writeln!(out, "Written on {} by `cargo xtask agents`, on {}.\n", today(), machine());
+    let mut out = String::from("# Tested agents\n\n");
+    let _ = writeln!(out, "Generated on {} by `cargo xtask agents`, on {}.\n", today(), machine());
     out.push_str(PREFACE);
     out.push_str("\n## What works\n\n");
     out.push_str(&aspects(tried));
-    out.push_str("\n## What does not, and why\n\n");
+    out.push_str("\n## What does not work\n\n");
     out.push_str(&reasons(tried));
-    out.push_str("\n## What it takes\n\n");
+    out.push_str("\n## Start times and memory\n\n");
     out.push_str(&costs(tried));
     out
 }
 
 const PREFACE: &str = "\
-Each agent is the real program in its pinned version, with a scripted model on this machine and no other network. It plays \
-every part of one plan of four tasks: it edits and completes; a check fails and its next attempt mends that; it runs a \
-command that a person has to allow; it writes outside its region. The orchestrator is killed with `kill -9` in the middle \
-of a turn. Then its model fails, refuses its key, has no quota, and hangs until the task is cancelled. An agent that asks \
-outside its sandbox runs commands within a sandbox of its own without asking. \
-`cargo xtask agents NAME` tries one, prints its part of this and keeps it; `cargo xtask agents --all` tries all and writes \
-this, and `cargo xtask agents --table` writes it from what is kept.
+Each agent is the real program in its pinned version, with a scripted model and no network. It does all four tasks of a \
+plan: it edits and completes; a check fails and its next attempt fixes that; it runs a command that a person must approve; \
+it writes outside its region. The orchestrator is killed with `kill -9` in the middle of a turn. Then the model fails, \
+rejects the key, has no quota, and hangs until the task is cancelled. An agent marked `outside its sandbox` runs commands \
+in its own sandbox without asking.\n\n\
+`cargo xtask agents NAME` tries one agent, prints its results and stores them; `cargo xtask agents --all` tries all agents \
+and writes this page, and `cargo xtask agents --table` writes it from the stored results.
 ";
 
 fn aspects(tried: &[Tried]) -> String {
@@ -36,7 +36,7 @@ fn aspects(tried: &[Tried]) -> String {
     let mut dates = vec!["tried on".to_owned()];
     dates.extend(tried.iter().map(|it| it.date.clone()));
     rows.push(dates);
-    let mut tiers = vec!["in tier".to_owned()];
+    let mut tiers = vec!["sandbox tier".to_owned()];
     let shown =
         |it: &Tried| it.tiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     tiers.extend(tried.iter().map(shown));
@@ -66,14 +66,14 @@ fn reasons(tried: &[Tried]) -> String {
             }
         }
         for reason in &agent.broken {
-            let _ = writeln!(out, "- {}: the trial broke: {}", agent.name, one_line(reason));
+            let _ = writeln!(out, "- {}: the trial failed: {}", agent.name, one_line(reason));
         }
     }
-    if out.is_empty() { "Nothing.\n".into() } else { out }
+    if out.is_empty() { "Everything works.\n".into() } else { out }
 }
 
 fn costs(tried: &[Tried]) -> String {
-    let head = ["", "initialize, s", "session/new, s", "memory at most, MiB", "load"];
+    let head = ["", "initialize, s", "session/new, s", "peak memory, MiB", "load"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for agent in tried.iter().filter(|it| it.missing.is_none()) {
         rows.push(vec![
@@ -84,7 +84,7 @@ fn costs(tried: &[Tried]) -> String {
             agent.load.clone(),
         ]);
     }
-    let note = "\nThe least and the most of all starts of the plan; the memory is that of one agent with all that it started; the load is that of the machine when it began.\n";
+    let note = "\nTimes are the minimum and maximum of all starts in the plan. Memory is for one agent with all of its processes. Load is that of the machine at the start.\n";
     table(&rows) + note
 }
 
@@ -120,11 +120,11 @@ fn machine() -> String {
     let memory: u64 = memory.trim().trim_end_matches(" kB").parse().unwrap_or(0);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let network = match can_be_offline() {
-        Ok(()) => "a network of nothing but loopback",
-        Err(_) => "its own network, as an empty one cannot be made there",
+        Ok(()) => "without a network",
+        Err(_) => "with its network, because it cannot be disabled there",
     };
     let (memory, kernel) = (memory / 1_048_576, kernel.trim());
-    format!("a machine with {cores} cores, {memory} GiB of memory and Linux {kernel}, in {network}")
+    format!("a machine with {cores} cores, {memory} GiB of memory and Linux {kernel}, {network}")
 }
 
 /// The load of the last minute.

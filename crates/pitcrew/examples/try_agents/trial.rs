@@ -118,7 +118,7 @@ fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
     if ended.is_none() {
         return Err(format!("not over after {} s", TRIAL_TIME_MAX.as_secs()).into());
     }
-    let line = printed.lines().last().ok_or("it told nothing")?;
+    let line = printed.lines().last().ok_or("it printed nothing")?;
     Ok(serde_json::from_str(line)?)
 }
 

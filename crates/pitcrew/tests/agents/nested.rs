@@ -29,10 +29,10 @@ agent = "{agent}"
 region = "core"
 prompt = '''
 @bash echo new > core/new.txt
-@bash perl -e 'print open(my $file, ">>", ".git/config") ? "free" : "held"' > core/told.txt
+@bash perl -e 'print open(my $file, ">>", ".git/config") ? "free" : "held"' > core/result.txt
 @complete it works
 '''
-checks = ["grep -q new core/new.txt", "grep -q held core/told.txt"]
+checks = ["grep -q new core/new.txt", "grep -q held core/result.txt"]
 "#
         ));
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");

@@ -24,7 +24,7 @@ checks = "grep -q new core/new.txt"
     ))
 }
 
-/// Claude refuses to run as root unless told that it is in a sandbox, and the tests run as root.
+/// Claude refuses to run as root unless it is configured to be in a sandbox, and the tests run as root.
 ///
 /// It may also defer MCP tools behind a search that its model does not use; then it completes with
 /// `pitcrew tool` in its shell.
@@ -90,8 +90,9 @@ fn claude_is_not_started_to_report_the_login() {
         assert!(matches!(&*programs, [one] if one.ends_with("/claude")), "{programs:?}");
         eventually("the adapter was answered by the script", || {
             let spool = fs::read_to_string(attempt.join("spool.ndjson")).ok()?;
-            let told = |it: &str| it.contains("_auth/status_update") && it.contains("pitcrew\\\"");
-            spool.lines().any(told).then_some(())
+            let is_update =
+                |it: &str| it.contains("_auth/status_update") && it.contains("pitcrew\\\"");
+            spool.lines().any(is_update).then_some(())
         });
         let ask = |words: &[&str]| {
             let asked = crew.sandbox.start_program(&script.display().to_string(), words);

@@ -19,12 +19,12 @@ fn agents_of_different_vendors_share_one_plan() {
         assert!(said.contains("I begin."), "{said}");
         let [goose, claude] = ["mends", "asks"].map(|it| crew.task(it).usage);
         // All tokens that their models reported, and the cost of one of them.
-        let (told_in, told_out) = crew.model.tokens_told("# Task mends (");
-        assert!(told_in > 0 && goose.tokens_in >= told_in, "{told_in}: {goose:?}");
-        assert!(told_out > 0 && goose.tokens_out >= told_out, "{told_out}: {goose:?}");
-        let (told_in, told_out) = crew.model.tokens_told("# Task asks (");
-        assert!(claude.tokens_in + claude.tokens_cached >= told_in, "{claude:?}");
-        assert!(claude.tokens_out >= told_out && claude.cost_micros > 0, "{claude:?}");
+        let (reported_in, reported_out) = crew.model.tokens_told("# Task mends (");
+        assert!(reported_in > 0 && goose.tokens_in >= reported_in, "{reported_in}: {goose:?}");
+        assert!(reported_out > 0 && goose.tokens_out >= reported_out, "{reported_out}: {goose:?}");
+        let (reported_in, reported_out) = crew.model.tokens_told("# Task asks (");
+        assert!(claude.tokens_in + claude.tokens_cached >= reported_in, "{claude:?}");
+        assert!(claude.tokens_out >= reported_out && claude.cost_micros > 0, "{claude:?}");
         crew.sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
         assert_eq!(crew.sandbox.read("core/port.txt"), "8080\n");
         assert_eq!(crew.sandbox.read("docs/seen.txt"), "three\n");

@@ -128,8 +128,8 @@ fn backend_file_error_has_its_line_in_every_command() {
     let sandbox = machine();
     own(&sandbox, "goose", "\ninstal = \"x\"\n");
     for command in [&["backends"][..], &["run", "--task", "x", "--yes"], &["config", "show"]] {
-        let told = sandbox.pitcrew(command).expect(2).notes("goose.toml:2:1");
-        told.notes("did you mean `install`?");
+        let refused = sandbox.pitcrew(command).expect(2).notes("goose.toml:2:1");
+        refused.notes("did you mean `install`?");
     }
 }
 
@@ -343,9 +343,10 @@ fn tools_named_by_backends_exist() {
     let all: BTreeSet<&str> = pitcrew_mcp::tools().iter().map(|it| it.name).collect();
     assert!(named.is_subset(&all), "{named:?}");
     // The tools that an agent's prompt mentions.
-    let told = [COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR, LIST_AGENTS, SPAWN_SUBTASK];
-    let told = told.iter().chain(&[QUERY, DECIDE_PERMISSIONS, AWAIT_SUBTASKS]);
-    assert_eq!(told.copied().find(|it| !named.contains(it)), None);
+    let mentioned =
+        [COMPLETE_TASK, SUBTASK_COMPLETE, NOTIFY_ORCHESTRATOR, LIST_AGENTS, SPAWN_SUBTASK];
+    let mentioned = mentioned.iter().chain(&[QUERY, DECIDE_PERMISSIONS, AWAIT_SUBTASKS]);
+    assert_eq!(mentioned.copied().find(|it| !named.contains(it)), None);
 }
 
 /// The commands and files of the documents, in order, with a stand-in for the agent.

@@ -125,12 +125,12 @@ fn plan_check_warns_about_an_unknown_cost() {
     let plan = sandbox.plan(&plan);
     let checked = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
     checked.notes("warning: the cost cap does not apply to scribe").notes("`[prices.scribe]`");
-    let told = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(0).json();
-    let told = told["diagnostics"].as_array().expect("diagnostics").clone();
+    let checked = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(0).json();
+    let diagnostics = checked["diagnostics"].as_array().expect("diagnostics").clone();
     let is_warning = |it: &Value| {
         it["severity"] == "warning" && text(&it["message"]).contains("does not apply to scribe")
     };
-    assert!(told.iter().any(is_warning), "{told:?}");
+    assert!(diagnostics.iter().any(is_warning), "{diagnostics:?}");
     scribe(&sandbox, "[prices.scribe]\nprice_in = 3\nprice_out = 15\n");
     let silent = sandbox.pitcrew(&["plan", "check", &plan]).expect(0);
     assert!(!silent.stderr.contains("does not apply"), "{silent}");
@@ -207,19 +207,19 @@ fn provider_limit_survives_the_orchestrator() {
         .replace("@usage 3000 300\n@say that is all", "@fail 429 once reset=30m slow down")
         .replace("@when only reminder", "@when limit that stopped you is over");
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
-    let told = || {
+    let waiting_line = || {
         let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
         let line =
             status.stdout.lines().find(|it| it.contains("waits for the limit of builtin until"));
         line.map(|it| it.split("until").nth(1).unwrap_or_default().trim().to_owned())
     };
-    let before = eventually("the task waits for the limit", told);
+    let before = eventually("the task waits for the limit", waiting_line);
     let asked_count = server.calls_count();
     sandbox.kill_orchestrator();
-    assert_eq!(told().as_deref(), Some(before.as_str()), "until the same moment");
+    assert_eq!(waiting_line().as_deref(), Some(before.as_str()), "until the same moment");
     let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
     assert_eq!(board["workers"][0]["status"], "waiting_quota", "{board}");
-    assert_eq!(server.calls_count(), asked_count, "nobody has tried meanwhile");
+    assert_eq!(server.calls_count(), asked_count, "the model was called meanwhile");
     sandbox.pitcrew(&["retry", "task-1"]).expect(0).says("no longer");
     await_task(&sandbox, "port", "completed");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();

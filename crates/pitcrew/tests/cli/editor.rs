@@ -36,9 +36,9 @@ fn editor_decides_what_the_agent_runs() {
     let sandbox = with_model(&server);
     let mut editor = sandbox.in_editor(&["agent"]);
     let session = open(&mut editor, &sandbox);
-    let words = "Mend the number.\n@say I look first\n@usage 100 10\n@read core/one.txt\n\
+    let words = "Fix the number.\n@say I look first\n@usage 100 10\n@read core/one.txt\n\
         @usage 200 20\n@edit core/one.txt one => 1\n@usage 300 30\n@bash cp core/one.txt core/copy.txt\n\
-        @usage 400 40\n@bash rm -r core\n@usage 500 50\n@say mended";
+        @usage 400 40\n@bash rm -r core\n@usage 500 50\n@say fixed";
     let turn = editor.ask("session/prompt", &prompt(&session, words));
     for (command, kind) in
         [("cp core/one.txt core/copy.txt", "allow_once"), ("rm -r core", "reject_once")]
@@ -65,7 +65,7 @@ fn editor_decides_what_the_agent_runs() {
         .iter()
         .map(|it| text(&it["content"]["text"]))
         .collect();
-    assert!(said.contains("I look first") && said.ends_with("mended"), "{said}");
+    assert!(said.contains("I look first") && said.ends_with("fixed"), "{said}");
     let begun: Vec<String> =
         editor.updates("tool_call").iter().map(|it| text(&it["kind"])).collect();
     assert_eq!(begun, ["read", "edit", "execute", "execute"]);
@@ -76,7 +76,7 @@ fn editor_decides_what_the_agent_runs() {
     let calls = server.calls();
     assert!(calls.last().expect("a call").1.to_string().contains("I look first"), "it remembers");
     assert_eq!(editor.close(), Some(0));
-    assert!(sandbox.orchestrator().is_none(), "nobody else was needed");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was needed");
 }
 
 /// A cancelled turn ends as cancelled in any situation, and the session continues.

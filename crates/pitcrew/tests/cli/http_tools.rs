@@ -20,22 +20,22 @@ def ask(server, bearer, method, params):
     except urllib.error.HTTPError as error:
         return str(error.code)
     except OSError:
-        return "nobody is there"
+        return "unreachable"
 
 def work(server):
-    told = {"kind": server.get("type", "stdio")}
+    report = {"kind": server.get("type", "stdio")}
     summary = {"summary": "asked"}
-    if told["kind"] == "http":
+    if report["kind"] == "http":
         bearer = server["headers"][0]["value"]
-        told["nobody"] = ask(server, None, "tools/list", {})
-        told["somebody"] = ask(server, "Bearer " + "0" * 64, "tools/list", {})
+        report["anonymous"] = ask(server, None, "tools/list", {})
+        report["stranger"] = ask(server, "Bearer " + "0" * 64, "tools/list", {})
         tools = lambda: ask(server, bearer, "tools/list", {})
-        told["tools"] = "orchestrator_complete_task" in tools()
+        report["tools"] = "orchestrator_complete_task" in tools()
         if WAITS:
-            while tools() != "nobody is there": pass
-            while tools() == "nobody is there": pass
-    open("core/told.json", "w").write(json.dumps(told))
-    if told["kind"] == "http":
+            while tools() != "unreachable": pass
+            while tools() == "unreachable": pass
+    open("core/report.json", "w").write(json.dumps(report))
+    if report["kind"] == "http":
         call = {"name": "orchestrator_complete_task", "arguments": summary}
         ask(server, bearer, "tools/call", call)
     else:
@@ -74,9 +74,9 @@ fn scene(can: &str, waits: &str) -> (Sandbox, String) {
     (sandbox, plan)
 }
 
-fn told(sandbox: &Sandbox) -> Value {
+fn report(sandbox: &Sandbox) -> Value {
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    serde_json::from_str(&sandbox.read("core/told.json")).expect("json")
+    serde_json::from_str(&sandbox.read("core/report.json")).expect("json")
 }
 
 /// A worker's own token opens the tools on the loopback, from inside its box; no other token does.
@@ -84,16 +84,16 @@ fn told(sandbox: &Sandbox) -> Value {
 fn capable_agent_gets_its_tools_over_http() {
     let (sandbox, plan) = scene("True", "False");
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    let told = told(&sandbox);
-    assert_eq!((&told["kind"], &told["tools"]), (&"http".into(), &true.into()));
-    assert_eq!((&told["nobody"], &told["somebody"]), (&"401".into(), &"401".into()));
+    let report = report(&sandbox);
+    assert_eq!((&report["kind"], &report["tools"]), (&"http".into(), &true.into()));
+    assert_eq!((&report["anonymous"], &report["stranger"]), (&"401".into(), &"401".into()));
 }
 
 #[test]
 fn incapable_agent_starts_its_server_over_stdio() {
     let (sandbox, plan) = scene("False", "False");
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    assert_eq!(told(&sandbox), serde_json::json!({"kind": "stdio"}));
+    assert_eq!(report(&sandbox), serde_json::json!({"kind": "stdio"}));
 }
 
 /// The address that an agent was given stays valid after the orchestrator is killed.
@@ -104,5 +104,5 @@ fn next_orchestrator_uses_the_same_port() {
     await_task(&sandbox, "asks", "running");
     sandbox.kill_orchestrator();
     running.wait().expect(0);
-    assert_eq!(told(&sandbox)["kind"], "http");
+    assert_eq!(report(&sandbox)["kind"], "http");
 }

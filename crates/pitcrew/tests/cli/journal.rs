@@ -77,7 +77,7 @@ fn filter_by_unknown_id_is_an_error() {
         (&["messages", "--worker", "worker-999"][..], "worker-999"),
         (&["messages", "--worker", "worker-999", "--json"], "worker-999"),
         (&["messages", "--plan", "plan-77", "--metrics"], "plan-77"),
-        (&["messages", "--plan", "nobody"], "plan `nobody`"),
+        (&["messages", "--plan", "unknown"], "plan `unknown`"),
         (&["audit", "--plan", "plan-77"], "plan-77"),
         (&["audit", "--plan", "plan-77", "--json"], "plan-77"),
         (&["audit", "--actor", "worker-999"], "worker-999"),

@@ -75,7 +75,7 @@ fn unknown_ids_are_reported() {
     sandbox.pitcrew(&["status", "plan-9"]).expect(2).notes("there is no plan-9");
     sandbox.pitcrew(&["logs", "task-9"]).expect(2).notes("there is no task-9");
     sandbox.pitcrew(&["retry", "task-9"]).expect(2).notes("there is no task-9");
-    sandbox.pitcrew(&["cancel", "nobody"]).expect(2).notes("no plan or task `nobody`");
+    sandbox.pitcrew(&["cancel", "unknown"]).expect(2).notes("no plan or task `unknown`");
     sandbox.pitcrew(&["approve", "request-9"]).expect(2).notes("there is no request-9");
 }
 
@@ -84,11 +84,11 @@ fn failed_run_says_what_to_do() {
     let sandbox = sandbox();
     let missing = sandbox.pitcrew(&["run", "nofile.toml"]).expect(2);
     missing.notes("failed to read `nofile.toml`").notes("help: pass a plan file; `pitcrew init`");
-    let nobody = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "nobody"]).expect(2);
-    nobody
-        .notes("error: task `tidy`: there is no backend `nobody`")
+    let unknown = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "unknown"]).expect(2);
+    unknown
+        .notes("error: task `tidy`: there is no backend `unknown`")
         .notes("help: possible: claude, codex,")
-        .notes("; to add another program, configure `[backends.nobody]`");
+        .notes("; to add another program, configure `[backends.unknown]`");
     let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
     builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");
 }

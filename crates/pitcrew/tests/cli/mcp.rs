@@ -18,9 +18,9 @@ fn hello() -> Value {
 /// A session of the user's own agent, and the response to its `initialize`.
 fn session(sandbox: &Sandbox) -> (Editor, Value) {
     let mut client = sandbox.in_editor(&["mcp"]);
-    let told = client.call("initialize", &hello()).expect("a session");
+    let reply = client.call("initialize", &hello()).expect("a session");
     client.tell("notifications/initialized", &json!({}));
-    (client, told)
+    (client, reply)
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn invalid_line_is_answered_and_the_session_continues() {
         let answer = client.await_frame(|it| it.get("error").is_some());
         assert_eq!(answer["error"]["code"], code, "{answer}");
         assert_eq!(answer.get("id"), Some(&Value::Null), "{answer}");
-        let told = answer["error"]["message"].as_str().expect("words");
-        assert!(told.contains(words), "{told}");
+        let reply = answer["error"]["message"].as_str().expect("words");
+        assert!(reply.contains(words), "{reply}");
     }
     client.write("");
     let tools = client.call("tools/list", &json!({})).expect("tools");
@@ -52,9 +52,9 @@ fn unknown_method_is_refused_with_the_known_ones() {
     for method in ["foo/bar", "prompts/get"] {
         let refused = client.call(method, &json!({"name": "x"})).expect_err("no such method");
         assert_eq!(refused["code"], -32601, "{refused}");
-        let told = refused["message"].as_str().expect("words");
-        assert!(told.contains(&format!("no method `{method}`")), "{told}");
-        assert!(told.contains("`tools/list`"), "{told}");
+        let reply = refused["message"].as_str().expect("words");
+        assert!(reply.contains(&format!("no method `{method}`")), "{reply}");
+        assert!(reply.contains("`tools/list`"), "{reply}");
     }
 }
 
@@ -65,8 +65,8 @@ fn invalid_parameters_are_reported() {
     for params in [json!({"arguments": {}}), json!({"name": "x", "arguments": [1]})] {
         let refused = client.call("tools/call", &params).expect_err("bad parameters");
         assert_eq!(refused["code"], -32602, "{refused}");
-        let told = refused["message"].as_str().expect("words");
-        assert!(told.contains("`arguments`, an object"), "{told}");
+        let reply = refused["message"].as_str().expect("words");
+        assert!(reply.contains("`arguments`, an object"), "{reply}");
     }
 }
 
@@ -75,19 +75,19 @@ fn unknown_tool_is_refused_with_the_callers_tools() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     let call = json!({"name": "nope", "arguments": {}});
-    let told = client.call("tools/call", &call).expect("a result")["content"][0]["text"].clone();
-    let told = told.as_str().expect("words");
-    assert!(told.starts_with("there is no tool `nope`; there are: "), "{told}");
-    assert!(told.contains("orchestrator_save_plan"), "{told}");
+    let reply = client.call("tools/call", &call).expect("a result")["content"][0]["text"].clone();
+    let reply = reply.as_str().expect("words");
+    assert!(reply.starts_with("there is no tool `nope`; there are: "), "{reply}");
+    assert!(reply.contains("orchestrator_save_plan"), "{reply}");
     // A tool for workers only.
-    assert!(!told.contains("orchestrator_complete_task"), "{told}");
+    assert!(!reply.contains("orchestrator_complete_task"), "{reply}");
 }
 
 #[test]
 fn own_agent_gets_instructions_for_plans() {
     let sandbox = sandbox();
-    let (_client, told) = session(&sandbox);
-    let told = told["instructions"].as_str().expect("instructions");
+    let (_client, reply) = session(&sandbox);
+    let reply = reply["instructions"].as_str().expect("instructions");
     for word in [
         "orchestrator_save_plan",
         "orchestrator_deploy_task",
@@ -96,20 +96,20 @@ fn own_agent_gets_instructions_for_plans() {
         "orchestrator_list_workers",
         "pitcrew land",
     ] {
-        assert!(told.contains(word), "no {word}: {told}");
+        assert!(reply.contains(word), "no {word}: {reply}");
     }
-    assert!(!told.contains("orchestrator_complete_task"), "{told}");
+    assert!(!reply.contains("orchestrator_complete_task"), "{reply}");
 }
 
 /// The tools on the loopback: the port, the token, and the process that keeps the port open.
 fn loopback(sandbox: &Sandbox) -> (u16, String, Running) {
     let serving = sandbox.start(&["mcp", "--http", "--json"]);
-    let told: Value = eventually("the address is told", || {
+    let reply: Value = eventually("the address is printed", || {
         serving.results().lines().find_map(|it| serde_json::from_str(it).ok())
     });
-    let url = told["url"].as_str().expect("an address");
+    let url = reply["url"].as_str().expect("an address");
     let port = url.split(['/', ':']).find_map(|it| it.parse().ok()).expect("a port");
-    let token = fs::read_to_string(told["token_file"].as_str().expect("a file"));
+    let token = fs::read_to_string(reply["token_file"].as_str().expect("a file"));
     (port, token.expect("a token").trim().to_owned(), serving)
 }
 
@@ -137,20 +137,20 @@ fn invalid_http_body_is_a_bad_request() {
     let (port, token, _serving) = loopback(&sandbox);
     let as_json = format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
     for (body, code) in [("{\"jsonrpc\": ", -32700), ("", -32700), ("{\"id\": 7}", -32600)] {
-        let (status, told) = post(port, &as_json, body);
-        assert_eq!(status, 400, "{body}: {told}");
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        assert_eq!(told["error"]["code"], code, "{body}: {told}");
+        let (status, reply) = post(port, &as_json, body);
+        assert_eq!(status, 400, "{body}: {reply}");
+        let reply: Value = serde_json::from_str(&reply).expect("JSON");
+        assert_eq!(reply["error"]["code"], code, "{body}: {reply}");
         let id = if body.contains('7') { json!(7) } else { Value::Null };
-        assert_eq!(told.get("id"), Some(&id), "{body}: {told}");
+        assert_eq!(reply.get("id"), Some(&id), "{body}: {reply}");
     }
     let as_text = as_json.replace("application/json", "text/plain");
     assert_eq!(post(port, &as_text, "{\"jsonrpc\": ").0, 415);
-    let (status, told) = post(port, &as_json, &" ".repeat(1_024 * 1_024 + 1));
-    assert!(status == 413 && told.contains("longer than"), "{status}: {told}");
+    let (status, reply) = post(port, &as_json, &" ".repeat(1_024 * 1_024 + 1));
+    assert!(status == 413 && reply.contains("longer than"), "{status}: {reply}");
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
-    let (status, told) = post(port, &as_json, &ask);
-    assert!(status == 200 && told.contains("orchestrator_save_plan"), "{status}: {told}");
+    let (status, reply) = post(port, &as_json, &ask);
+    assert!(status == 200 && reply.contains("orchestrator_save_plan"), "{status}: {reply}");
 }
 
 #[test]
@@ -159,10 +159,10 @@ fn missing_token_error_says_where_it_is() {
     let (port, _, _serving) = loopback(&sandbox);
     let nobodys = format!("Authorization: Bearer {}\r\n", "0".repeat(64));
     for headers in ["", "Authorization: Basic eA==\r\n", &nobodys] {
-        let (status, told) = post(port, headers, "{}");
-        assert_eq!(status, 401, "{told}");
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        let help = told["help"].as_str().expect("what to do");
+        let (status, reply) = post(port, headers, "{}");
+        assert_eq!(status, 401, "{reply}");
+        let reply: Value = serde_json::from_str(&reply).expect("JSON");
+        let help = reply["help"].as_str().expect("what to do");
         assert!(help.contains("pitcrew mcp --http") && help.contains("mcp.token"), "{help}");
     }
 }

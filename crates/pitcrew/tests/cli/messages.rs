@@ -145,7 +145,7 @@ when "Which port?" tool a2a_notify_orchestrator {{"kind": "answer", "message": "
 write ui/done.txt <<END
 done
 END
-complete told it
+complete answered it
 """
 "#,
         gate.display()
@@ -185,13 +185,14 @@ fn orchestrator_gets_the_status_of_every_worker() {
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes"]).expect(0);
     sandbox.pitcrew(&["serve"]).expect(6).notes("only one orchestrator works on a workspace");
     let view = messages(&sandbox, &[]);
-    let told = view["messages"].as_array().expect("messages").iter();
-    let told: Vec<&Value> =
-        told.map(|it| &it["message"]).filter(|it| it["kind"] == "status_update").collect();
-    assert_eq!(told.len(), names.len(), "{view:#}");
+    let updates = view["messages"].as_array().expect("messages").iter();
+    let updates: Vec<&Value> =
+        updates.map(|it| &it["message"]).filter(|it| it["kind"] == "status_update").collect();
+    assert_eq!(updates.len(), names.len(), "{view:#}");
     for (index, name) in names.iter().enumerate() {
         let content = format!("half of {name}");
-        let message = told.iter().find(|it| it["content"] == content.as_str()).expect("its status");
+        let message =
+            updates.iter().find(|it| it["content"] == content.as_str()).expect("its status");
         let checkout = checkout(&sandbox, name).display().to_string();
         let context = &message["context"];
         assert_eq!(message["to"]["kind"], "orchestrator", "{message:#}");
@@ -221,7 +222,7 @@ fn status_shows_the_last_note_of_an_agent() {
         "name = \"tells\"\n[[task]]\nid = \"works\"\nscript = '''\n{script}\n'''\n"
     ));
     let running = sandbox.start(&["run", &plan, "--yes"]);
-    let status = eventually("it has told something and works on", || {
+    let status = eventually("it has sent a note and continues", || {
         let status = sandbox.pitcrew(&["status"]).expect(0);
         (status.stdout.contains("half of it") && status.stdout.contains("until ["))
             .then_some(status)

@@ -25,7 +25,7 @@ Write down the port.
 @usage 3000 300
 @edit core/port.txt 8081 => 8080
 @usage 4000 400
-@complete mended the port
+@complete fixed the port
 """
 
 [[task]]
@@ -135,7 +135,7 @@ fn request_becomes_tasks_with_agent_prompt_and_verdict() {
     let words = "The port is 8080.\n\
         - use builtin for /core: write the port down\n\
         @write core/port.txt 8081\n@complete wrote it\n\
-        @when did not succeed\n@edit core/port.txt 8081 => 8080\n@complete mended it\n@end\n\
+        @when did not succeed\n@edit core/port.txt 8081 => 8080\n@complete fixed it\n@end\n\
         - in /ui: name the port\n\
         @write ui/port.txt port\n@complete named it\n";
     let check = "! grep -q 8081 core/port.txt";

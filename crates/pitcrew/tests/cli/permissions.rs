@@ -34,7 +34,7 @@ fn repository_file_tightens_permissions() {
     let plan = sandbox.plan(&asking("asks", &["make docs"]));
     let why = format!("command_execution is denied by {WORKSPACE_FILE}:5; who wants to allow it");
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5).notes(&why);
-    assert!(!ran.stderr.contains("approve it"), "nobody can: {ran}");
+    assert!(!ran.stderr.contains("approve it"), "no one can: {ran}");
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says(&why);
     sandbox.pitcrew(&["status", "--all"]).expect(0).says(&why);
     sandbox.pitcrew(&["inbox", "--all"]).expect(0).says("nothing is waiting for you");
@@ -155,11 +155,11 @@ fn permissions_edit_keeps_a_broken_draft() {
     let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
     assert!(offered.contains("command_execution") && offered.contains("## Ask User"), "{offered}");
 
-    let mended = file("## Auto-Deny\n- command_execution\n");
-    use_editor(&mut sandbox, &mended);
+    let fixed = file("## Auto-Deny\n- command_execution\n");
+    use_editor(&mut sandbox, &fixed);
     let written = sandbox.pitcrew(&["permissions", "edit"]).expect(0);
     written.notes("opening your earlier draft").says("saved: ");
-    assert_eq!(fs::read_to_string(&own).expect("a file"), mended);
+    assert_eq!(fs::read_to_string(&own).expect("a file"), fixed);
     let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
     assert!(offered.contains("Auto-Denny"), "the draft is what is edited: {offered}");
     let shown = sandbox.pitcrew(&["permissions"]).expect(0);

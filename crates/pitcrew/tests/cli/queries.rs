@@ -8,7 +8,7 @@ use std::fs;
 /// A repository with a long file of which an agent needs only four lines.
 fn with_validator() -> Sandbox {
     let sandbox = sandbox();
-    let filler = "// What else there is to know, and nobody asked for.\n".repeat(100);
+    let filler = "// Other documentation that the agent does not need.\n".repeat(100);
     let text = format!(
         "/// Checks the tokens of sessions.\npub struct AuthValidator {{\n    pub key: String,\n}}\n{filler}"
     );
@@ -75,15 +75,15 @@ region = "ui"
 script = """
 ask What are the fields of `AuthValidator`?
 when "pub key: String" write ui/index.txt <<END
-told
+answered
 END
 ask May I run `git push --force`?
 when "force_push is denied by a rule that is built in" write ui/rules.txt <<END
-told
+answered
 END
 ask Where is `Nowhere` defined?
 when "Nowhere at all." write ui/person.txt <<END
-told
+answered
 END
 complete asked
 """
@@ -93,7 +93,7 @@ checks = "cat ui/index.txt ui/rules.txt ui/person.txt"
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);
     assert_eq!(request["title"], "Where is `Nowhere` defined?");
-    assert_eq!(request["id"], "request-1", "nobody was asked before: {request}");
+    assert_eq!(request["id"], "request-1", "no person was asked before: {request}");
     sandbox.pitcrew(&["answer", "request-1", "Nowhere at all."]).expect(0);
     running.wait().expect(0);
 }
@@ -127,7 +127,7 @@ pub struct TokenStore {{
 END
 {owner}
 when "I need the type signature and brief description of `TokenStore`. Context: use core::tokens::TokenStore;. Reply with ONLY the signature/definition, no explanation." tool a2a_notify_orchestrator {{"kind": "answer", "message": "pub struct TokenStore {{ path: PathBuf }}"}}
-complete told it
+complete answered it
 """
 "#,
         gate = gate.display(),
@@ -149,7 +149,7 @@ region = "core"
 script = """
 ask May I go on?
 when "brief description of `TokenStore`" tool a2a_notify_orchestrator {"kind": "answer", "message": "pub struct TokenStore"}
-complete told it
+complete answered it
 """
 
 [[task]]

@@ -25,7 +25,7 @@ fn query_needs_no_plan_and_no_orchestrator() {
     let context = ["query", "AuthValidator", "--context", "use crate::ui::auth::AuthValidator;"];
     let found = sandbox.pitcrew(&context).expect(0);
     assert!(found.stdout.starts_with("struct AuthValidator (ui/auth.rs:1-1)"), "{found}");
-    assert!(sandbox.orchestrator().is_none(), "nobody needed it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator is running");
 
     let json = sandbox.pitcrew(&["query", "core/auth.rs:AuthValidator", "--json"]).expect(0);
     let json: Value = serde_json::from_str(&json.stdout).expect("a document");
@@ -47,7 +47,7 @@ fn unknown_symbol_lists_the_nearest_names() {
     let json: Value = serde_json::from_str(&json.stdout).expect("a document");
     assert_eq!(json["nearest"][0], "AuthValidator");
     sandbox.pitcrew(&["query", "x", "--from", "task-9"]).expect(2).notes("there is no task-9");
-    sandbox.pitcrew(&["query", "x", "--from", "nobody"]).expect(2).notes("no task `nobody`");
+    sandbox.pitcrew(&["query", "x", "--from", "unknown"]).expect(2).notes("no task `unknown`");
     let nowhere = Sandbox::without_repository(env!("CARGO_BIN_EXE_pitcrew"));
     nowhere.pitcrew(&["query", "x"]).expect(2).notes("not inside a git repository");
     nowhere.pitcrew(&["symbols", "x.rs"]).expect(2).notes("not inside a git repository");

@@ -281,13 +281,13 @@ id = "tells"
 region = "core"
 script = """
 run echo 1 > core/new.txt
-run pitcrew tool orchestrator_complete_task --json '{"summary": "told by hand"}'
+run pitcrew tool orchestrator_complete_task --json '{"summary": "added by hand"}'
 """
 "#,
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
-    assert_eq!(board["tasks"][0]["attempts"][0]["summary"], "told by hand");
+    assert_eq!(board["tasks"][0]["attempts"][0]["summary"], "added by hand");
     // The user is not a worker and has no task to complete.
     let mine = ["tool", "orchestrator_complete_task", "--json", r#"{"summary": "mine"}"#];
     sandbox.pitcrew(&mine).expect(6);

@@ -84,8 +84,8 @@ fn interrupt_at_the_terminal_pauses() {
         ]
     );
     // The live block is removed, including the characters that keys left behind it.
-    let mut told = above.iter().skip_while(|it| !it.contains("Running plan-1 gated"));
-    let stray = told.find(|it| it.contains("^C") || it.contains("done, ") || it.len() < 4);
+    let mut shown = above.iter().skip_while(|it| !it.contains("Running plan-1 gated"));
+    let stray = shown.find(|it| it.contains("^C") || it.contains("done, ") || it.len() < 4);
     assert_eq!(stray, None, "{lines:#?}");
 }
 

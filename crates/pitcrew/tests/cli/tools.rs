@@ -32,20 +32,20 @@ fn client_submits_a_plan_and_a_person_approves_it() {
     sandbox.pitcrew(&["approve", "request-1"]).expect(6);
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "second", "completed");
-    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
-    assert!(told.contains("task-2"), "the name is understood: {told}");
-    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
-    assert!(told.contains("there is no task `third`; `orchestrator_list_workers`"), "{told}");
+    let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
+    assert!(reply.contains("task-2"), "the name is understood: {reply}");
+    let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
+    assert!(reply.contains("there is no task `third`; `orchestrator_list_workers`"), "{reply}");
 
     // If several plans have the name, the one that has not ended is meant; there must be exactly one.
     let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
     tool(&sandbox, "orchestrator_save_plan", &again, 0);
-    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 0);
-    assert!(told.contains("task-3"), "{told}");
+    let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 0);
+    assert!(reply.contains("task-3"), "{reply}");
     tool(&sandbox, "orchestrator_save_plan", &again, 0);
     tool(&sandbox, "orchestrator_save_plan", &again, 0);
-    let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 6);
-    assert!(told.contains("more than one task: ") && told.contains("task-4, task-5"), "{told}");
+    let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 6);
+    assert!(reply.contains("more than one task: ") && reply.contains("task-4, task-5"), "{reply}");
 }
 
 /// A task that an agent adds to a running plan has not been approved.
@@ -115,15 +115,15 @@ fn cancelled_task_can_be_retried_immediately() {
 fn invalid_call_says_how_to_fix_it() {
     let sandbox = sandbox();
     let bad = json!({"plan": "name = \"x\"\n\n[[task]]\nid = \"a\"\ncomand = \"ls\"\n"});
-    let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
-    assert!(told.contains("plan:5") && told.contains("command"), "{told}");
+    let reply = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
+    assert!(reply.contains("plan:5") && reply.contains("command"), "{reply}");
     let bad = json!({"name": "x", "base": "nope", "tasks": [{"id": "a", "command": "ls"}]});
-    let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
-    assert!(told.contains("the base `nope` is not a branch or commit"), "{told}");
-    let told = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
-    assert!(told.contains("not for you") && told.contains("orchestrator_save_plan"), "{told}");
-    let told = tool(&sandbox, "levitate", &json!({}), 6);
-    assert!(told.contains("no tool `levitate`"), "{told}");
+    let reply = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
+    assert!(reply.contains("the base `nope` is not a branch or commit"), "{reply}");
+    let reply = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
+    assert!(reply.contains("not for you") && reply.contains("orchestrator_save_plan"), "{reply}");
+    let reply = tool(&sandbox, "levitate", &json!({}), 6);
+    assert!(reply.contains("no tool `levitate`"), "{reply}");
     let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
     assert!(agents.contains("command: ready"), "{agents}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
@@ -197,16 +197,19 @@ fn read_only_sub_tasks_leave_nothing_to_land() {
 #[test]
 fn no_sub_task_for_an_agent_that_cannot_start() {
     let sandbox = sandbox();
-    let file = sandbox.home().join(".config/pitcrew/backends/nobody.toml");
+    let file = sandbox.home().join(".config/pitcrew/backends/unknown.toml");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
     std::fs::write(file, "command = \"no-such-agent\"\ninstall = \"ask around\"\n")
         .expect("a file");
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
-    let told = tool(&sandbox, "a2a_spawn_subtask", &asked("nobody"), 6);
-    assert!(told.contains("`nobody` cannot be started: `no-such-agent` was not found"), "{told}");
-    assert!(told.contains("ask around") && told.contains("ready are:"), "{told}");
-    let told = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
-    assert!(told.contains("it has no model (give it a `script`"), "{told}");
+    let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("unknown"), 6);
+    assert!(
+        reply.contains("`unknown` cannot be started: `no-such-agent` was not found"),
+        "{reply}"
+    );
+    assert!(reply.contains("ask around") && reply.contains("ready are:"), "{reply}");
+    let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
+    assert!(reply.contains("it has no model (give it a `script`"), "{reply}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(text(&board["plans"]), "", "nothing was handed out: {board}");
 }
@@ -216,10 +219,10 @@ fn no_sub_task_for_an_agent_that_cannot_start() {
 fn http_tools_use_one_port_and_stop() {
     let sandbox = sandbox();
     let serving = sandbox.start(&["mcp", "--http", "--json"]);
-    let told: Value = eventually("the address is told", || {
+    let reply: Value = eventually("the address is printed", || {
         serving.results().lines().find_map(|it| serde_json::from_str(it).ok())
     });
-    let url = told["url"].as_str().expect("an address");
+    let url = reply["url"].as_str().expect("an address");
     let port: u16 = url.split(['/', ':']).find_map(|it| it.parse().ok()).expect("a port");
     let other = if port == 40_001 { "40002" } else { "40001" };
     let refused = sandbox.pitcrew(&["mcp", "--http", "--port", other]).expect(2);
@@ -246,7 +249,7 @@ fn agents_list_roles_with_strengths() {
     assert!(agents.contains("reviewer") && !agents.contains("broken"), "{agents}");
     let script = r#"tool a2a_spawn_subtask {"agent": "@painter", "prompt": "paint", "script": "complete painted", "blocking": true}
 expect painted
-refused a2a_spawn_subtask {"agent": "@nobody", "prompt": "x"}
+refused a2a_spawn_subtask {"agent": "@unknown", "prompt": "x"}
 expect painter
 complete done
 "#;
@@ -281,8 +284,8 @@ expect cannot do it
 refused a2a_pull_subtask_changes {"id": "subtask-1"}
 refused a2a_get_subtask_results {"ids": ["subtask-1"]}
 refused orchestrator_deploy_task {"task": "task-1"}
-refused a2a_spawn_subtask {"agent": "nobody", "prompt": "x"}
-expect there is no agent `nobody`
+refused a2a_spawn_subtask {"agent": "unknown", "prompt": "x"}
+expect there is no agent `unknown`
 complete delegated
 "#;
     let plan = sandbox.plan(&plan_of(script));
@@ -318,11 +321,11 @@ complete read them
     let results = diff.lines().filter_map(|it| it.strip_prefix("+{"));
     let results: Vec<Value> =
         results.map(|it| serde_json::from_str(&format!("{{{it}")).expect("an object")).collect();
-    let told: Vec<(String, String)> =
+    let reply: Vec<(String, String)> =
         results.iter().map(|it| (text(&it["status"]), text(&it["output"]))).collect();
-    let told: Vec<(&str, &str)> = told.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+    let reply: Vec<(&str, &str)> = reply.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
     assert_eq!(
-        told,
+        reply,
         [("success", "line 40 panics"), ("partial", "half"), ("failed", "")],
         "{diff}"
     );

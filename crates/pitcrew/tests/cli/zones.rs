@@ -213,9 +213,9 @@ max_attempts = 2
 script = """
 unless "did not succeed" run mkdir -p ui/keys && echo x > core/auth.rs && echo y > ui/keys/a
 unless "did not succeed" complete first
-unless "core/auth.rs: outside the zone" fail the path is not told
-unless "ui/keys/a: in a path that no task may change" fail the rule is not told
-unless "Do the task without changing these paths" fail the remedy is not told
+unless "core/auth.rs: outside the zone" fail the path is missing
+unless "ui/keys/a: in a path that no task may change" fail the rule is missing
+unless "Do the task without changing these paths" fail the remedy is missing
 write ui/form.rs <<END
 pub fn form() { done() }
 END

@@ -109,8 +109,8 @@ fn lands_on_a_separate_branch(sandbox: &Sandbox, reason: &str) {
     assert!(landed.stdout.contains("pitcrew/plan-1-files"), "{landed}");
     // The review lists the files.
     assert!(landed.stderr.contains("M  core/one.txt  +1  -1"), "{landed}");
-    let told = format!("{}{}", landed.stdout, landed.stderr);
-    assert!(told.contains(reason), "{landed}");
+    let output = format!("{}{}", landed.stdout, landed.stderr);
+    assert!(output.contains(reason), "{landed}");
     assert_eq!(snapshot_of_the_user(sandbox), before);
     assert_eq!(sandbox.git(&["show", "pitcrew/plan-1-files:core/a.txt"]), "a");
     assert_eq!(sandbox.git(&["show", "pitcrew/plan-1-files:core/one.txt"]), "changed");

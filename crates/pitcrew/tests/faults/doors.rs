@@ -54,7 +54,7 @@ def reaches(place):
         return False
 
 folder = os.path.dirname(os.path.dirname(path))
-told = {
+report = {
     "person": reaches(os.path.join(folder, "door/serve.sock")),
     "board": ask("/v1/board"),
     "tools": ask("/v1/tools"),
@@ -80,11 +80,11 @@ def fill():
     except OSError:
         pass
 
-with open(os.path.join(root, "told.new"), "w") as file:
+with open(os.path.join(root, "report.new"), "w") as file:
     fill()
-    told["held"] = len(held)
-    json.dump(told, file)
-os.rename(os.path.join(root, "told.new"), os.path.join(root, "told"))
+    report["held"] = len(held)
+    json.dump(report, file)
+os.rename(os.path.join(root, "report.new"), os.path.join(root, "report"))
 while not os.path.exists(os.path.join(root, "gate")):
     for number, stream in enumerate(held):
         say(number + 1, stream)
@@ -141,12 +141,12 @@ fn files_count(process: Process) -> usize {
 fn flooded_worker_socket_delays_no_one() {
     let sandbox = sandbox();
     sandbox.pitcrew(&["run", &flood(&sandbox), "--yes", "--detach"]).expect(0);
-    let told = sandbox.root().join("told");
-    let told = eventually("it floods", || fs::read_to_string(&told).ok());
-    let told: serde_json::Value = serde_json::from_str(&told).expect("json");
-    assert_eq!(told["person"], false, "the person's socket is out of reach: {told}");
-    assert!(told["board"].to_string().contains("HTTP/1.1 404"), "{told}");
-    assert!(told["tools"].to_string().contains("HTTP/1.1 200"), "{told}");
+    let report = sandbox.root().join("report");
+    let report = eventually("it floods", || fs::read_to_string(&report).ok());
+    let report: serde_json::Value = serde_json::from_str(&report).expect("json");
+    assert_eq!(report["person"], false, "the person's socket is out of reach: {report}");
+    assert!(report["board"].to_string().contains("HTTP/1.1 404"), "{report}");
+    assert!(report["tools"].to_string().contains("HTTP/1.1 200"), "{report}");
     let (_, orchestrator) = sandbox.orchestrator().expect("it answers");
     let files = files_count(orchestrator);
     assert!(files < 300, "{files} files are open");
@@ -278,8 +278,8 @@ fn orchestrator_with_few_files_works_and_stops() {
     let serving = sandbox.start_program("sh", &["-c", &few]);
     serving.await_note("serves");
     sandbox.pitcrew(&["run", &flood(&sandbox), "--yes", "--detach"]).expect(0);
-    let told = sandbox.root().join("told");
-    eventually("it floods", || fs::read_to_string(&told).ok());
+    let report = sandbox.root().join("report");
+    eventually("it floods", || fs::read_to_string(&report).ok());
     promptly(&sandbox, &["status"]);
     promptly(&sandbox, &["inbox"]);
     promptly(&sandbox, &["cancel", "task-1"]);

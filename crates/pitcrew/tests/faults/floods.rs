@@ -116,18 +116,20 @@ fn fork_bomb_fails_only_its_task() {
     sandbox.set("PITCREW_SANDBOX", "T1");
     let held = rogue(&sandbox);
     fs::write(sandbox.root().join("bombs.py"), pitcrew_testkit::BOMBS).expect("a file");
-    let told = sandbox.root().join("held.bomb/told");
-    let sibling =
-        format!("until [ -s '{}' ]; do sleep 0.05; done; echo done > ui/done.txt", told.display());
+    let report = sandbox.root().join("held.bomb/report");
+    let sibling = format!(
+        "until [ -s '{}' ]; do sleep 0.05; done; echo done > ui/done.txt",
+        report.display()
+    );
     let bomb = rogue_task("forks_without_end", "core", "max_attempts = 1\n");
     let plan = sandbox.plan(&format!(
         "name = \"bomb\"\n{bomb}[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"{sibling}\"\n"
     ));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_task(&sandbox, "sibling", TaskStatus::Completed);
-    let told = fs::read_to_string(told).expect("the bomb says what it met");
-    if told.trim() != "limited" {
-        return skipped("floods::fork_bomb_fails_only_its_task", told.trim());
+    let report = fs::read_to_string(report).expect("the bomb says what happened");
+    if report.trim() != "limited" {
+        return skipped("floods::fork_bomb_fails_only_its_task", report.trim());
     }
     // They come and go faster than they can be counted.
     let lifeline = sandbox.root().join("held.bomb/lifeline");

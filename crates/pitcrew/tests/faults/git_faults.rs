@@ -221,7 +221,7 @@ fn survives_a_killed_git(number: usize) -> usize {
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     if ended.code != Some(0) {
         // The failure was reported; the next run has other calls.
-        assert!(is_told(&ended), "call {number}: {ended}");
+        assert!(is_reported(&ended), "call {number}: {ended}");
         ended = with_path(&mut sandbox, &path, &["run", &plan, "--yes"]);
     }
     let ended = ended.expect(0).says("2 of 2 completed");
@@ -229,7 +229,7 @@ fn survives_a_killed_git(number: usize) -> usize {
     fs::remove_file(sandbox.repo().join("core/dirty.txt")).expect("it is there");
     let landed = with_path(&mut sandbox, &path, &["land", &plan, "--yes"]);
     if landed.code != Some(0) {
-        assert!(is_told(&landed), "call {number}: {landed}");
+        assert!(is_reported(&landed), "call {number}: {landed}");
         sandbox.pitcrew(&["land", &plan, "--yes"]).expect(0);
     }
     assert_eq!(sandbox.read("core/copy.txt") + &sandbox.read("ui/copy.txt"), "one\none\n");
@@ -246,9 +246,9 @@ fn with_path(sandbox: &mut Sandbox, path: &str, arguments: &[&str]) -> Finished 
     ended
 }
 
-fn is_told(ended: &Finished) -> bool {
-    let told = format!("{}{}", ended.stdout, ended.stderr);
-    ended.code.is_some_and(|it| (1..=8).contains(&it)) && told.contains("git")
+fn is_reported(ended: &Finished) -> bool {
+    let output = format!("{}{}", ended.stdout, ended.stderr);
+    ended.code.is_some_and(|it| (1..=8).contains(&it)) && output.contains("git")
 }
 
 /// Any git call may be killed: the user's repository is unchanged, the reason is reported, and the next

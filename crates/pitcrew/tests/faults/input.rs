@@ -34,8 +34,11 @@ fn plan_errors_have_file_and_line() {
         let place = format!("{plan}:{line}:");
         for arguments in [&["plan", "check", &plan][..], &["run", &plan, "--yes"]] {
             let refused = sandbox.pitcrew(arguments).expect(2);
-            let told = format!("{}{}", refused.stdout, refused.stderr);
-            assert!(told.contains(&place) && told.contains(words), "`{place} {words}`: {refused}");
+            let output = format!("{}{}", refused.stdout, refused.stderr);
+            assert!(
+                output.contains(&place) && output.contains(words),
+                "`{place} {words}`: {refused}"
+            );
         }
     }
     assert!(board(&sandbox).plans.is_empty());
@@ -76,7 +79,7 @@ fn unknown_ids_are_refused() {
         "status", "watch", "pause", "resume", "land", "cancel", "abandon", "retry", "logs", "diff",
     ]
     .iter()
-    .flat_map(|it| [vec![*it, "plan-99"], vec![*it, "nobody"]])
+    .flat_map(|it| [vec![*it, "plan-99"], vec![*it, "unknown"]])
     .chain(
         ["deploy", "accept", "path", "cancel", "retry", "logs", "diff", "abandon"]
             .iter()

@@ -148,11 +148,11 @@ fn questions_answers_and_notes_survive_a_kill() {
     let request = await_request(&sandbox);
     sandbox.pitcrew(&["answer", &request.id.to_string(), "spaces, of course"]).expect(0);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0);
-    let told = || {
+    let state = || {
         let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
         (inbox, events(&sandbox, "plan-1"))
     };
-    let before = told();
+    let before = state();
     let answer = &before.0["closed"][0];
     assert_eq!(
         (&answer["title"], &answer["text"]),
@@ -161,5 +161,5 @@ fn questions_answers_and_notes_survive_a_kill() {
     let noted = |it: &Entry| format!("{:?}", it.event).contains("half of it is done");
     assert!(before.1.iter().any(noted), "{:?}", before.1);
     sandbox.kill_orchestrator();
-    assert_eq!(told(), before);
+    assert_eq!(state(), before);
 }

@@ -41,8 +41,8 @@ fn missing_program_is_refused_before_the_start() {
 #[test]
 fn unconfigured_backend_is_refused_by_name() {
     let sandbox = sandbox();
-    let plan = sandbox.plan(&beside_a_sibling("agent = \"nobody\"\nprompt = \"Do it.\""));
-    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2).notes("[backends.nobody]");
+    let plan = sandbox.plan(&beside_a_sibling("agent = \"unknown\"\nprompt = \"Do it.\""));
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(2).notes("[backends.unknown]");
 }
 
 /// S1-060: an agent that exits is a failed worker, with its last output.

@@ -112,7 +112,7 @@ fn assert_completes_in_one_attempt(sandbox: &Sandbox, prompts_count: u64) {
     assert_eq!(integrations(&events(sandbox, "plan-1")).len(), 1);
     let logs = sandbox.pitcrew(&["logs", "plan-1"]).expect(0).stdout;
     let notes = logs.lines().filter(|it| it.starts_with("[worker-1]") && it.contains(": run "));
-    assert!(notes.count() <= 1, "what it does is told once: {logs}");
+    assert!(notes.count() <= 1, "its activity is recorded once: {logs}");
     for word in ["lost", "interrupted", "ended by itself"] {
         assert!(!logs.contains(word), "{logs}");
     }

@@ -65,8 +65,8 @@ fn unknown_base_is_reported() {
     let sandbox = sandbox();
     let plan = sandbox.plan(COPIES);
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "no/such"]).expect(2);
-    let told = format!("{}{}", refused.stdout, refused.stderr);
-    assert!(told.contains("no/such"), "{refused}");
+    let output = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(output.contains("no/such"), "{refused}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn plan() -> String {
 }
 
 /// The result of a task in one line.
-fn told(task: &TaskView) -> String {
+fn result_of(task: &TaskView) -> String {
     match task.newest_attempt().and_then(|it| it.failure.as_ref()) {
         Some(failure) => failure.to_string(),
         None => task.status.to_string(),
@@ -77,9 +77,10 @@ fn each_rogue_agent_fails_only_its_task() {
     let board = board(&sandbox);
     let mut wrong = String::new();
     for (fault, expected) in FAULTS {
-        let told = told(task_of(&board, fault));
-        if !told.contains(expected) {
-            writeln!(wrong, "{fault}: `{told}` instead of `{expected}`").expect("text takes text");
+        let result = result_of(task_of(&board, fault));
+        if !result.contains(expected) {
+            writeln!(wrong, "{fault}: `{result}` instead of `{expected}`")
+                .expect("text takes text");
         }
     }
     assert!(wrong.is_empty(), "{wrong}{ended}");

@@ -270,9 +270,9 @@ pub fn runs_mounted(test: &str, mount: &str) {
     let mut again = in_a_namespace(mount, folder.path());
     again.arg(std::env::current_exe().expect("we run")).args(["--exact", test, "--nocapture"]);
     let output = again.env(MOUNTED, folder.path()).output().expect("it can be started");
-    let told = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}{complaint}");
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}{complaint}");
 }
 
 /// Names the mounted folder to the test in the namespace.

@@ -1,7 +1,7 @@
-"""An agent with a login like those of the vendors: a short access token, and a refresh token that works once.
+"""An agent with a login like those of the vendors: a short-lived access token, and a refresh token that works once.
 
-Its argument is the address of the token server. What it does is named in its prompt, in lines that begin
-with `@`. It keeps its login and its settings in the folder that FAKE_HOME names, or in `.fake` of its home.
+Its argument is the address of the token server. The lines of its prompt that begin with `@` are its steps. Its
+login and settings are in the folder FAKE_HOME, or in `.fake` in its home.
 """
 
 import http.client
@@ -34,7 +34,7 @@ def read():
 
 
 def write(login):
-    """Like many agents: in place, and not all at once."""
+    """Writes in place and in two steps, as many agents do."""
     text = json.dumps(login, indent=2)
     with open(LOGIN, "w") as file:
         file.write(text[:20])
@@ -51,7 +51,7 @@ def refresh(login):
 
 
 def now_ms():
-    """Tests turn the clock with a file beside the program."""
+    """Returns the time; tests shift it with a file beside the program."""
     try:
         with open(os.path.join(os.path.dirname(__file__), "ahead")) as file:
             return time.time() * 1000 + float(file.read())
@@ -60,7 +60,7 @@ def now_ms():
 
 
 def use():
-    """Asks the model something, with a token that has not expired."""
+    """Calls the model with a token that has not expired."""
     key = os.environ.get("FAKE_KEY")
     if key:
         status, _ = call("/use", access=key)
@@ -103,7 +103,7 @@ def backdate():
 
 
 def plant():
-    """A login of somebody else's, as good as new."""
+    """Plants a valid login of another account."""
     login = read()
     login["oauth"] = {"accessToken": "theirs", "refreshToken": "theirs", "expiresAt": 4_000_000_000_000}
     login["account"] = "eve"
@@ -125,7 +125,7 @@ def has_no_refresh_token():
 
 
 def meddle():
-    """Changes every setting that it finds, and adds a hook."""
+    """Changes every setting, and adds a hook."""
     os.makedirs(os.path.join(FOLDER, "hooks"), exist_ok=True)
     for name in ("settings.json", "hooks/stop.sh", "hooks/mine.sh"):
         with open(os.path.join(FOLDER, name), "a") as file:

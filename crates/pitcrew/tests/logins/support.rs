@@ -98,7 +98,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
     pub fn completes(&self, tasks_count: usize) {
         let words = format!("{tasks_count} of {tasks_count} completed");
         self.sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says(&words);
-        assert_eq!(self.server.known().reuses_count, 0, "nobody used a token twice");
+        assert_eq!(self.server.known().reuses_count, 0, "a token was used twice");
         eventually("the homes are removed", || {
             (self.homes().is_empty() && self.records().is_empty()).then_some(())
         });

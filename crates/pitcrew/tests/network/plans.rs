@@ -29,7 +29,7 @@ struct Database {
 }
 
 /// Postgres refuses to run as root, so it runs as this user.
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED_USER: u32 = 65_534;
 
 impl Database {
     /// The programs of the newest Postgres on this machine.
@@ -45,7 +45,8 @@ impl Database {
         if !rustix::process::geteuid().is_root() {
             return Command::new(program);
         }
-        let (user, group) = (format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"));
+        let (user, group) =
+            (format!("--reuid={UNPRIVILEGED_USER}"), format!("--regid={UNPRIVILEGED_USER}"));
         let mut command = Command::new("setpriv");
         command.args([&user, &group, "--clear-groups"]).arg(program);
         command
@@ -54,7 +55,7 @@ impl Database {
     fn start(programs: PathBuf) -> Self {
         let data = TempDir::new().unwrap();
         if rustix::process::geteuid().is_root() {
-            chown(data.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(data.path(), Some(UNPRIVILEGED_USER), Some(UNPRIVILEGED_USER)).unwrap();
         }
         fs::set_permissions(data.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let mut make = Self::command(&programs, "initdb");
@@ -132,7 +133,7 @@ fn no_port_is_reachable_without_the_setting() {
     ));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     listener.set_nonblocking(true).unwrap();
-    assert!(listener.accept().is_err(), "nobody has come");
+    assert!(listener.accept().is_err(), "there was a connection");
 }
 
 /// Every decision is an event; refusals are shown with the setting that allows them.

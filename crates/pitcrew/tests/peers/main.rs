@@ -35,12 +35,12 @@ struct Loopback {
 fn loopback(sandbox: &Sandbox) -> Loopback {
     let serving = sandbox.start(&["mcp", "--http", "--json"]);
     serving.await_result("token_file");
-    let told: Value = eventually("the address is told", || {
+    let address: Value = eventually("the address is printed", || {
         serving.results().lines().find_map(|it| serde_json::from_str(it).ok())
     });
-    let file = PathBuf::from(told["token_file"].as_str().expect("a file"));
+    let file = PathBuf::from(address["token_file"].as_str().expect("a file"));
     let token = fs::read_to_string(file).expect("a token").trim().to_owned();
-    Loopback { url: told["url"].as_str().expect("an address").to_owned(), token, serving }
+    Loopback { url: address["url"].as_str().expect("an address").to_owned(), token, serving }
 }
 
 impl Loopback {

@@ -1,5 +1,5 @@
-// Stands between a suite that cannot send a token and the server that wants one. Passes everything
-// else on as it is; what names our port names the server's instead.
+// A relay that adds the token for a suite that cannot send one. It replaces its own port by the
+// server's in the `Host` and `Origin` headers, and forwards everything else unchanged.
 import http from "node:http";
 
 const [target, token] = process.argv.slice(2);

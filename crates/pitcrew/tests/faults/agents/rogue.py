@@ -1,7 +1,7 @@
-"""An agent that does one thing wrong, and speaks the protocol otherwise.
+"""An agent that speaks the protocol but has one fault.
 
-What it does wrong is named in its prompt, after `fault:`, and then its region. Its arguments are a
-file that its daemons hold open, so that they can be found, and how many bytes a flood has.
+Its prompt names the fault after `fault:`, and then its region. Its arguments are a file that its
+daemons hold open, so that they can be found, and the number of bytes of a flood.
 """
 
 import errno
@@ -41,7 +41,7 @@ def region():
 
 
 def work():
-    """Does what an honest agent would have done."""
+    """Does the work of a correct agent."""
     os.makedirs(region(), exist_ok=True)
     with open(os.path.join(region(), "done.txt"), "w") as file:
         file.write("done\n")
@@ -165,7 +165,7 @@ def leaves_its_git_locked(_):
 
 
 def become_a_daemon():
-    """Whether this is the daemon: a session of its own, no parent, no name, deaf."""
+    """Forks a daemon with its own session, no parent and ignored signals. Returns whether this is it."""
     if os.fork() != 0:
         os.wait()
         return False
@@ -189,7 +189,7 @@ def leaves_a_daemon(_):
 
 
 def breeds(_):
-    """Processes that never stay the same: each makes the next one and ends, for a minute at most."""
+    """Processes that replace each other: each starts the next one and exits, for a minute at most."""
     held = os.open(HELD, os.O_RDWR | os.O_CREAT)
     until = time.monotonic() + 60
     for _ in range(16):
@@ -204,19 +204,19 @@ def breeds(_):
 
 
 def forks_without_end(_):
-    """In a process of its own, which says beside the held file what came of it."""
+    """A fork bomb in its own process, which writes its result beside the held file."""
     folder = f"{HELD}.bomb"
     os.makedirs(folder)
     program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "bombs.py")
-    with open(os.path.join(folder, "told"), "w") as told:
-        # Few enough that the others get on beside them on a small machine.
+    with open(os.path.join(folder, "report"), "w") as report:
+        # Few enough that other processes still make progress on a small machine.
         bomb = [sys.executable, program, "sessions", "40"]
-        subprocess.Popen(bomb, cwd=folder, stdout=told)
+        subprocess.Popen(bomb, cwd=folder, stdout=report)
     wait_for_ever()
 
 
 def starts_more_than_it_may(_):
-    """As many as it is let, and some hundred at most."""
+    """Starts as many processes as it can, up to a few hundred."""
     for _ in range(400):
         try:
             child = os.fork()
@@ -238,7 +238,7 @@ def writes_more_than_it_may(_):
 
 
 def fills_the_disk(_):
-    """With files that git ignores, beside one that is work."""
+    """Fills the disk with ignored files, and writes one file of real work."""
     ballast = os.path.join(region(), "ballast")
     os.makedirs(ballast)
     with open(os.path.join(region(), "work"), "w") as file:
@@ -271,7 +271,7 @@ def says_one_endless_line(_):
 
 
 def says_the_longest_lines(_):
-    """Each as long as a frame may be, and as large as can be for whoever reads it."""
+    """Each as long as a frame may be, and as expensive as possible to parse."""
     size = 4 * 1024 * 1024 - 1
     say(b"\x00" * size + b"\n")
     head = b'{"jsonrpc":"2.0","method":"session/update","params":['
@@ -285,7 +285,7 @@ def says_the_longest_lines(_):
 
 
 def floods(_):
-    """Says as much as is taken of it, in proper frames."""
+    """Sends valid frames as fast as they are read."""
     part = json.dumps({"type": "text", "text": "all work and no play " * 400})
     frame = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":%s}}}\n'
     block = (frame % part).encode() * 16
