@@ -3,11 +3,11 @@
 //! Starts nothing but programs that print their version. Also has the help texts about missing agents
 //! that several commands share.
 
-mod look;
+mod status;
 mod version;
-mod choose;
-mod words;
+mod default;
+mod text;
 
-pub use choose::{DefaultAgent, default_agent, plan_defaults};
-pub use look::{BackendStatus, Login, Program, inspect_backends};
+pub use default::{DefaultAgent, default_agent, plan_defaults};
+pub use status::{BackendStatus, Login, Program, inspect_backends};
 pub use version::versions;

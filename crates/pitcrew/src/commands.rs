@@ -40,19 +40,19 @@ mod completions;
 mod agent;
 mod mcp;
 mod tool;
-mod tool_door;
+mod tool_client;
 mod desk;
-mod say;
+mod reply;
 
 use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
 use std::{io::Write, process::ExitCode};
 
 /// The result of a command.
-pub type Done = Result<Exit, Report>;
+pub type CommandResult = Result<Exit, Report>;
 
 pub fn dispatch(command: Commands) -> ExitCode {
-    let output = Output::of_this_process();
-    match carry_out(command, output) {
+    let output = Output::of_process();
+    match run(command, output) {
         Ok(exit) => exit.into(),
         Err(report) => {
             let text = report.render(output.err);
@@ -62,53 +62,53 @@ pub fn dispatch(command: Commands) -> ExitCode {
     }
 }
 
-fn carry_out(command: Commands, output: Output) -> Done {
+fn run(command: Commands, output: Output) -> CommandResult {
     match command {
-        Commands::Demo(args) => wait_for(demo::run(args, output)),
+        Commands::Demo(args) => block_on(demo::run(args, output)),
         Commands::Init(args) => init::run(args, output),
-        Commands::Run(args) => wait_for(run::run(args, output)),
+        Commands::Run(args) => block_on(run::run(args, output)),
         Commands::Plan(args) => plan::run(args.command, output),
-        Commands::Deploy(args) => wait_for(deploy::run(args, output)),
-        Commands::Status(args) => wait_for(status::run(args, output)),
-        Commands::Watch(args) => wait_for(watch::run(args, output)),
-        Commands::Logs(args) => wait_for(logs::run(args, output)),
-        Commands::Diff(args) => wait_for(diff::run(args, output)),
-        Commands::Path(args) => wait_for(path::run(args, output)),
-        Commands::Open(args) => wait_for(open::run(args, output)),
-        Commands::Inbox(args) => wait_for(inbox::run(args, output)),
-        Commands::Approve(args) => wait_for(decide::approve(args, output)),
-        Commands::Deny(args) => wait_for(decide::deny(args, output)),
-        Commands::Answer(args) => wait_for(answer::run(args, output)),
-        Commands::Message(args) => wait_for(message::run(args, output)),
-        Commands::Messages(args) => wait_for(messages::run(args, output)),
-        Commands::Permissions(args) => wait_for(permissions::run(args, output)),
-        Commands::Retry(args) => wait_for(retry::run(args, output)),
-        Commands::Accept(args) => wait_for(accept::run(args, output)),
-        Commands::Pause(args) => wait_for(pause::run(args, output)),
-        Commands::Resume(args) => wait_for(resume::run(args, output)),
-        Commands::Cancel(args) => wait_for(cancel::run(args, output)),
-        Commands::Abandon(args) => wait_for(abandon::run(args, output)),
-        Commands::Land(args) => wait_for(land::run(args, output)),
-        Commands::Restore(args) => wait_for(restore::run(args, output)),
-        Commands::Gc(args) => wait_for(gc::run(args, output)),
+        Commands::Deploy(args) => block_on(deploy::run(args, output)),
+        Commands::Status(args) => block_on(status::run(args, output)),
+        Commands::Watch(args) => block_on(watch::run(args, output)),
+        Commands::Logs(args) => block_on(logs::run(args, output)),
+        Commands::Diff(args) => block_on(diff::run(args, output)),
+        Commands::Path(args) => block_on(path::run(args, output)),
+        Commands::Open(args) => block_on(open::run(args, output)),
+        Commands::Inbox(args) => block_on(inbox::run(args, output)),
+        Commands::Approve(args) => block_on(decide::approve(args, output)),
+        Commands::Deny(args) => block_on(decide::deny(args, output)),
+        Commands::Answer(args) => block_on(answer::run(args, output)),
+        Commands::Message(args) => block_on(message::run(args, output)),
+        Commands::Messages(args) => block_on(messages::run(args, output)),
+        Commands::Permissions(args) => block_on(permissions::run(args, output)),
+        Commands::Retry(args) => block_on(retry::run(args, output)),
+        Commands::Accept(args) => block_on(accept::run(args, output)),
+        Commands::Pause(args) => block_on(pause::run(args, output)),
+        Commands::Resume(args) => block_on(resume::run(args, output)),
+        Commands::Cancel(args) => block_on(cancel::run(args, output)),
+        Commands::Abandon(args) => block_on(abandon::run(args, output)),
+        Commands::Land(args) => block_on(land::run(args, output)),
+        Commands::Restore(args) => block_on(restore::run(args, output)),
+        Commands::Gc(args) => block_on(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
-        Commands::Stop(args) => wait_for(stop::run(args, output)),
-        Commands::Audit(args) => wait_for(audit::run(args, output)),
-        Commands::Export(args) => wait_for(export::run(args, output)),
-        Commands::Query(args) => wait_for(query::run(args, output)),
+        Commands::Stop(args) => block_on(stop::run(args, output)),
+        Commands::Audit(args) => block_on(audit::run(args, output)),
+        Commands::Export(args) => block_on(export::run(args, output)),
+        Commands::Query(args) => block_on(query::run(args, output)),
         Commands::Symbols(args) => symbols::run(&args, output),
-        Commands::Backends(args) => wait_for(backends::run(args, output)),
-        Commands::Doctor(args) => wait_for(doctor::run(args, output)),
+        Commands::Backends(args) => block_on(backends::run(args, output)),
+        Commands::Doctor(args) => block_on(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),
         Commands::Completions(args) => completions::run(&args, output),
-        Commands::Agent { orders, script } => wait_for(agent::run(orders, script)),
-        Commands::Mcp(args) => wait_for(mcp::run(args, output)),
-        Commands::Tool(args) => wait_for(tool::run(args, output)),
+        Commands::Agent { orders, script } => block_on(agent::run(orders, script)),
+        Commands::Mcp(args) => block_on(mcp::run(args, output)),
+        Commands::Tool(args) => block_on(tool::run(args, output)),
     }
 }
 
 /// Runs an asynchronous command to its end.
-fn wait_for(command: impl Future<Output = Done>) -> Done {
+fn block_on(command: impl Future<Output = CommandResult>) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         Report::new(Exit::Failure, "failed to start the runtime").because(error.to_string())

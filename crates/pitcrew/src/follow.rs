@@ -4,7 +4,7 @@
 //! read. `render` decides what the output looks like.
 
 mod members;
-mod show;
+mod display;
 
 use crate::{
     ask::{Input, Person},
@@ -13,11 +13,11 @@ use crate::{
     output::Output,
     report::Report,
 };
+use display::ProgressDisplay;
 use members::Members;
 use pitcrew_api::{EventLine, EventStreamLine, paths};
 use pitcrew_model::{Event, PlanId, Seq};
 use pitcrew_views::BoardView;
-use show::Show;
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
@@ -66,7 +66,7 @@ pub async fn follow(
         members: Members::of(board, &request.plans),
         open: request.plans.iter().copied().collect(),
         after: request.after,
-        show: Show::new(client, output, request.plans, request.format),
+        display: ProgressDisplay::new(client, output, request.plans, request.format),
         next_show: None,
         next_tick: Instant::now(),
     };
@@ -78,11 +78,11 @@ pub async fn follow(
         match follower.read(&mut lines, person).await? {
             StreamEnd::Ended(ended) => return Ok(ended),
             StreamEnd::Broken(reason) => {
-                follower.show.note_disconnect();
+                follower.display.note_disconnect();
                 let stands_still = follower.after == before;
                 breaks_count = if stands_still { breaks_count + 1 } else { 0 };
                 if breaks_count == BREAKS_MAX {
-                    follower.show.close();
+                    follower.display.close();
                     return Err(Report::new(Exit::Unreachable, "the orchestrator keeps exiting")
                         .because(reason)
                         .help("run `pitcrew doctor` to find the cause"));
@@ -97,7 +97,7 @@ struct Follower<'a> {
     /// The plans that have not ended.
     open: BTreeSet<PlanId>,
     after: Seq,
-    show: Show<'a>,
+    display: ProgressDisplay<'a>,
     /// When to show the pending events.
     next_show: Option<Instant>,
     next_tick: Instant,
@@ -117,37 +117,37 @@ impl Follower<'_> {
                     StreamItem::Line(line) => self.take(&line)?,
                     // A clean end of the stream means that someone stopped the orchestrator.
                     StreamItem::End => {
-                        self.show.close();
+                        self.display.close();
                         return Err(Report::new(Exit::Unreachable, "the orchestrator was stopped")
                             .help("running plans continue with the next command, such as `pitcrew watch`"));
                     }
                     StreamItem::Broken(reason) => return Ok(StreamEnd::Broken(reason)),
                 },
                 () = sleep_until(show_at), if self.next_show.is_some() => {
-                    let has_seen = self.show.refresh(person).await;
+                    let has_seen = self.display.refresh(person).await;
                     self.next_show = (!has_seen).then(|| Instant::now() + GATHER_TIME);
                 }
-                () = sleep_until(self.next_tick), if self.show.draws() => {
+                () = sleep_until(self.next_tick), if self.display.draws() => {
                     let began = Instant::now();
-                    self.show.refresh_activity().await;
+                    self.display.refresh_activity().await;
                     // A large board is fetched less often.
                     let pause = TICK.max(began.elapsed() * LOOK_SHARE);
                     self.next_tick = Instant::now() + pause;
                 }
                 input = person.answer() => match input {
                     Input::Line(line) => {
-                        if !self.show.handle_line(&line, person).await {
+                        if !self.display.handle_line(&line, person).await {
                             self.next_show = Some(Instant::now() + GATHER_TIME);
                         }
                     }
                     Input::Interrupt => {
-                        self.show.close();
+                        self.display.close();
                         return Ok(StreamEnd::Ended(Ended::Interrupted));
                     }
                 },
             }
             if self.open.is_empty() {
-                self.show.finish().await?;
+                self.display.finish().await?;
                 return Ok(StreamEnd::Ended(Ended::Plans));
             }
         }
@@ -164,7 +164,7 @@ impl Follower<'_> {
             return Ok(());
         }
         self.record_end(&line);
-        self.show.take(line)?;
+        self.display.take(line)?;
         self.next_show.get_or_insert_with(|| Instant::now() + GATHER_TIME);
         Ok(())
     }

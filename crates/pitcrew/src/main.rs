@@ -1,10 +1,10 @@
 //! `pitcrew`: the command line, and the entry point of every Pitcrew process.
 //!
-//! `parts` runs the internal processes. `cli` defines the arguments, `commands` runs them through
+//! `internal` runs the internal processes. `cli` defines the arguments, `commands` runs them through
 //! `client`, `follow` shows progress, and `render` turns views into text. Decides nothing about plans:
 //! that is the kernel's job.
 
-mod parts;
+mod internal;
 mod cli;
 mod commands;
 mod client;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(ended) = parts::run(&words) {
+    if let Some(ended) = internal::run(&words) {
         return ended;
     }
     let cli = Cli::from_arg_matches(&cli::command().get_matches());

@@ -16,15 +16,15 @@ pub struct Output {
     pub out: Style,
     pub err: Style,
     /// A person is at the terminal and can be asked.
-    pub asks: bool,
+    pub can_ask: bool,
     /// Progress may be redrawn in place.
-    pub draws: bool,
+    pub can_redraw: bool,
     /// Standard output is a terminal.
-    pub shows: bool,
+    pub is_terminal: bool,
 }
 
 impl Output {
-    pub fn of_this_process() -> Self {
+    pub fn of_process() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|it| it == "dumb");
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
@@ -38,14 +38,14 @@ impl Output {
         Self {
             out: colour(out),
             err: colour(err),
-            asks: io::stdin().is_terminal() && err && !is_set("CI"),
-            draws: err && !dumb && !is_set("CI") && !is_set("NO_COLOR"),
-            shows: out,
+            can_ask: io::stdin().is_terminal() && err && !is_set("CI"),
+            can_redraw: err && !dumb && !is_set("CI") && !is_set("NO_COLOR"),
+            is_terminal: out,
         }
     }
 
     /// Prints a result.
-    #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
+    #[expect(clippy::unused_self, reason = "output goes through the value that knows the terminal")]
     pub fn print(self, text: &str) -> Result<(), Report> {
         let written = io::stdout().lock().write_all(text.as_bytes());
         written.and_then(|()| io::stdout().flush()).map_err(|error| {
@@ -68,7 +68,7 @@ impl Output {
     }
 
     /// Prints a note to standard error. A failed write is ignored.
-    #[expect(clippy::unused_self, reason = "who prints has asked what can be shown")]
+    #[expect(clippy::unused_self, reason = "output goes through the value that knows the terminal")]
     pub fn note(self, text: &str) {
         writeln!(io::stderr().lock(), "{text}").ok();
     }

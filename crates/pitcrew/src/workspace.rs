@@ -1,6 +1,6 @@
 //! The repository that a command works on, with its folders and settings.
 
-mod known;
+mod cache;
 
 use crate::{exit::Exit, report::Report};
 use pitcrew_config::{
@@ -29,7 +29,7 @@ impl Workspace {
     /// Finds the repository of the current folder, from the cache if possible.
     pub fn here() -> Result<Self, Report> {
         let (path, user) = (current_folder()?, user_dirs()?);
-        match Place::find(&path).and_then(|it| known::recall(&user, it)) {
+        match Place::find(&path).and_then(|it| cache::recall(&user, it)) {
             Some(repository) => Ok(Self::of(repository, user)),
             None => Self::at(&path),
         }
@@ -44,7 +44,7 @@ impl Workspace {
         // Inspecting a repository must not create files.
         let is_used = workspace.dirs.state.is_dir();
         if let Some(place) = before.filter(|it| is_used && Place::find(path).as_ref() == Some(it)) {
-            known::remember(&workspace.user, &place, &workspace.repository);
+            cache::remember(&workspace.user, &place, &workspace.repository);
         }
         Ok(workspace)
     }

@@ -54,7 +54,7 @@ pub enum Commands {
     /// Shows every command that the plan will execute and asks for your approval, then shows progress
     /// until the plan ends. Ctrl-C pauses the plan; a second Ctrl-C exits immediately.
     #[command(
-        after_help = "Examples:\n  pitcrew run plan.toml\n  pitcrew run plan.toml --yes --max-agents 3\n  pitcrew run --task \"Document every public function\" --region src --check \"make test\" --agent claude\n  pitcrew run plan.toml --yes --json | jq -r 'select(.text) | .text'"
+        after_help = "Examples:\n  pitcrew run plan.toml\n  pitcrew run plan.toml --yes --max-agents 3\n  pitcrew run --task \"Document every function\" --region src --check \"make test\" --agent claude\n  pitcrew run plan.toml --yes --json | jq -r 'select(.text) | .text'"
     )]
     Run(RunArgs),
     /// Check a plan file, or show what it would run
@@ -234,7 +234,7 @@ pub enum Commands {
     ///
     /// Reads the current files of this repository. Needs no plan, no agent and no model.
     #[command(
-        after_help = "Examples:\n  pitcrew query AuthValidator\n  pitcrew query AuthValidator.check\n  pitcrew query core/auth.rs:check\n  pitcrew query \"use core::auth::AuthValidator;\"\n  pitcrew query check --context \"import { check } from '../core/auth'\"\n  pitcrew query AuthValidator --from task-3    # in the checkout of that task"
+        after_help = "Examples:\n  pitcrew query AuthValidator\n  pitcrew query AuthValidator.check\n  pitcrew query core/auth.rs:check\n  pitcrew query \"use core::auth::AuthValidator;\"\n  pitcrew query check --context \"import { check } from '../core/auth'\"\n  pitcrew query AuthValidator --from task-3    # in a copy of its work"
     )]
     Query(QueryArgs),
     /// List the symbols that a file defines

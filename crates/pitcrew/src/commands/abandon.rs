@@ -1,6 +1,6 @@
 //! Abandons tasks, or a plan that will not be landed, and removes the checkouts.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     ask::{Person, Verdict},
     cli::AbandonArgs,
@@ -14,7 +14,7 @@ use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{Command, LandingStatus, PlanId, PlanStatus, TaskStatus};
 use pitcrew_views::PlanView;
 
-pub async fn run(args: AbandonArgs, output: Output) -> Done {
+pub async fn run(args: AbandonArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let (command, words) = match ids::target(&client, &args.id).await? {
         Target::Task(task) => (
@@ -34,7 +34,7 @@ pub async fn run(args: AbandonArgs, output: Output) -> Done {
         }
     };
     let accepted = client.command(&command).await?;
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }
 
 /// The number of completed tasks that exist only in the vault.
@@ -65,7 +65,7 @@ fn plan_words(plan: PlanId, completed_count: u64) -> String {
 async fn ask(output: Output, plan: PlanId, completed_count: u64) -> Result<Option<Exit>, Report> {
     let tasks = if completed_count == 1 { "task" } else { "tasks" };
     let what = format!("{plan} has {completed_count} completed {tasks} not landed yet");
-    if !output.asks {
+    if !output.can_ask {
         return Err(Report::new(Exit::Usage, what).help(format!(
             "review with `pitcrew diff {plan}`, then land with `pitcrew land {plan}` or abandon with `pitcrew abandon {plan} --yes`"
         )));

@@ -1,13 +1,13 @@
 //! Accepts the partial work of a task.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{cli::TaskArgs, client::Client, ids, output::Output};
 use pitcrew_model::Command;
 
-pub async fn run(args: TaskArgs, output: Output) -> Done {
+pub async fn run(args: TaskArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let task = ids::task(&client, &args.task).await?;
     let accepted = client.command(&Command::AcceptTask { task }).await?;
     let words = format!("{task} is accepted as it is and will be integrated");
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }

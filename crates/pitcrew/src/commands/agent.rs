@@ -1,12 +1,12 @@
 //! The process of the built-in agent.
 
-use super::Done;
+use super::CommandResult;
 use crate::{exit::Exit, report::Report, workspace::user_dirs};
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_config::{ModelSettings, Settings, Sources, read_user_layer, user_environment};
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
-pub async fn run(orders: bool, script: Option<PathBuf>) -> Done {
+pub async fn run(orders: bool, script: Option<PathBuf>) -> CommandResult {
     let options = match script {
         Some(path) => {
             Options::with_script_file(&path).map_err(|message| Report::new(Exit::Usage, message))?

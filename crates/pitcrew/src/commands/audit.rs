@@ -1,6 +1,6 @@
 //! Shows who did and decided what.
 
-use super::{Done, journal};
+use super::{CommandResult, journal};
 use crate::{cli::AuditArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
 use pitcrew_config::parse_duration;
 use pitcrew_model::{Actor, Seq, Timestamp, WorkerId};
@@ -8,7 +8,7 @@ use pitcrew_runtime::now;
 use pitcrew_views::{AuditLine, Board, audit, words};
 use serde_json::json;
 
-pub async fn run(args: AuditArgs, output: Output) -> Done {
+pub async fn run(args: AuditArgs, output: Output) -> CommandResult {
     let since = args.since.as_deref().map(since).transpose()?;
     let actor = args.actor.as_deref().map(actor).transpose()?;
     let client = Client::here().await?;

@@ -2,7 +2,7 @@
 
 mod test;
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     backends::{BackendStatus, DefaultAgent, Login, default_agent, inspect_backends, versions},
     cli::{BackendsArgs, BackendsCommands},
@@ -18,7 +18,7 @@ use pitcrew_config::{
 use pitcrew_model::AgentRef;
 use serde_json::{Value, json};
 
-pub async fn run(args: BackendsArgs, output: Output) -> Done {
+pub async fn run(args: BackendsArgs, output: Output) -> CommandResult {
     if let Some(BackendsCommands::Test(args)) = args.command {
         return test::run(args, output).await;
     }
@@ -140,7 +140,7 @@ fn show_one(
     settings: &Settings,
     origins: &Origins,
     (as_json_wanted, output): (bool, Output),
-) -> Done {
+) -> CommandResult {
     let version = versions(std::slice::from_ref(it)).remove(&it.name);
     let chosen = default_agent(settings, &inspect_backends(settings));
     let prefix = format!("backends.{}", it.name);

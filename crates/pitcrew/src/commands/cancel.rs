@@ -1,6 +1,6 @@
 //! Cancels a task or a plan.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     cli::IdArgs,
     client::Client,
@@ -10,7 +10,7 @@ use crate::{
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{Command, TaskStatus};
 
-pub async fn run(args: IdArgs, output: Output) -> Done {
+pub async fn run(args: IdArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let (command, words) = match ids::target(&client, &args.id).await? {
         Target::Task(task) => (
@@ -33,5 +33,5 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
         }
     };
     let accepted = client.command(&command).await?;
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }

@@ -1,6 +1,6 @@
 //! Shows the effective settings and where they are set.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::{ConfigCommands, ConfigShowArgs},
     exit::Exit,
@@ -11,13 +11,13 @@ use crate::{
 use pitcrew_config::printable;
 use serde_json::{Value, json};
 
-pub fn run(command: ConfigCommands, output: Output) -> Done {
+pub fn run(command: ConfigCommands, output: Output) -> CommandResult {
     match command {
         ConfigCommands::Show(args) => show(&args, output),
     }
 }
 
-fn show(args: &ConfigShowArgs, output: Output) -> Done {
+fn show(args: &ConfigShowArgs, output: Output) -> CommandResult {
     let (settings, origins) = Workspace::here()?.settings()?;
     let rows = origins.rows(&settings);
     if args.output.json {

@@ -1,6 +1,6 @@
 //! Approves or denies a request.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     cli::{ApproveArgs, DenyArgs, Json},
     client::Client,
@@ -10,12 +10,12 @@ use crate::{
 use pitcrew_model::{Command, GrantScope, Verdict};
 use pitcrew_views::Ask;
 
-pub async fn approve(args: ApproveArgs, output: Output) -> Done {
+pub async fn approve(args: ApproveArgs, output: Output) -> CommandResult {
     let ApproveArgs { id, reason, scope, output: form } = args;
     run(Decision { id, verdict: Verdict::Approve, reason, scope }, form, output).await
 }
 
-pub async fn deny(args: DenyArgs, output: Output) -> Done {
+pub async fn deny(args: DenyArgs, output: Output) -> CommandResult {
     let DenyArgs { id, reason, output: form } = args;
     run(Decision { id, verdict: Verdict::Deny, reason, scope: GrantScope::Once }, form, output)
         .await
@@ -28,7 +28,7 @@ struct Decision {
     scope: GrantScope,
 }
 
-async fn run(decision: Decision, form: Json, output: Output) -> Done {
+async fn run(decision: Decision, form: Json, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let Decision { id, verdict, reason, scope } = decision;
     let request = ids::request(&client, &id).await?;
@@ -66,5 +66,5 @@ async fn run(decision: Decision, form: Json, output: Output) -> Done {
         },
         (Verdict::Deny, _, _) => format!("{request} is denied"),
     };
-    say::accepted(output, form, &accepted, &words)
+    reply::accepted(output, form, &accepted, &words)
 }

@@ -1,6 +1,6 @@
 //! Runs a complete example in a temporary repository, with the commands that a person would type.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::DemoArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
 use pitcrew_config::{private_dir, user_environment};
 use pitcrew_model::{Tier, text};
@@ -27,7 +27,7 @@ const FILES: &[(&str, &str)] = &[
     ("checks/format.rs", include_str!("../../demo/repository/checks/format.rs")),
 ];
 
-pub async fn run(args: DemoArgs, output: Output) -> Done {
+pub async fn run(args: DemoArgs, output: Output) -> CommandResult {
     // The child process handles Ctrl-C; this process stays to clean up.
     let _interrupts = signal(SignalKind::interrupt()).map_err(|error| {
         Report::new(Exit::Failure, "failed to listen for Ctrl-C").because(error.to_string())
@@ -97,7 +97,7 @@ impl Demo {
         Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
     }
 
-    fn show(self, output: Output) -> Done {
+    fn show(self, output: Output) -> CommandResult {
         output.note(&self.introduction());
         let ran = self.steps(output);
         self.clean_up(output);
@@ -116,7 +116,7 @@ impl Demo {
         )
     }
 
-    fn steps(&self, output: Output) -> Done {
+    fn steps(&self, output: Output) -> CommandResult {
         let json: &[&str] = if self.json { &["--json"] } else { &[] };
         // The demo's own commands are trusted.
         let accept: &[&str] = if self.tier == Tier::T1 { &["--accept-tier", "T1"] } else { &[] };
@@ -156,7 +156,7 @@ impl Demo {
     }
 
     /// Runs a `pitcrew` command as a person would.
-    fn pitcrew(&self, output: Output, arguments: &[&str], more: &[&str]) -> Done {
+    fn pitcrew(&self, output: Output, arguments: &[&str], more: &[&str]) -> CommandResult {
         let all = arguments.iter().chain(more).map(OsString::from);
         let code = self.run_shown(output, "pitcrew", &all.collect::<Vec<_>>())?;
         Ok(Exit::from_code(code))

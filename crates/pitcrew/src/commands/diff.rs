@@ -1,6 +1,6 @@
 //! Shows what a task or a plan has changed.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::IdArgs,
     client::Client,
@@ -11,7 +11,7 @@ use crate::{
 };
 use pitcrew_api::{Diff, PlanReview, TaskDiff, paths};
 
-pub async fn run(args: IdArgs, output: Output) -> Done {
+pub async fn run(args: IdArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let diff = match ids::target(&client, &args.id).await? {
         Target::Task(task) => {
@@ -37,7 +37,7 @@ pub async fn run(args: IdArgs, output: Output) -> Done {
 
 /// Prints the diff; unchanged if the output is not a terminal, so that `git apply` can read it.
 fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
-    if output.shows {
+    if output.is_terminal {
         output.print(&render::diff(diff, output.out))?;
     } else {
         output.print(&diff.text)?;

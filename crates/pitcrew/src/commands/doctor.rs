@@ -1,6 +1,6 @@
 //! Checks this machine and repository for problems.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     backends::{BackendStatus, DefaultAgent, Login, default_agent, inspect_backends, versions},
     cli::Json,
@@ -52,7 +52,7 @@ impl Finding {
     }
 }
 
-pub async fn run(args: Json, output: Output) -> Done {
+pub async fn run(args: Json, output: Output) -> CommandResult {
     let mut findings = vec![git()];
     findings.extend(folders());
     let mut sandbox = SandboxSettings::default();

@@ -1,6 +1,6 @@
 //! Exports everything about a plan.
 
-use super::{Done, journal};
+use super::{CommandResult, journal};
 use crate::{
     cli::{ExportArgs, ExportFormat},
     client::Client,
@@ -13,7 +13,7 @@ use pitcrew_model::{Seq, Timestamp};
 use pitcrew_views::{Board, Inbox, Messages, Scope, WantedMessages, audit};
 use serde_json::json;
 
-pub async fn run(args: ExportArgs, output: Output) -> Done {
+pub async fn run(args: ExportArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let (mut board, mut inbox) = (Board::default(), Inbox::default());

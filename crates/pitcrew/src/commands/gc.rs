@@ -1,6 +1,6 @@
 //! Removes checkouts that are no longer needed.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::GcArgs,
     client::{Client, StreamItem},
@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 /// Removing is quick; a slower disk is reported.
 const REMOVAL_TIME_MAX: Duration = Duration::from_mins(5);
 
-pub async fn run(args: GcArgs, output: Output) -> Done {
+pub async fn run(args: GcArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     if args.dry_run {
         return show(&client.get(paths::GARBAGE).await?, args.output.json, output);
@@ -72,7 +72,7 @@ fn sorted(
     (removed, kept)
 }
 
-fn show(preview: &GarbagePreview, json: bool, output: Output) -> Done {
+fn show(preview: &GarbagePreview, json: bool, output: Output) -> CommandResult {
     if json {
         output.json(preview)?;
         return Ok(Exit::Success);

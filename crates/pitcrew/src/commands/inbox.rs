@@ -1,10 +1,10 @@
 //! Shows the requests that wait for a person.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::InboxArgs, client::Client, exit::Exit, output::Output, render};
 use pitcrew_api::paths::BoardQuery;
 
-pub async fn run(args: InboxArgs, output: Output) -> Done {
+pub async fn run(args: InboxArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let inbox = client.inbox().await?;
     if args.output.json {

@@ -1,6 +1,6 @@
 //! Creates settings and an example plan in the repository. Existing files are not changed.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::Json, exit::Exit, output::Output, report::Report, workspace::Workspace};
 use pitcrew_config::example_plan;
 use serde_json::json;
@@ -28,7 +28,7 @@ const SETTINGS: &str = r#"# Pitcrew settings of this repository. `pitcrew config
 
 const IGNORED: &str = "config.local.toml\n";
 
-pub fn run(args: Json, output: Output) -> Done {
+pub fn run(args: Json, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let folder = workspace.root().join(".pitcrew");
     fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;

@@ -1,6 +1,6 @@
 //! Reviews the result of a plan and merges it.
 
-use super::{Done, logs::print_events};
+use super::{CommandResult, logs::print_events};
 use crate::{
     ask::{Person, Verdict},
     cli::LandArgs,
@@ -16,7 +16,7 @@ use pitcrew_model::{Approval, Command, Event, LandedAt, LandingStatus, PlanId, S
 use pitcrew_views::{BoardView, PlanView, Summary, plain};
 use serde_json::json;
 
-pub async fn run(args: LandArgs, output: Output) -> Done {
+pub async fn run(args: LandArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
@@ -35,7 +35,7 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
     }
     let approval = if args.yes || is_landed {
         Approval::Given
-    } else if !output.asks {
+    } else if !output.can_ask {
         Approval::Ask
     } else {
         let question = format!("Land {plan} on {}? [y/N]", branch(&board, plan));
@@ -134,7 +134,7 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
     })
 }
 
-fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Done {
+fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> CommandResult {
     let landing = &plan.landing;
     let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
     if format == ResultFormat::Json {

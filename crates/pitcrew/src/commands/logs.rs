@@ -1,6 +1,6 @@
 //! Shows the log of a task or the events of a plan.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::LogsArgs,
     client::{Client, StreamItem},
@@ -15,7 +15,7 @@ use pitcrew_model::{AttemptId, Event, Outcome, PlanId, Seq, TaskId};
 use pitcrew_views::{TaskView, plain, words::stamp};
 use std::collections::BTreeMap;
 
-pub async fn run(args: LogsArgs, output: Output) -> Done {
+pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     match ids::target(&client, &args.id).await? {
         Target::Task(task) => task_log(&client, task, &args, output).await,
@@ -23,7 +23,7 @@ pub async fn run(args: LogsArgs, output: Output) -> Done {
     }
 }
 
-async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output) -> Done {
+async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output) -> CommandResult {
     let board = client.board(paths::BoardQuery { all: true, plan: None }).await?;
     let task_view = board.task(task);
     let mut text = LogText::new(output.out, task_view.map(outcomes).unwrap_or_default());
@@ -65,7 +65,7 @@ fn explain_empty_log(task: TaskId, view: Option<&TaskView>, output: Output) {
 }
 
 /// Prints every event of a plan that has a text.
-async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output) -> Done {
+async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output) -> CommandResult {
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
     let board = client.board(query).await?;
     let Some(view) = board.plan(plan) else {

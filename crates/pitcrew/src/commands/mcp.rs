@@ -2,8 +2,8 @@
 //! over HTTP on the loopback.
 
 use super::{
-    Done,
-    tool_door::{ToolDoor, client_token},
+    CommandResult,
+    tool_client::{ToolClient, client_token},
 };
 use crate::{
     cli::McpArgs,
@@ -22,31 +22,31 @@ use serde_json::{Value, json};
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration};
 use tokio::time::sleep;
 
-pub async fn run(args: McpArgs, output: Output) -> Done {
+pub async fn run(args: McpArgs, output: Output) -> CommandResult {
     if args.http {
         return over_http(args, output).await;
     }
-    let bridge = Bridge { door: ToolDoor::open().await? };
+    let bridge = Bridge { client: ToolClient::open().await? };
     let served = serve_stdio(bridge).await;
     served.map_err(|error| Report::from_error(Exit::Failure, &error))?;
     Ok(Exit::Success)
 }
 
 struct Bridge {
-    door: ToolDoor,
+    client: ToolClient,
 }
 
 impl Orchestrator for Bridge {
     fn guest(&self) -> Guest {
-        self.door.guest()
+        self.client.guest()
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
-        self.door.visible().await
+        self.client.visible().await
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
-        let answer = self.door.tool(tool, &arguments).await;
+        let answer = self.client.tool(tool, &arguments).await;
         if answer.is_error {
             return Err(ToolRefusal::new(answer.text));
         }
@@ -55,7 +55,7 @@ impl Orchestrator for Bridge {
 }
 
 /// Keeps the orchestrator and its port open. A restarted orchestrator opens the same port again.
-async fn over_http(args: McpArgs, output: Output) -> Done {
+async fn over_http(args: McpArgs, output: Output) -> CommandResult {
     let client = Client::of(Workspace::here()?).await?;
     let mut asked = McpAsked { port: args.port };
     let token_file = write_token(&client.workspace)?;

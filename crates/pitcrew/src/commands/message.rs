@@ -1,10 +1,10 @@
 //! Sends a message to a worker, or to the current worker of a task.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{cli::MessageArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
 use pitcrew_model::{Command, Party, Priority};
 
-pub async fn run(args: MessageArgs, output: Output) -> Done {
+pub async fn run(args: MessageArgs, output: Output) -> CommandResult {
     if args.text.trim().is_empty() {
         return Err(Report::new(Exit::Usage, "the message is empty"));
     }
@@ -19,5 +19,5 @@ pub async fn run(args: MessageArgs, output: Output) -> Done {
     let accepted = client.command(&command).await?;
     let id = accepted.created.messages.first().map(ToString::to_string).unwrap_or_default();
     let words = format!("{id} is queued for {to}; the agent reads it when its turn ends");
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }

@@ -1,10 +1,10 @@
 //! Shows the messages between people, agents and the orchestrator.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::MessagesArgs, client::Client, exit::Exit, ids, output::Output, render};
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
 
-pub async fn run(args: MessagesArgs, output: Output) -> Done {
+pub async fn run(args: MessagesArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = match &args.plan {
         Some(text) => Some(ids::known_plan(&client, text).await?),

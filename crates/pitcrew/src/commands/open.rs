@@ -1,11 +1,11 @@
 //! Opens a copy of a task's work in an editor or a shell.
 
-use super::{Done, path};
+use super::{CommandResult, path};
 use crate::{cli::OpenArgs, exit::Exit, output::Output, report::Report};
 use pitcrew_process::run_attached;
 use std::{ffi::OsString, path::Path};
 
-pub async fn run(args: OpenArgs, output: Output) -> Done {
+pub async fn run(args: OpenArgs, output: Output) -> CommandResult {
     let found = path::copy_of(&args.task, output).await?;
     let place = Path::new(&found.path);
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(set).filter(|_| !args.shell);

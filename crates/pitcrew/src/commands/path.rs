@@ -1,10 +1,10 @@
 //! Prints the path of a clean copy of a task's work, never the checkout of its agent.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::TaskArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
 use pitcrew_api::{TaskPath, paths};
 
-pub async fn run(args: TaskArgs, output: Output) -> Done {
+pub async fn run(args: TaskArgs, output: Output) -> CommandResult {
     let found = copy_of(&args.task, output).await?;
     if args.output.json {
         output.json(&found)?;

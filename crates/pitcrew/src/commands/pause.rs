@@ -1,13 +1,13 @@
 //! Pauses a plan.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{cli::PlanIdArgs, client::Client, ids, output::Output};
 use pitcrew_model::Command;
 
-pub async fn run(args: PlanIdArgs, output: Output) -> Done {
+pub async fn run(args: PlanIdArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = ids::plan(&client, &args.plan).await?;
     let accepted = client.command(&Command::PausePlan { plan }).await?;
     let words = format!("{plan} is paused; continue with `pitcrew resume {plan}`");
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }

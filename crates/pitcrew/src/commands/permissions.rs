@@ -2,7 +2,7 @@
 
 mod edit;
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     cli::{PermissionsArgs, PermissionsCommands, RevokeArgs},
     client::Client,
@@ -18,7 +18,7 @@ use pitcrew_model::{Action, Command, Grant, GrantId, Rule};
 use pitcrew_views::{HeldGrant, PermissionsView, plain};
 use serde_json::{Value, json};
 
-pub async fn run(args: PermissionsArgs, output: Output) -> Done {
+pub async fn run(args: PermissionsArgs, output: Output) -> CommandResult {
     match args.command {
         Some(PermissionsCommands::Revoke(args)) => revoke(args, output).await,
         Some(PermissionsCommands::Edit(args)) => edit::run(&args, output),
@@ -26,17 +26,17 @@ pub async fn run(args: PermissionsArgs, output: Output) -> Done {
     }
 }
 
-async fn revoke(args: RevokeArgs, output: Output) -> Done {
+async fn revoke(args: RevokeArgs, output: Output) -> CommandResult {
     let grant: GrantId = args.grant.parse().map_err(|error: pitcrew_model::ParseIdError| {
         Report::new(Exit::Usage, error.to_string()).help("`pitcrew permissions` lists them")
     })?;
     let client = Client::here().await?;
     let accepted = client.command(&Command::RevokeGrant { grant }).await?;
     let words = format!("{grant} is revoked; agents must ask again");
-    say::accepted(output, args.output, &accepted, &words)
+    reply::accepted(output, args.output, &accepted, &words)
 }
 
-async fn show(is_json: bool, output: Output) -> Done {
+async fn show(is_json: bool, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let permissions = workspace.permissions()?;
     let view: PermissionsView = Client::of(workspace).await?.get(paths::PERMISSIONS).await?;

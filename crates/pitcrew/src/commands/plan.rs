@@ -3,7 +3,7 @@
 mod tasks;
 mod cost;
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     backends::plan_defaults,
     cli::{PlanCommands, PlanFileArgs},
@@ -30,15 +30,15 @@ pub struct PlanProblem {
     help: String,
 }
 
-pub fn run(command: PlanCommands, output: Output) -> Done {
+pub fn run(command: PlanCommands, output: Output) -> CommandResult {
     match command {
         PlanCommands::Check(args) => check(&args, output),
         PlanCommands::Show(args) => show(&args, output),
     }
 }
 
-fn check(args: &PlanFileArgs, output: Output) -> Done {
-    let bytes = say::read_file(&args.file)?;
+fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
+    let bytes = reply::read_file(&args.file)?;
     let name = args.file.display().to_string();
     let Here { settings, defaults, workspace } = here()?;
     let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
@@ -70,7 +70,7 @@ fn check(args: &PlanFileArgs, output: Output) -> Done {
     Ok(Exit::Success)
 }
 
-fn show(args: &PlanFileArgs, output: Output) -> Done {
+fn show(args: &PlanFileArgs, output: Output) -> CommandResult {
     let parsed = read(&args.file, &here()?.defaults)?;
     warn(&parsed, output);
     if args.output.json {
@@ -85,7 +85,7 @@ fn show(args: &PlanFileArgs, output: Output) -> Done {
 
 /// Reads a plan file that can be submitted.
 pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> {
-    let bytes = say::read_file(path)?;
+    let bytes = reply::read_file(path)?;
     let name = path.display().to_string();
     let parsed = parse_plan_bytes(&name, &bytes, defaults)
         .map_err(|errors| Report::diagnostics(errors.to_string()))?;

@@ -1,6 +1,6 @@
 //! Looks up a symbol in the working tree or in a copy of a task's work.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::QueryArgs, client::Client, exit::Exit, ids, output::Output, report::Report,
     workspace::Workspace,
@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-pub async fn run(args: QueryArgs, output: Output) -> Done {
+pub async fn run(args: QueryArgs, output: Output) -> CommandResult {
     let (workspace, root, from) = match &args.from {
         Some(task) => of_task(task).await?,
         None => of_working_tree()?,

@@ -1,6 +1,6 @@
 //! Restores a saved state of a task as a branch, or lists the saved states.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::RestoreArgs,
     client::{Client, StreamItem},
@@ -17,7 +17,7 @@ use pitcrew_model::{
 use pitcrew_views::plain;
 use serde_json::json;
 
-pub async fn run(args: RestoreArgs, output: Output) -> Done {
+pub async fn run(args: RestoreArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let task = ids::task(&client, &args.task).await?;
     // Fetched before the command, so that its result cannot be missed.
@@ -87,7 +87,7 @@ fn size(snapshot: &Snapshot) -> String {
     format!("{files}, +{} -{}", snapshot.insertions, snapshot.deletions)
 }
 
-fn list(kept: &TaskSnapshots, now: Timestamp, json: bool, output: Output) -> Done {
+fn list(kept: &TaskSnapshots, now: Timestamp, json: bool, output: Output) -> CommandResult {
     if json {
         output.json(kept)?;
         return Ok(Exit::Success);

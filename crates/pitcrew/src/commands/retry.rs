@@ -1,6 +1,6 @@
 //! Retries tasks that ended, and tasks that wait for a provider limit.
 
-use super::{Done, say};
+use super::{CommandResult, reply};
 use crate::{
     cli::RetryArgs,
     client::Client,
@@ -14,7 +14,7 @@ use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{Command, Freshness, PlanId, TaskId, TaskStatus, WorkerStatus};
 use pitcrew_views::BoardView;
 
-pub async fn run(args: RetryArgs, output: Output) -> Done {
+pub async fn run(args: RetryArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let mut tasks: Vec<TaskId> = Vec::new();
     for id in &args.ids {
@@ -35,7 +35,7 @@ pub async fn run(args: RetryArgs, output: Output) -> Done {
     }
     let board = client.board(BoardQuery::default()).await?;
     let accepted = client.command(&command).await?;
-    say::accepted(output, args.output, &accepted, &words(&board, &tasks))
+    reply::accepted(output, args.output, &accepted, &words(&board, &tasks))
 }
 
 /// Describes the result. A task that has not ended was waiting for a limit.

@@ -1,6 +1,6 @@
 //! Runs a plan until it ends.
 
-use super::{Done, logs::print_events, plan as plan_file, retry::retryable};
+use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Person, Verdict},
     backends::{DefaultAgent, plan_defaults},
@@ -23,7 +23,7 @@ use pitcrew_model::{
 };
 use pitcrew_views::{BoardView, Summary, plain, words::clock};
 
-pub async fn run(args: RunArgs, output: Output) -> Done {
+pub async fn run(args: RunArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let settings = workspace.settings()?.0;
     let (defaults, default_agent) = plan_defaults(&settings, Severity::Error);
@@ -102,7 +102,7 @@ async fn confirm_tier(
     let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
     let is_agreed = tier > Tier::T1 || sandbox.consent || sandbox.min_tier > Some(tier);
     output.note(&format!("note: agents run in sandbox tier {tier}{why}"));
-    if is_agreed || !output.asks {
+    if is_agreed || !output.can_ask {
         return Ok(None);
     }
     let question = "No OS sandbox is available. Run agents unconfined? [y/N]";
@@ -190,7 +190,7 @@ async fn approve(
     if args.yes {
         return Ok(Approved::Yes(Approval::Given));
     }
-    if !output.asks {
+    if !output.can_ask {
         return Ok(Approved::Yes(Approval::Ask));
     }
     let picture = describe(spec).map_err(|error| Report::from_error(Exit::Usage, &error))?;
@@ -224,7 +224,7 @@ async fn follow_to_end(
     person: &mut Person,
     plan: PlanId,
     (mut after, format): (Seq, OutputFormat),
-) -> Done {
+) -> CommandResult {
     let query = BoardQuery { all: false, plan: Some(plan) };
     loop {
         let board = client.board(query).await?;
@@ -236,7 +236,7 @@ async fn follow_to_end(
         let ended = client.board(query).await?;
         let Ok(tasks) = retryable(&ended, plan) else { return Ok(exit) };
         let is_over = ended.plan(plan).is_some_and(|it| it.status == PlanStatus::Cancelled);
-        if format == OutputFormat::Json || !output.asks || is_over {
+        if format == OutputFormat::Json || !output.can_ask || is_over {
             return Ok(exit);
         }
         match person.confirm(output, "Retry failed subtask(s)? [y/n]:").await {
@@ -251,7 +251,7 @@ async fn follow_to_end(
 }
 
 /// Pauses the plan after Ctrl-C.
-async fn pause(client: &Client, output: Output, plan: PlanId) -> Done {
+async fn pause(client: &Client, output: Output, plan: PlanId) -> CommandResult {
     output.note(&format!("pausing {plan}; press Ctrl-C again to exit immediately"));
     match client.command(&Command::PausePlan { plan }).await {
         Ok(_) => output.note(&format!("{plan} is paused; continue with `pitcrew resume {plan}`")),
@@ -266,7 +266,7 @@ pub async fn print_summary(
     output: Output,
     plan: PlanId,
     format: OutputFormat,
-) -> Done {
+) -> CommandResult {
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
     let Some(summary) = Summary::of(&board, plan) else {
         return Err(Report::new(Exit::Failure, format!("the orchestrator no longer knows {plan}")));

@@ -1,6 +1,6 @@
 //! The orchestrator's process.
 
-use super::{Done, desk::SettingsDesk};
+use super::{CommandResult, desk::SettingsDesk};
 use crate::{
     cli::ServeArgs,
     client::workspace_token,
@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// close every number up to it.
 const FILES_MAX: u64 = 8_192;
 
-pub fn run(args: &ServeArgs) -> Done {
+pub fn run(args: &ServeArgs) -> CommandResult {
     // Only crash-test builds have failpoints.
     let _points = fail::has_failpoints().then(fail::FailScenario::setup);
     if args.on_demand {
@@ -48,7 +48,7 @@ pub fn run(args: &ServeArgs) -> Done {
     served
 }
 
-async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> Done {
+async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> CommandResult {
     let (settings, _) = workspace.settings()?;
     let permissions = workspace.permissions_with(&settings);
     for error in &permissions.errors {

@@ -1,6 +1,6 @@
 //! Shows plans and tasks.
 
-use super::Done;
+use super::CommandResult;
 use crate::{
     cli::StatusArgs, client::Client, exit::Exit, ids, output::Output, render, report::Report,
     workspace::Workspace,
@@ -11,7 +11,7 @@ use pitcrew_model::Tier;
 use pitcrew_views::{BoardView, MessageMetrics};
 use serde_json::Value;
 
-pub async fn run(args: StatusArgs, output: Output) -> Done {
+pub async fn run(args: StatusArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let permissions = workspace.permissions();
     let client = Client::of(workspace).await?;

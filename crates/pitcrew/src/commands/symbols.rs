@@ -1,7 +1,7 @@
 //! Lists the symbols that a file defines.
 
 use super::{
-    Done,
+    CommandResult,
     query::{symbol_as_json, within},
 };
 use crate::{cli::SymbolsArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
@@ -9,7 +9,7 @@ use pitcrew_symbols::{Language, Outline, outline};
 use pitcrew_views::plain;
 use serde_json::{Value, json};
 
-pub fn run(args: &SymbolsArgs, output: Output) -> Done {
+pub fn run(args: &SymbolsArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let path = within(workspace.root(), &args.file);
     let found = path.as_ref().and_then(|it| outline(workspace.root(), it));

@@ -1,7 +1,7 @@
 //! Follows plans until they end.
 
 use super::{
-    Done,
+    CommandResult,
     run::{print_how_to_approve, print_summary},
 };
 use crate::{
@@ -18,7 +18,7 @@ use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{PlanId, PlanStatus};
 use pitcrew_views::{Ask, BoardView};
 
-pub async fn run(args: WatchArgs, output: Output) -> Done {
+pub async fn run(args: WatchArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = match &args.plan {
         Some(text) => Some(ids::plan(&client, text).await?),
@@ -35,7 +35,7 @@ pub async fn run(args: WatchArgs, output: Output) -> Done {
     if !plans.is_empty() {
         let waiting_count = print_approvals(&client, output, &board).await?;
         // Without a terminal there is no one to approve the plans.
-        if waiting_count == plans.len() && !output.asks {
+        if waiting_count == plans.len() && !output.can_ask {
             return Ok(Exit::Waiting);
         }
         let mut person = Person::listen()?;

@@ -81,11 +81,7 @@ fn task_moved(
     let words = plain::line(&reason.to_string());
     match to {
         TaskStatus::Starting if !drawn => {
-            let place = match &task.region[..] {
-                [] => region(&[]),
-                paths => format!("in {}", region(paths)),
-            };
-            let place = format!("{place} ({})", task.agent);
+            let place = format!("in {} ({})", region(&task.region), task.agent);
             Some(progress_line(style, "Starting", Paint::Dim, &what, &place))
         }
         TaskStatus::Pending => match reason {

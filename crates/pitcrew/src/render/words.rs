@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The region of a task.
 pub fn region(paths: &[RepoPath]) -> String {
-    if paths.is_empty() { "everywhere".to_owned() } else { joined(paths) }
+    if paths.is_empty() { "the whole repository".to_owned() } else { joined(paths) }
 }
 
 pub fn joined<T: ToString>(items: &[T]) -> String {

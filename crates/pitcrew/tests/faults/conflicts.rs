@@ -81,7 +81,7 @@ fn two_plans_with_the_same_file_land_in_turn() {
     let refused = sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(8);
     assert!(refused.stderr.contains("conflict in core/one.txt"), "{refused}");
     assert!(refused.stderr.contains("pitcrew diff plan-2 | git apply --3way"), "{refused}");
-    assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
+    assert!(refused.stderr.contains("your branch was not changed"), "{refused}");
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     let board = board(&sandbox);
     assert_eq!(board.plans[1].landing.status.to_string(), "conflict");

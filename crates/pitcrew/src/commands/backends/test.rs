@@ -3,7 +3,7 @@
 use crate::{
     backends::{BackendStatus, Login, inspect_backends},
     cli::BackendsTestArgs,
-    commands::Done,
+    commands::CommandResult,
     exit::Exit,
     output::Output,
     render,
@@ -21,7 +21,7 @@ const AUTH_REQUIRED: i64 = -32_000;
 /// Names of models that are shown before the rest is only counted.
 const LISTED_MAX: usize = 8;
 
-pub async fn run(args: BackendsTestArgs, output: Output) -> Done {
+pub async fn run(args: BackendsTestArgs, output: Output) -> CommandResult {
     let (settings, _) = settings_here()?;
     let backends = inspect_backends(&settings);
     let mut wanted = Vec::new();

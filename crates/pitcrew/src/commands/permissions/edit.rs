@@ -3,7 +3,7 @@
 //! The editor opens a draft. A draft with errors is kept, and the next edit opens it again, so neither
 //! the person's text nor the current file is lost.
 
-use super::{Done, notes};
+use super::{CommandResult, notes};
 use crate::{cli::EditArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};
 use pitcrew_config::{
     Diagnostic, PermissionPaths, PermissionText, Permissions, read_permissions, replace_file,
@@ -21,7 +21,7 @@ use std::{
 
 const SET_EDITOR: &str = "set EDITOR to the command that opens a file and waits until it is closed";
 
-pub fn run(args: &EditArgs, output: Output) -> Done {
+pub fn run(args: &EditArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     workspace.make_dirs()?;
     let paths = PermissionPaths::new(&workspace.user, workspace.root());
@@ -49,7 +49,7 @@ struct Session {
 }
 
 impl Session {
-    fn run(&self, output: Output) -> Done {
+    fn run(&self, output: Output) -> CommandResult {
         let editor = self.editor(output)?;
         let before = self.begin(output)?;
         loop {
@@ -73,7 +73,7 @@ impl Session {
             for error in errors {
                 output.note(&error.to_string());
             }
-            if !(output.asks && asks_again(output)) {
+            if !(output.can_ask && asks_again(output)) {
                 let message =
                     format!("`{}` was not changed: the new text has errors", self.path.display());
                 return Err(Report::new(Exit::Usage, message).help(format!(
@@ -104,7 +104,7 @@ impl Session {
     /// At a terminal, git's editor. Without one, the editor must be set in the environment, because
     /// git's may wait for input forever.
     fn editor(&self, output: Output) -> Result<String, Report> {
-        if io::stdin().is_terminal() && output.shows {
+        if io::stdin().is_terminal() && output.is_terminal {
             return self.editor_of_git();
         }
         let names = ["GIT_EDITOR", "VISUAL", "EDITOR"].into_iter();

@@ -4,7 +4,7 @@ use super::orchestrator;
 use crate::{
     cli::{Json, StopScope},
     client::Client,
-    commands::{Done, journal},
+    commands::{CommandResult, journal},
     exit::Exit,
     ids,
     output::Output,
@@ -31,7 +31,7 @@ const END_TIME_MAX: Duration = Duration::from_mins(1);
 /// Work that starts during the stop is stopped in the next round.
 const ROUNDS_MAX: usize = 5;
 
-pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output) -> Done {
+pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let client = match scope {
         // `all` must work in any state of the orchestrator.

@@ -1,6 +1,6 @@
 //! Stops the orchestrator, even if it does not answer.
 
-use crate::commands::Done;
+use crate::commands::CommandResult;
 use crate::{
     cli::Json, client::Client, exit::Exit, output::Output, report::Report, workspace::Workspace,
 };
@@ -31,7 +31,7 @@ struct Stopped {
     workers_live_count: Option<u64>,
 }
 
-pub async fn run(args: Json, output: Output) -> Done {
+pub async fn run(args: Json, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let mut stopped = stop(&workspace).await?;
     if stopped.is_none() && have_agents(&workspace) {

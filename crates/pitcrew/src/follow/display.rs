@@ -16,7 +16,7 @@ use pitcrew_model::{Command, GrantScope, PlanId, RequestId, Timestamp, Verdict};
 use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest};
 use std::{collections::BTreeSet, time::Instant};
 
-pub struct Show<'a> {
+pub struct ProgressDisplay<'a> {
     client: &'a Client,
     output: Output,
     plans: Vec<PlanId>,
@@ -38,7 +38,7 @@ struct Snapshot {
     taken_at: Instant,
 }
 
-impl<'a> Show<'a> {
+impl<'a> ProgressDisplay<'a> {
     pub fn new(
         client: &'a Client,
         output: Output,
@@ -60,7 +60,7 @@ impl<'a> Show<'a> {
 
     pub fn draws(&self) -> bool {
         self.format == OutputFormat::Text
-            && self.output.draws
+            && self.output.can_redraw
             && self.snapshot.is_some()
             && self.current.is_none()
     }
@@ -148,7 +148,7 @@ impl<'a> Show<'a> {
         if self.current.take().is_some() {
             self.output.note("");
         }
-        if self.format == OutputFormat::Text && self.output.draws {
+        if self.format == OutputFormat::Text && self.output.can_redraw {
             self.screen.clear();
         }
         self.snapshot = None;
@@ -184,7 +184,7 @@ impl<'a> Show<'a> {
 
     fn print_pending(&mut self) {
         let Some(snapshot) = &self.snapshot else { return };
-        let (style, draws) = (self.output.err, self.output.draws);
+        let (style, draws) = (self.output.err, self.output.can_redraw);
         let lines: Vec<String> = self
             .pending
             .drain(..)
@@ -192,7 +192,7 @@ impl<'a> Show<'a> {
                 render::progress(&it, &snapshot.board, &snapshot.waiting, style, draws)
             })
             .collect();
-        if self.output.draws {
+        if self.output.can_redraw {
             self.draw(&lines);
         } else {
             for line in &lines {
@@ -212,7 +212,7 @@ impl<'a> Show<'a> {
 
     /// Asks about the first request that can be answered with one line.
     fn ask_in_place(&mut self, person: &mut Person) {
-        let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.output.asks) else { return };
+        let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.output.can_ask) else { return };
         let is_simple = |it: &&OpenRequest| match it.ask {
             Ask::Question { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
                 !self.deferred.contains(&it.id)
@@ -220,7 +220,7 @@ impl<'a> Show<'a> {
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => false,
         };
         let Some(request) = snapshot.waiting.iter().find(is_simple).cloned() else { return };
-        if self.output.draws {
+        if self.output.can_redraw {
             self.screen.clear();
         }
         let question = match request.ask {

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
 /// The socket and the token of one caller.
-pub struct ToolDoor {
+pub struct ToolClient {
     socket: PathBuf,
     token: Token,
     patience: Duration,
@@ -36,7 +36,7 @@ enum Caller {
     Client(Box<Workspace>),
 }
 
-impl ToolDoor {
+impl ToolClient {
     /// Connects as a worker if the environment says so, otherwise as the user's own agent.
     pub async fn open() -> Result<Self, Report> {
         match std::env::var_os("PITCREW_SOCKET").filter(|it| !it.is_empty()) {

@@ -1,11 +1,11 @@
 //! Output that the short commands share.
 
-use super::Done;
+use super::CommandResult;
 use crate::{cli::Json, exit::Exit, output::Output, report::Report};
 use pitcrew_api::Accepted;
 
 /// Prints the result of an accepted command.
-pub fn accepted(output: Output, json: Json, accepted: &Accepted, words: &str) -> Done {
+pub fn accepted(output: Output, json: Json, accepted: &Accepted, words: &str) -> CommandResult {
     if json.json {
         output.json(accepted)?;
     } else {
