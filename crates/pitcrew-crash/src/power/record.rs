@@ -64,7 +64,7 @@ fn serve_traced(sandbox: &Sandbox, binary: &Path, file: &Path, play: fn(&Sandbox
             "serve",
         ],
     );
-    eventually("it serves", || serving.notes().contains("serves").then_some(()));
+    eventually("it serves", || serving.notes().contains("serving ").then_some(()));
     play(sandbox);
     sandbox.pitcrew(&["stop"]).expect(0);
     serving.wait().expect(0);

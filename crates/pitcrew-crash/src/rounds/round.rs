@@ -131,7 +131,7 @@ fn serve_until(sandbox: &mut Sandbox, name: &str, visit: usize) -> Running {
     let serving = sandbox.start(&["serve"]);
     sandbox.unset("FAILPOINTS");
     eventually("it serves, or is dead already", || {
-        (serving.is_over() || serving.notes().contains("serves")).then_some(())
+        (serving.is_over() || serving.notes().contains("serving ")).then_some(())
     });
     serving
 }

@@ -59,7 +59,7 @@ fn plan_at_its_cost_cap_waits_for_a_person() {
         let plan = crew.sandbox.plan(&plan);
         let run = ["run", &plan, "--yes", "--detach", "--max-cost", "0.01"];
         crew.sandbox.pitcrew(&run).expect(0);
-        let inbox = eventually("the plan has cost what it may", || {
+        let inbox = eventually("the plan has reached its cost cap", || {
             let inbox = crew.sandbox.pitcrew(&["inbox"]).expect(0);
             inbox.stdout.contains("plan-1 has cost $").then_some(inbox)
         });
@@ -91,7 +91,7 @@ fn goose_token_cap_counts_all_model_calls() {
         let plan = crew.sandbox.plan(&plan);
         let run = ["run", &plan, "--yes", "--detach", "--max-tokens", "100000"];
         crew.sandbox.pitcrew(&run).expect(0);
-        eventually("the plan has used what it may", || {
+        eventually("the plan has reached its token cap", || {
             let inbox = crew.sandbox.pitcrew(&["inbox"]).expect(0);
             inbox.stdout.contains("plan-1 has used 1").then_some(())
         });

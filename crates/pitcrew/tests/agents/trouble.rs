@@ -76,7 +76,7 @@ fn is_cancelled(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
         let plan = crew.sandbox.plan(&plan(agent, "@hold forever\n@complete far too late"));
         let running = crew.sandbox.start(&["run", &plan, "--yes"]);
-        eventually("the model is asked for what it never says", || {
+        eventually("the model gets a request without an answer", || {
             crew.model.has_held("forever").then_some(())
         });
         crew.sandbox.pitcrew(&["cancel", "task"]).expect(0);

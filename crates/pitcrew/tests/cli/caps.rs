@@ -45,7 +45,7 @@ fn plan_at_its_token_cap_waits_for_a_person() {
     assert!(inbox.stdout.contains("plan-1 has used 3311 of 2000 tokens"), "{inbox}");
     let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
     assert!(status.stdout.contains("may it use more? request-1"), "{status}");
-    eventually("what it wrote is kept", || {
+    eventually("its work is saved", || {
         let kept = sandbox.pitcrew(&["restore", "task-1", "--list"]).expect(0);
         kept.stdout.contains("1 file").then_some(())
     });
@@ -71,7 +71,7 @@ fn denied_budget_ends_the_task_and_a_retry_asks_again() {
     await_task(&sandbox, "port", "failed");
     let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
     assert!(status.stdout.contains("and no more was granted"), "{status}");
-    eventually("what it left is put away", || {
+    eventually("its work is saved", || {
         sandbox.pitcrew(&["retry", "task-1"]).code.filter(|it| *it == 0)
     });
     assert_eq!(text(&await_request(&sandbox)["id"]), "request-2");

@@ -74,7 +74,7 @@ fn no_agent_code_runs_in_a_copy() {
     assert!(!mark.exists(), "a program of the agent ran");
     // In the checkout the traps do run, so they are real.
     git(&sandbox, &agents, &["status"]);
-    assert!(mark.exists(), "the trap is none");
+    assert!(mark.exists(), "the trap does not work");
     // No printed path leads to the checkout.
     let place = agents.display().to_string();
     for arguments in [

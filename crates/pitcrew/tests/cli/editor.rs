@@ -89,7 +89,7 @@ fn editor_cancels_a_turn_in_the_model_and_in_a_command() {
     let name = json!({ "sessionId": session });
 
     let turn = editor.ask("session/prompt", &prompt(&session, "@hold forever\n@say never"));
-    eventually("the model thinks", || server.has_held("forever").then_some(()));
+    eventually("the model is called", || server.has_held("forever").then_some(()));
     editor.tell("session/cancel", &name);
     assert_eq!(editor.await_answer(turn).expect("an end")["stopReason"], "cancelled");
 

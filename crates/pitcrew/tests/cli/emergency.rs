@@ -181,7 +181,7 @@ command = "mkdir -p core && echo quick > core/quick.txt"
     sandbox.pitcrew(&["watch"]).expect(0).says("1 of 1 completed");
     let checked = sandbox.pitcrew(&["audit", "--json"]).expect(0);
     let asked = checked.stdout.matches("checks run on the base").count();
-    assert_eq!(asked, 2, "what was cut short is checked again: {checked}");
+    assert_eq!(asked, 2, "an interrupted check is run again: {checked}");
 }
 
 #[test]

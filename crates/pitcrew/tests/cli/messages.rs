@@ -61,7 +61,7 @@ fn message_is_in_the_next_prompt() {
     let asked = "  request-1 worker-1 -> person, question, ";
     let question = shown.stdout.find(asked).unwrap_or_else(|| panic!("no question: {shown}"));
     let message = shown.stdout.find("  message-1 person").expect("it was shown");
-    assert!(question < message, "who asked first stands first: {shown}");
+    assert!(question < message, "the oldest request comes first: {shown}");
     shown.says("    Which port should it use?\n");
     sandbox.pitcrew(&["messages", "--metrics"]).expect(0).says("processed  1");
     sandbox.pitcrew(&["messages", "--state", "dead"]).expect(0).says("no messages");
@@ -232,5 +232,5 @@ fn status_shows_the_last_note_of_an_agent() {
     open_gate(&sandbox);
     running.wait().expect(0);
     let status = sandbox.pitcrew(&["status", "--all"]).expect(0);
-    assert!(!status.stdout.contains("half of it"), "it is over: {status}");
+    assert!(!status.stdout.contains("half of it"), "the plan has ended: {status}");
 }

@@ -151,7 +151,7 @@ fn permissions_edit_keeps_a_broken_draft() {
     use_editor(&mut sandbox, &file("## Auto-Denny\n- command_execution\n"));
     let refused = sandbox.pitcrew(&["permissions", "edit"]).expect(2);
     refused.notes("permissions.md:4").notes("did you mean `Auto-Deny`?").notes("was not changed");
-    assert!(!own.exists(), "nothing is written that cannot be read");
+    assert!(!own.exists(), "an invalid file is not written");
     let offered = fs::read_to_string(sandbox.home().join("editor/permissions.md")).expect("a text");
     assert!(offered.contains("command_execution") && offered.contains("## Ask User"), "{offered}");
 

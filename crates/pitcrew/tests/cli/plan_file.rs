@@ -13,7 +13,7 @@ fn plan_error_has_a_location() {
         assert!(refused.stderr.contains("did you mean `first`?"), "{refused}");
         assert!(refused.stdout.is_empty(), "{refused}");
     }
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn invalid_script_is_refused_before_the_start() {
     }
     let found = sandbox.pitcrew(&["plan", "check", &plan, "--json"]).expect(2).json();
     assert_eq!(found["valid"], false, "{found}");
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn unknown_backend_is_refused_with_the_known_ones() {
         let refused = sandbox.pitcrew(command).expect(2).notes("there is no backend `claud`");
         assert!(refused.stderr.contains("did you mean `claude`?"), "{refused}");
     }
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }
 
 #[test]
@@ -82,5 +82,5 @@ fn unknown_base_is_refused_before_the_start() {
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "nowhere"]).expect(2);
     assert!(refused.stderr.contains("`nowhere` is not a branch or commit"), "{refused}");
     assert!(refused.stderr.contains("help: "), "{refused}");
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }

@@ -15,7 +15,7 @@ fn plan_runs_to_its_end() {
     assert!(ran.stderr.contains("Starting task-1 first: in core (command)"), "{ran}");
     assert!(ran.stderr.contains("Completed task-2 second"), "{ran}");
     assert!(!ran.stderr.contains('\u{1b}') && !ran.stdout.contains('\u{1b}'), "{ran}");
-    assert!(!sandbox.repo().join("core/new.txt").exists(), "the user's tree is left alone");
+    assert!(!sandbox.repo().join("core/new.txt").exists(), "the user's tree is unchanged");
     let status = sandbox.pitcrew(&["status"]).expect(0);
     assert!(status.stdout.contains("not landed: `pitcrew land plan-1` merges it"), "{status}");
 }
@@ -218,7 +218,7 @@ max_attempts = 1
     for secret in ["very-secret-value", "me:word", "Bearer abc", token.trim()] {
         assert!(!logs.contains(secret), "{secret} in {logs}");
     }
-    pitcrew_testkit::eventually("what the agents were started with is gone", || {
+    pitcrew_testkit::eventually("the launch data of the agents is removed", || {
         let left = entries("attempts").filter(|it| it.path().join("spec.json").exists());
         (left.count() == 0).then_some(())
     });
@@ -263,7 +263,7 @@ fn base_head_requires_a_clean_tree() {
     let refused = sandbox.pitcrew(&["run", &plan, "--yes", "--base", "HEAD"]).expect(2);
     assert!(refused.stderr.contains("uncommitted changes: core/one.txt"), "{refused}");
     assert!(refused.stdout.is_empty(), "{refused}");
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     assert!(ran.stderr.contains("with 1 uncommitted file"), "{ran}");
 }

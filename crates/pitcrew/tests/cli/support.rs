@@ -117,7 +117,7 @@ pub fn await_task(sandbox: &Sandbox, key: &str, status: &str) {
 
 /// Waits until a request is open.
 pub fn await_request(sandbox: &Sandbox) -> Value {
-    eventually("something waits for a person", || {
+    eventually("a request is open", || {
         let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
         inbox["open"].as_array().and_then(|it| it.first().cloned())
     })

@@ -12,7 +12,7 @@ fn nothing_runs_before_approval() {
     terminal.type_line("");
     terminal.await_text("nothing was started");
     assert_eq!(terminal.wait(), Some(1));
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }
 
 /// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and the task
@@ -99,7 +99,7 @@ fn second_interrupt_exits_immediately() {
     let (_, orchestrator) = sandbox.orchestrator().expect("an orchestrator runs");
     orchestrator.signal(rustix::process::Signal::STOP);
     // Two interrupts at the same time count as one.
-    pitcrew_testkit::eventually("it leaves", || {
+    pitcrew_testkit::eventually("it exits", || {
         terminal.interrupt_unseen();
         terminal.has_ended().then_some(())
     });

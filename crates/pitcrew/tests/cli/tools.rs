@@ -127,7 +127,7 @@ fn invalid_call_says_how_to_fix_it() {
     let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
     assert!(agents.contains("command: ready"), "{agents}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
-    assert_eq!(text(&board["plans"]), "", "nothing was handed in: {board}");
+    assert_eq!(text(&board["plans"]), "", "no plan was submitted: {board}");
 }
 
 /// S1-041: the user's own agent delegates sub-tasks and reads their results.
@@ -211,7 +211,7 @@ fn no_sub_task_for_an_agent_that_cannot_start() {
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
     assert!(reply.contains("it has no model (give it a `script`"), "{reply}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
-    assert_eq!(text(&board["plans"]), "", "nothing was handed out: {board}");
+    assert_eq!(text(&board["plans"]), "", "no sub-task was created: {board}");
 }
 
 /// There is one port, and it is open as long as a client needs it.

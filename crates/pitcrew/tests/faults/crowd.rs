@@ -49,7 +49,7 @@ fn fifty_concurrent_agents_complete_almost_all_tasks() {
     let plan = sandbox.plan(&plan(&gate));
     let count = AT_ONCE.to_string();
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach", "--max-agents", &count]).expect(0);
-    eventually("fifty are at work", || (arrived(&sandbox) == AT_ONCE).then_some(()));
+    eventually("fifty agents work", || (arrived(&sandbox) == AT_ONCE).then_some(()));
     let board = board(&sandbox);
     let running = board.workers.iter().filter(|it| it.status == WorkerStatus::Running).count();
     assert_eq!((running, board.slots_taken), (AT_ONCE, 50));

@@ -131,7 +131,7 @@ fn serve_with(
     arguments.extend(files.iter().flat_map(|it| ["-P", it]));
     arguments.extend([BINARY, "serve"]);
     let serving = sandbox.start_program("strace", &arguments);
-    serving.await_note("serves");
+    serving.await_note("serving ");
     serving
 }
 
@@ -176,14 +176,14 @@ fn intermittently_full_journal_loses_nothing() {
         let sandbox = at_rest();
         let serving = serve_with(&sandbox, &journal_of(&sandbox), "pwrite64", "ENOSPC", when);
         let plan = sandbox.plan(SMALL);
-        eventually("there is room for a plan", || {
+        eventually("a plan has enough space", || {
             let run = sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]);
             let refused = run.stderr.contains("Nothing was changed");
             assert!(run.code == Some(0) || refused, "{when}: {run}");
             (run.code == Some(0)).then_some(())
         });
         sandbox.pitcrew(&["watch", "plan-2"]).expect(0).says("1 of 1 completed");
-        eventually("there is room for the landing", || {
+        eventually("the landing has enough space", || {
             (sandbox.pitcrew(&["land", "plan-2", "--yes"]).code == Some(0)).then_some(())
         });
         sandbox.pitcrew(&["stop"]).expect(0);

@@ -276,7 +276,7 @@ fn orchestrator_with_few_files_works_and_stops() {
     let sandbox = sandbox();
     let few = format!("ulimit -n 128; exec '{BINARY}' serve");
     let serving = sandbox.start_program("sh", &["-c", &few]);
-    serving.await_note("serves");
+    serving.await_note("serving ");
     sandbox.pitcrew(&["run", &flood(&sandbox), "--yes", "--detach"]).expect(0);
     let report = sandbox.root().join("report");
     eventually("it floods", || fs::read_to_string(&report).ok());

@@ -51,7 +51,7 @@ fn foreign_locks_are_reported_and_kept() {
     let before = snapshot_of_the_user(&sandbox);
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(8);
     assert!(refused.stderr.contains(".lock` is there"), "{refused}");
-    assert!(refused.stderr.contains("nothing was changed in your branch"), "{refused}");
+    assert!(refused.stderr.contains("your branch was not changed"), "{refused}");
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     for lock in locks {
         fs::remove_file(git.join(lock)).unwrap_or_else(|error| panic!("{lock}: {error}"));

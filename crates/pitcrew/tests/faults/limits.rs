@@ -54,7 +54,7 @@ fn sixth_task_waits_for_a_slot() {
     let gate = gate(&sandbox);
     let plan = sandbox.plan(&at_the_gate(6, &gate, ""));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    eventually("five are at work", || (arrived(&sandbox) == 5).then_some(()));
+    eventually("five agents work", || (arrived(&sandbox) == 5).then_some(()));
     let board = board(&sandbox);
     assert_eq!((board.agents_max, board.slots_taken), (5, 5));
     let sixth = task_of(&board, "t6");

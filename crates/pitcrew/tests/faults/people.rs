@@ -75,7 +75,7 @@ fn paused_command_is_repeated_after_resume() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
     let board = board(&sandbox);
     let attempts = &task_of(&board, "faulty").attempts;
-    assert_eq!(attempts[0].failure, Some(Failure::Interrupted), "it begins again, afresh");
+    assert_eq!(attempts[0].failure, Some(Failure::Interrupted), "it starts over");
     assert_eq!(attempts.len(), 2);
 }
 

@@ -298,7 +298,7 @@ fn starting_agent_is_not_started_twice() {
         let spool = fs::read_to_string(folder(&sandbox, 1).join("spool.ndjson")).ok()?;
         spool.contains("initialize").then_some(())
     };
-    eventually("it is spoken to", initialized);
+    eventually("the agent is initialized", initialized);
     sandbox.kill_orchestrator();
     assert_eq!(task_of(&board(&sandbox), "first").status, TaskStatus::Starting);
     sandbox.kill_orchestrator();

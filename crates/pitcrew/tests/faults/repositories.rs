@@ -53,7 +53,7 @@ fn base_head_refuses_a_dirty_tree() {
     for part in ["core/one.txt", "core/new.txt", "commit or stash them"] {
         assert!(refused.stderr.contains(part), "{refused}");
     }
-    assert!(sandbox.orchestrator().is_none(), "nothing was started for it");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
     assert!(board(&sandbox).plans.is_empty(), "no plan was made of it");
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     sandbox.commit("now it is");

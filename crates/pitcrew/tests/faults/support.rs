@@ -173,7 +173,7 @@ pub fn await_task(sandbox: &Sandbox, key: &str, status: TaskStatus) -> TaskView 
 
 /// Waits until a request is open.
 pub fn await_request(sandbox: &Sandbox) -> OpenRequest {
-    eventually("something waits for a person", || {
+    eventually("a request is open", || {
         let inbox = sandbox.pitcrew(&["inbox", "--json"]).expect(0).json();
         let first = inbox["open"].as_array().and_then(|it| it.first().cloned())?;
         Some(serde_json::from_value(first).expect("the inbox has requests"))

@@ -109,7 +109,7 @@ impl Inside {
     #[track_caller]
     fn all_allowed(&self) {
         let decisions = self.decisions();
-        assert!(decisions.iter().any(|it| it.count > 0), "nothing went through the way out");
+        assert!(decisions.iter().any(|it| it.count > 0), "nothing went through the proxy");
         let refused: Vec<_> = decisions.iter().filter(|it| !it.allowed).collect();
         assert!(refused.is_empty(), "{refused:?}");
     }
