@@ -32,7 +32,7 @@ pub enum Input {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Confirmation {
     Yes,
     No,
     Interrupted,
@@ -81,14 +81,14 @@ impl Person {
     }
 
     /// Asks a yes-or-no question. Any other answer counts as no.
-    pub async fn confirm(&mut self, output: Output, question: &str) -> Verdict {
+    pub async fn confirm(&mut self, output: Output, question: &str) -> Confirmation {
         self.prompt(output, question);
         match self.answer().await {
-            Input::Line(line) if is_yes(&line) => Verdict::Yes,
-            Input::Line(_) => Verdict::No,
+            Input::Line(line) if is_yes(&line) => Confirmation::Yes,
+            Input::Line(_) => Confirmation::No,
             Input::Interrupt => {
                 output.note("");
-                Verdict::Interrupted
+                Confirmation::Interrupted
             }
         }
     }

@@ -185,12 +185,12 @@ impl Client {
 }
 
 /// An HTTP response.
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     /// The orchestrator is shutting down; the next one will serve this request.
     fn is_ending(&self) -> bool {
         let problem = |it: Problem| it.code == ProblemCode::ShuttingDown;
@@ -210,7 +210,7 @@ impl Answer {
     }
 }
 
-pub fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Report> {
+pub fn read<T: DeserializeOwned>(answer: &HttpResponse) -> Result<T, Report> {
     if answer.status != 200 {
         return Err(refusal(answer));
     }
@@ -224,7 +224,7 @@ pub fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Report> {
     })
 }
 
-fn refusal(answer: &Answer) -> Report {
+fn refusal(answer: &HttpResponse) -> Report {
     if answer.status == Refused::HTTP_STATUS
         && let Ok(refused) = serde_json::from_slice::<Refused>(&answer.body)
     {

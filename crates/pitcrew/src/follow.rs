@@ -14,7 +14,7 @@ use crate::{
     report::Report,
 };
 use display::ProgressDisplay;
-use members::Members;
+use members::FollowedIds;
 use pitcrew_api::{EventLine, EventStreamLine, paths};
 use pitcrew_model::{Event, PlanId, Seq};
 use pitcrew_views::BoardView;
@@ -47,7 +47,7 @@ pub enum OutputFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum FollowEnd {
     /// All plans have ended.
     Plans,
     Interrupted,
@@ -61,9 +61,9 @@ pub async fn follow(
     person: &mut Person,
     board: &BoardView,
     request: FollowRequest,
-) -> Result<Ended, Report> {
+) -> Result<FollowEnd, Report> {
     let mut follower = Follower {
-        members: Members::of(board, &request.plans),
+        members: FollowedIds::of(board, &request.plans),
         open: request.plans.iter().copied().collect(),
         after: request.after,
         display: ProgressDisplay::new(client, output, request.plans, request.format),
@@ -93,7 +93,7 @@ pub async fn follow(
 }
 
 struct Follower<'a> {
-    members: Members,
+    members: FollowedIds,
     /// The plans that have not ended.
     open: BTreeSet<PlanId>,
     after: Seq,
@@ -104,7 +104,7 @@ struct Follower<'a> {
 }
 
 enum StreamEnd {
-    Ended(Ended),
+    Ended(FollowEnd),
     Broken(String),
 }
 
@@ -142,13 +142,13 @@ impl Follower<'_> {
                     }
                     Input::Interrupt => {
                         self.display.close();
-                        return Ok(StreamEnd::Ended(Ended::Interrupted));
+                        return Ok(StreamEnd::Ended(FollowEnd::Interrupted));
                     }
                 },
             }
             if self.open.is_empty() {
                 self.display.finish().await?;
-                return Ok(StreamEnd::Ended(Ended::Plans));
+                return Ok(StreamEnd::Ended(FollowEnd::Plans));
             }
         }
     }

@@ -20,7 +20,7 @@ mod tests;
 
 pub use board::board;
 pub use diff::{diff, stat};
-pub use export::{Exported, export};
+pub use export::{ExportData, export};
 pub use inbox::inbox;
 pub use live::live;
 pub use log::{LogText, log_event};

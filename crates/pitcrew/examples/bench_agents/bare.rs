@@ -1,7 +1,7 @@
 //! The baseline: a minimal client that starts the agent, prompts it, approves every request, commits and
 //! checks.
 
-use super::{Outcome, Parts, Scene, Side, script};
+use super::{BenchResult, Setup, Side, TurnTimes, script};
 use pitcrew_testkit::eventually;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
+pub fn run(scene: &Setup, round: usize) -> BenchResult<TurnTimes> {
     let sandbox = &scene.crew.sandbox;
     let clone = sandbox.root().join(format!("bare-{round}"));
     let place = clone.display().to_string();
@@ -40,18 +40,18 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     let done = Instant::now();
     client.end()?;
     let ms = |from: Instant, to: Instant| (to - from).as_secs_f64() * 1e3;
-    Ok(Parts { start: ms(began, ready), turn: ms(ready, turned), commit: ms(turned, done) })
+    Ok(TurnTimes { start: ms(began, ready), turn: ms(ready, turned), commit: ms(turned, done) })
 }
 
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it measures")]
-fn check(clone: &Path, file: &str) -> Outcome<()> {
+fn check(clone: &Path, file: &str) -> BenchResult<()> {
     let check = format!("grep -q hello {file}");
     let status = Command::new("sh").args(["-c", &check]).current_dir(clone).status()?;
     if status.success() { Ok(()) } else { Err(format!("`{check}` ended with {status}").into()) }
 }
 
 /// Programs are looked up in the `PATH` of the agent's environment, not in ours.
-fn found(scene: &Scene) -> Outcome<PathBuf> {
+fn found(scene: &Setup) -> BenchResult<PathBuf> {
     let program = Path::new(&scene.argv[0]);
     let folders = scene.environment.get("PATH").map(String::as_str).unwrap_or_default();
     let mut places = folders.split(':').map(|it| Path::new(it).join(program));
@@ -68,7 +68,7 @@ struct Client {
 
 impl Client {
     #[expect(clippy::disallowed_methods, reason = "a bench starts what it measures")]
-    fn start(scene: &Scene, cwd: &Path) -> Outcome<Self> {
+    fn start(scene: &Setup, cwd: &Path) -> BenchResult<Self> {
         let mut command = Command::new(found(scene)?);
         command.args(&scene.argv[1..]).current_dir(cwd).env_clear().envs(&scene.environment);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
@@ -79,7 +79,7 @@ impl Client {
     }
 
     /// Sends a request, and approves the agent's requests until it responds.
-    fn ask(&mut self, method: &str, params: &Value) -> Outcome<Value> {
+    fn ask(&mut self, method: &str, params: &Value) -> BenchResult<Value> {
         self.asked_count += 1;
         let id = self.asked_count;
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
@@ -106,7 +106,7 @@ impl Client {
         }
     }
 
-    fn allow(&mut self, message: &Value) -> Outcome<()> {
+    fn allow(&mut self, message: &Value) -> BenchResult<()> {
         let options = message["params"]["options"].as_array().ok_or("no options")?;
         let allows = |it: &&Value| it["kind"].as_str().is_some_and(|it| it.starts_with("allow"));
         let option = options.iter().find(allows).ok_or("nothing can be allowed")?;
@@ -115,12 +115,12 @@ impl Client {
         self.say(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
     }
 
-    fn say(&mut self, message: &Value) -> Outcome<()> {
+    fn say(&mut self, message: &Value) -> BenchResult<()> {
         Ok(self.stdin.write_all(format!("{message}\n").as_bytes())?)
     }
 
     /// Ends the agent with everything it started, so that it does not slow down the next one.
-    fn end(mut self) -> Outcome<()> {
+    fn end(mut self) -> BenchResult<()> {
         let group = Pid::from_child(&self.agent);
         kill_process_group(group, Signal::KILL)?;
         self.agent.wait()?;

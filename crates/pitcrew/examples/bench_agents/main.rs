@@ -16,14 +16,14 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use support::{Outcome, binary};
+use support::{BenchResult, binary};
 
 /// Rounds that are counted; slow agents get fewer.
 const ROUNDS_MAX: usize = 40;
 const ROUNDS_MIN: usize = 10;
 const TIME_USUAL: Duration = Duration::from_mins(1);
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     // The commands of one of the agents do not see the folder for temporary files.
     let place = Path::new("/var/tmp");
     tempfile::env::override_temp_dir(place).map_err(|it| format!("{} is taken", it.display()))?;
@@ -34,8 +34,8 @@ fn main() -> Outcome<()> {
     }
     for name in names {
         match (name, RealAgent::find(name)) {
-            (BACKEND_BUILTIN, _) => measure(&Scene::new(name, &[])?)?,
-            (_, Ok(agent)) => measure(&Scene::new(name, &[agent])?)?,
+            (BACKEND_BUILTIN, _) => measure(&Setup::new(name, &[])?)?,
+            (_, Ok(agent)) => measure(&Setup::new(name, &[agent])?)?,
             (_, Err(reason)) => eprintln!("{name} is left out: {reason}"),
         }
     }
@@ -43,7 +43,7 @@ fn main() -> Outcome<()> {
 }
 
 /// What is measured, and where: both sides use the same program, model and home.
-struct Scene {
+struct Setup {
     name: String,
     crew: Crew,
     argv: Vec<String>,
@@ -52,8 +52,8 @@ struct Scene {
     environment: BTreeMap<String, String>,
 }
 
-impl Scene {
-    fn new(name: &str, agents: &[RealAgent]) -> Outcome<Self> {
+impl Setup {
+    fn new(name: &str, agents: &[RealAgent]) -> BenchResult<Self> {
         let program = binary()?.display().to_string();
         let crew = Crew::new(&program, agents, PATIENCE);
         let mut environment = crew.sandbox.environment();
@@ -80,7 +80,7 @@ enum Side {
 
 /// The parts of one turn, in milliseconds.
 #[derive(Clone, Copy)]
-struct Parts {
+struct TurnTimes {
     /// Until the agent can be prompted.
     start: f64,
     turn: f64,
@@ -88,7 +88,7 @@ struct Parts {
     commit: f64,
 }
 
-impl Parts {
+impl TurnTimes {
     fn whole(&self) -> f64 {
         self.start + self.turn + self.commit
     }
@@ -104,7 +104,7 @@ fn script(file: &str, side: Side) -> String {
     format!("@write {file} hello\n{last}\n@say That was all.\n")
 }
 
-fn measure(scene: &Scene) -> Outcome<()> {
+fn measure(scene: &Setup) -> BenchResult<()> {
     // The first round warms up and is not counted.
     let (mut rounds, began) = (Vec::new(), Instant::now());
     for round in 0..=ROUNDS_MAX {
@@ -120,7 +120,7 @@ fn measure(scene: &Scene) -> Outcome<()> {
         rounds.push((bare, ours));
     }
     let rounds = &rounds[1..];
-    let median = |part: &dyn Fn(&(Parts, Parts)) -> f64| {
+    let median = |part: &dyn Fn(&(TurnTimes, TurnTimes)) -> f64| {
         let mut all: Vec<f64> = rounds.iter().map(part).collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]

@@ -1,10 +1,10 @@
 //! Pitcrew's side: a plan with one task, and its times from the journal.
 
-use super::{Outcome, Parts, Scene, Side, script};
+use super::{BenchResult, Setup, Side, TurnTimes, script};
 use pitcrew_model::{EffectResult, Event};
 use rusqlite::{Connection, OpenFlags};
 
-pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
+pub fn run(scene: &Setup, round: usize) -> BenchResult<TurnTimes> {
     let sandbox = &scene.crew.sandbox;
     let file = format!("core/ours-{round}.txt");
     let script = script(&file, Side::Ours);
@@ -14,7 +14,7 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     ));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let events = newest_events(scene)?;
-    let at = |what: &str, is: &dyn Fn(&EffectResult) -> bool| -> Outcome<f64> {
+    let at = |what: &str, is: &dyn Fn(&EffectResult) -> bool| -> BenchResult<f64> {
         // The newest; earlier rounds come before it.
         let found = events.iter().rfind(|it| {
             let Event::EffectEnded { result, .. } = &it.1 else { return false };
@@ -26,11 +26,11 @@ pub fn run(scene: &Scene, round: usize) -> Outcome<Parts> {
     let ready = at("ready", &|it| matches!(it, EffectResult::AgentReady { .. }))?;
     let turned = at("said", &|it| matches!(it, EffectResult::TurnEnded { .. }))?;
     let done = at("integrated", &|it| matches!(it, EffectResult::Integrated { .. }))?;
-    Ok(Parts { start: ready - began, turn: turned - ready, commit: done - turned })
+    Ok(TurnTimes { start: ready - began, turn: turned - ready, commit: done - turned })
 }
 
 /// The latest events with their time in milliseconds. The log of a plan omits some.
-fn newest_events(scene: &Scene) -> Outcome<Vec<(f64, Event)>> {
+fn newest_events(scene: &Setup) -> BenchResult<Vec<(f64, Event)>> {
     let state = scene.crew.sandbox.states().into_iter().next().ok_or("there is no state")?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let journal = Connection::open_with_flags(state.join("journal.db"), flags)?;

@@ -10,16 +10,16 @@ mod support;
 use memory::peak_rss_kib;
 use pitcrew_testkit::{Process, Sandbox, eventually};
 use std::{fs, time::Instant};
-use support::{Outcome, binary};
+use support::{BenchResult, binary};
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     for count in [1, 10, 50] {
         measure(count)?;
     }
     Ok(())
 }
 
-fn measure(count: usize) -> Outcome<()> {
+fn measure(count: usize) -> BenchResult<()> {
     let sandbox = Sandbox::new(&binary()?.display().to_string());
     fs::create_dir_all(sandbox.home().join(".config/pitcrew"))?;
     let settings = format!("max_agents = {count}\nmax_live_agents = {count}\n");

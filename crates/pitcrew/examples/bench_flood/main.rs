@@ -18,13 +18,13 @@ use std::{
     process::Command,
     thread,
 };
-use support::{Outcome, binary};
+use support::{BenchResult, binary};
 
 const WORKERS: usize = 3;
 const RATE_MB_PER_S: u32 = 100;
 const ROUNDS: usize = 3;
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         rounds.push((run(Flood::No)?, run(Flood::Yes)?));
@@ -68,11 +68,11 @@ impl Round {
     }
 }
 
-fn run(flood: Flood) -> Outcome<Round> {
+fn run(flood: Flood) -> BenchResult<Round> {
     let sandbox = Sandbox::new(&binary()?.display().to_string());
     let plan = prepare(&sandbox, flood)?;
     let times = sandbox.root().join("times");
-    let peaks_kib = thread::scope(|scope| -> Outcome<_> {
+    let peaks_kib = thread::scope(|scope| -> BenchResult<_> {
         let running = scope.spawn(|| sandbox.pitcrew(&["run", &plan, "--yes"]));
         let mut peaks = BTreeMap::new();
         while !running.is_finished() {
@@ -99,7 +99,7 @@ fn run(flood: Flood) -> Outcome<Round> {
 }
 
 /// Writes the settings and the plan, and returns its path.
-fn prepare(sandbox: &Sandbox, flood: Flood) -> Outcome<String> {
+fn prepare(sandbox: &Sandbox, flood: Flood) -> BenchResult<String> {
     let agent = sandbox.root().join("agent.py");
     fs::write(&agent, include_str!("agent.py"))?;
     let (python, at) = (python()?, |name: &str| sandbox.root().join(name).display().to_string());
@@ -140,7 +140,7 @@ fn written(times: &Path) -> Vec<PathBuf> {
 
 /// The interpreter itself: the first one on the path may be a wrapper that needs a home.
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it measures")]
-fn python() -> Outcome<String> {
+fn python() -> BenchResult<String> {
     let mut python = Command::new("python3");
     let output = python.args(["-c", "import sys; print(sys.executable)"]).output()?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())

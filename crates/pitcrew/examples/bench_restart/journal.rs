@@ -1,6 +1,6 @@
 //! A journal as months of work leave it: plans whose drivers answered immediately.
 
-use crate::support::Outcome;
+use crate::support::BenchResult;
 use pitcrew_model::{
     Actor, AgentRef, Approval, AttemptId, CheckResult, Claim, Command, CommitId, CreatePlan,
     Deploy, Effect, EffectId, EffectResult, Effort, Exit, FileChange, Input, InputBody, Origin,
@@ -15,7 +15,7 @@ const TASKS_PER_PLAN: usize = 50;
 const WIDTH: usize = 10;
 
 /// Writes a journal with at least `wanted` events into the folder, and returns their number.
-pub fn fill(folder: &Path, wanted: u64) -> Outcome<u64> {
+pub fn fill(folder: &Path, wanted: u64) -> BenchResult<u64> {
     fs::remove_file(folder.join("journal.db"))?;
     let mut writer = Writer::open(SqliteJournal::open(folder)?, |_| {})?;
     // Plans are not created in the same millisecond, and notes are stored only some time apart.

@@ -18,12 +18,12 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use support::{Outcome, binary};
+use support::{BenchResult, binary};
 
 const EVENTS: u64 = 100_000;
 const ROUNDS: usize = 5;
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     let sandbox = Sandbox::new(&binary()?.display().to_string());
     // Creates the workspace and its vault, which are not measured.
     start(&sandbox);
@@ -54,31 +54,31 @@ fn main() -> Outcome<()> {
 
 struct Round {
     decode_ms: f64,
-    full: Started,
+    full: StartTimes,
 }
 
 impl Round {
     /// The cost of the events at the start, relative to reading and decoding them.
-    fn ratio(&self, empty: &Started) -> f64 {
+    fn ratio(&self, empty: &StartTimes) -> f64 {
         (self.full.ms - empty.ms) / self.decode_ms
     }
 }
 
-struct Started {
+struct StartTimes {
     ms: f64,
     /// Its CPU time, which is more reliable on a busy machine.
     cpu_ms: u64,
     rss_mb: u64,
 }
 
-fn workspace(sandbox: &Sandbox) -> Outcome<PathBuf> {
+fn workspace(sandbox: &Sandbox) -> BenchResult<PathBuf> {
     let workspaces = sandbox.home().join(".local/state/pitcrew/workspaces");
     let first = fs::read_dir(workspaces)?.next().ok_or("there is a workspace")?;
     Ok(first?.path())
 }
 
 /// Starts the orchestrator, waits for its first response, and stops it.
-fn start(sandbox: &Sandbox) -> Started {
+fn start(sandbox: &Sandbox) -> StartTimes {
     let began = Instant::now();
     let serving = sandbox.start(&["serve"]);
     let process = loop {
@@ -93,7 +93,7 @@ fn start(sandbox: &Sandbox) -> Started {
     sandbox.pitcrew(&["stop"]).expect(0);
     serving.wait().expect(0);
     eventually("it is gone", || sandbox.orchestrator().is_none().then_some(()));
-    Started { ms, cpu_ms, rss_mb }
+    StartTimes { ms, cpu_ms, rss_mb }
 }
 
 /// Of all its threads.
@@ -108,7 +108,7 @@ fn cpu_ms(process: Process) -> u64 {
 }
 
 /// Reads and decodes the same rows, and nothing else.
-fn decode(file: &Path, events: u64) -> Outcome<f64> {
+fn decode(file: &Path, events: u64) -> BenchResult<f64> {
     let began = Instant::now();
     let connection = Connection::open(file)?;
     let mut select = connection.prepare("SELECT body FROM events ORDER BY seq")?;

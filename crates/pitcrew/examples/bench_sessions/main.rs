@@ -11,12 +11,12 @@ mod support;
 use memory::peak_rss_kib;
 use pitcrew_testkit::{PATIENCE, Process, RealAgent, crew::Crew, eventually};
 use std::fs;
-use support::{Outcome, binary};
+use support::{BenchResult, binary};
 
 const SESSIONS: usize = 20;
 const AGENT: &str = "goose";
 
-fn main() -> Outcome<()> {
+fn main() -> BenchResult<()> {
     let agent = RealAgent::find(AGENT)?;
     let crew = Crew::new(&binary()?.display().to_string(), &[agent], PATIENCE);
     let Crew { sandbox, model, .. } = &crew;

@@ -1,10 +1,10 @@
 //! The document with the results.
 
-use crate::trial::Tried;
+use crate::trial::AgentReport;
 use pitcrew_testkit::{can_be_offline, crew::Aspect};
 use std::{fmt::Write, fs};
 
-pub fn write(tried: &[Tried]) -> String {
+pub fn write(tried: &[AgentReport]) -> String {
     let mut out = String::from("# Tested agents\n\n");
     let _ = writeln!(out, "Generated on {} by `cargo xtask agents`, on {}.\n", today(), machine());
     out.push_str(PREFACE);
@@ -27,7 +27,7 @@ in its own sandbox without asking.\n\n\
 and writes this page, and `cargo xtask agents --table` writes it from the stored results.
 ";
 
-fn aspects(tried: &[Tried]) -> String {
+fn aspects(tried: &[AgentReport]) -> String {
     let mut rows = vec![vec![String::new()]];
     rows[0].extend(tried.iter().map(|it| it.name.clone()));
     let mut versions = vec!["version".to_owned()];
@@ -38,7 +38,7 @@ fn aspects(tried: &[Tried]) -> String {
     rows.push(dates);
     let mut tiers = vec!["sandbox tier".to_owned()];
     let shown =
-        |it: &Tried| it.tiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        |it: &AgentReport| it.tiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     tiers.extend(tried.iter().map(shown));
     rows.push(tiers);
     for aspect in Aspect::ALL {
@@ -54,7 +54,7 @@ fn aspects(tried: &[Tried]) -> String {
     table(&rows)
 }
 
-fn reasons(tried: &[Tried]) -> String {
+fn reasons(tried: &[AgentReport]) -> String {
     let mut out = String::new();
     for agent in tried {
         if let Some(reason) = &agent.missing {
@@ -72,7 +72,7 @@ fn reasons(tried: &[Tried]) -> String {
     if out.is_empty() { "Everything works.\n".into() } else { out }
 }
 
-fn costs(tried: &[Tried]) -> String {
+fn costs(tried: &[AgentReport]) -> String {
     let head = ["", "initialize, s", "session/new, s", "peak memory, MiB", "load"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for agent in tried.iter().filter(|it| it.missing.is_none()) {

@@ -10,18 +10,18 @@ mod document;
 
 use pitcrew_testkit::RealAgent;
 use std::error::Error;
-use trial::{Trial, Tried};
+use trial::{AgentReport, Trial};
 
-pub type Outcome<T> = Result<T, Box<dyn Error>>;
+pub type TrialResult<T> = Result<T, Box<dyn Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> TrialResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let ["--trial", agent, trial] = words[..] {
         return trial::run_here(agent, Trial::named(trial).ok_or("there is no such trial")?);
     }
     let all = || [vec![trial::BUILTIN], RealAgent::names()].concat();
-    let tried: Outcome<Vec<Tried>> = match words[..] {
+    let tried: TrialResult<Vec<AgentReport>> = match words[..] {
         ["--table"] => all().into_iter().map(kept::read).collect(),
         [] => all().into_iter().map(try_and_keep).collect(),
         [..] => words.into_iter().map(try_and_keep).collect(),
@@ -31,7 +31,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn try_and_keep(name: &str) -> Outcome<Tried> {
+fn try_and_keep(name: &str) -> TrialResult<AgentReport> {
     let tried = trial::try_agent(name);
     kept::write(&tried)?;
     Ok(tried)

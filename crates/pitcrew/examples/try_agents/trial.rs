@@ -1,6 +1,6 @@
 //! The trials of one agent, each in a process with a time limit.
 
-use crate::{Outcome, document};
+use crate::{TrialResult, document};
 use pitcrew_model::Tier;
 use pitcrew_testkit::{
     Process, RealAgent,
@@ -44,7 +44,7 @@ impl Trial {
 
 /// The results of one agent.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Tried {
+pub struct AgentReport {
     pub name: String,
     pub version: String,
     /// The day, and the load of the machine.
@@ -66,7 +66,7 @@ pub struct Tried {
 /// The built-in agent.
 pub const BUILTIN: &str = "builtin";
 
-pub fn try_agent(name: &str) -> Tried {
+pub fn try_agent(name: &str) -> AgentReport {
     let found = RealAgent::find(name).map(|it| it.version);
     let version = match found {
         Ok(version) => version.to_owned(),
@@ -74,11 +74,12 @@ pub fn try_agent(name: &str) -> Tried {
         Err(reason) => {
             eprintln!("MISSING {name}: {reason}");
             let missing = Some(reason);
-            return Tried { name: name.to_owned(), missing, ..Tried::default() };
+            return AgentReport { name: name.to_owned(), missing, ..AgentReport::default() };
         }
     };
     let (date, load) = (document::today(), document::load());
-    let mut tried = Tried { name: name.to_owned(), version, date, load, ..Tried::default() };
+    let mut tried =
+        AgentReport { name: name.to_owned(), version, date, load, ..AgentReport::default() };
     for trial in Trial::ALL {
         eprintln!("== {name}: {}", trial.name());
         match run_apart(name, *trial) {
@@ -98,7 +99,7 @@ pub fn try_agent(name: &str) -> Tried {
 }
 
 /// Runs a trial in its own process, and returns its output.
-fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
+fn run_apart(agent: &str, trial: Trial) -> TrialResult<AgentReport> {
     let this = std::env::current_exe()?;
     let folder = tempfile::Builder::new().prefix("t").tempdir_in(KEPT)?;
     let words = [this.to_str().ok_or("a path that is not UTF-8")?, "--trial", agent, trial.name()];
@@ -123,20 +124,20 @@ fn run_apart(agent: &str, trial: Trial) -> Outcome<Tried> {
 }
 
 /// The trial itself. Reports errors of the trial, too.
-pub fn run_here(name: &str, trial: Trial) -> Outcome<()> {
+pub fn run_here(name: &str, trial: Trial) -> TrialResult<()> {
     let tried = match panic::catch_unwind(|| measure(name, trial)) {
         Ok(tried) => tried?,
         Err(payload) => {
             let text = payload.downcast_ref::<String>().cloned();
             let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string));
-            Tried { broken: vec![text.unwrap_or_default()], ..Tried::default() }
+            AgentReport { broken: vec![text.unwrap_or_default()], ..AgentReport::default() }
         }
     };
     println!("{}", serde_json::to_string(&tried)?);
     Ok(())
 }
 
-fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
+fn measure(name: &str, trial: Trial) -> TrialResult<AgentReport> {
     let (agents, kind) = match name {
         BUILTIN => (Vec::new(), Kind::BuiltIn),
         _ => (vec![RealAgent::find(name)?], Kind::Program),
@@ -158,12 +159,12 @@ fn measure(name: &str, trial: Trial) -> Outcome<Tried> {
     let tiers =
         crew.board().workers.iter().filter_map(|it| Some(it.confined.as_ref()?.tier)).collect();
     let range = |of: &[u64]| Some((*of.iter().min()?, *of.iter().max()?));
-    Ok(Tried {
+    Ok(AgentReport {
         findings,
         tiers,
         initialize: range(&starts.initialize),
         new_session: range(&starts.new_session),
         peak_mib: memory.stop(),
-        ..Tried::default()
+        ..AgentReport::default()
     })
 }

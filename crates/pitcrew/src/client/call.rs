@@ -1,6 +1,6 @@
 //! One request and its response: with `lines`, the only place that uses the HTTP library.
 
-use super::Answer;
+use super::HttpResponse;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, Response,
@@ -17,9 +17,9 @@ use tokio::{
 };
 
 /// A longer response is an error.
-const ANSWER_BYTES_MAX: usize = 256 * 1_024 * 1_024;
+const RESPONSE_BYTES_MAX: usize = 256 * 1_024 * 1_024;
 /// Even on a slow disk, a command is answered within this time.
-const ANSWER_TIME_MAX: Duration = Duration::from_mins(2);
+const RESPONSE_TIME_MAX: Duration = Duration::from_mins(2);
 
 /// Why there is no response.
 #[derive(Clone, Debug)]
@@ -36,16 +36,16 @@ pub async fn call(
     method: Method,
     path: &str,
     body: Vec<u8>,
-) -> Result<Answer, CallError> {
+) -> Result<HttpResponse, CallError> {
     let answered = async {
         let response = send(socket, token, method, path, body).await?;
         let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+        let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX).collect().await;
         let body = body.map_err(|error| CallError::Broken(error.to_string()))?;
-        Ok(Answer { status, body: body.to_bytes().to_vec() })
+        Ok(HttpResponse { status, body: body.to_bytes().to_vec() })
     };
     let late = || CallError::Broken("it did not answer in time".to_owned());
-    timeout(ANSWER_TIME_MAX, answered).await.map_err(|_| late())?
+    timeout(RESPONSE_TIME_MAX, answered).await.map_err(|_| late())?
 }
 
 pub(super) async fn send(

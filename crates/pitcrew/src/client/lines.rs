@@ -1,7 +1,7 @@
 //! Streams with one JSON value per line.
 
 use super::{
-    Answer,
+    HttpResponse,
     call::{CallError, send},
 };
 use http_body_util::BodyExt;
@@ -35,7 +35,7 @@ pub(super) async fn open(
     socket: &Path,
     token: &Token,
     path: &str,
-) -> Result<Result<Lines, Answer>, CallError> {
+) -> Result<Result<Lines, HttpResponse>, CallError> {
     let response = send(socket, token, Method::GET, path, Vec::new()).await?;
     let status = response.status().as_u16();
     let body = response.into_body();
@@ -43,7 +43,7 @@ pub(super) async fn open(
         return Ok(Ok(Lines { body, partial: Vec::new(), complete: VecDeque::new() }));
     }
     let body = body.collect().await.map_err(|error| CallError::Broken(error.to_string()))?;
-    Ok(Err(Answer { status, body: body.to_bytes().to_vec() }))
+    Ok(Err(HttpResponse { status, body: body.to_bytes().to_vec() }))
 }
 
 impl Lines {

@@ -36,9 +36,9 @@ pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
     let deadline = Instant::now() + ENDING_TIME_MAX;
     while health(&workspace.dirs, &token).await?.is_none() {
         match start(workspace, &token).await? {
-            Started::Answers => break,
-            Started::Busy(_) if Instant::now() < deadline => sleep(LOOK_EVERY * 10).await,
-            Started::Busy(report) => return Err(report),
+            StartOutcome::Answers => break,
+            StartOutcome::Busy(_) if Instant::now() < deadline => sleep(LOOK_EVERY * 10).await,
+            StartOutcome::Busy(report) => return Err(report),
         }
     }
     Ok(token)
@@ -65,13 +65,13 @@ fn other_token() -> Report {
         .help("run `pitcrew stop`; the next command starts an orchestrator with the current token")
 }
 
-enum Started {
+enum StartOutcome {
     Answers,
     /// Another process still holds the journal.
     Busy(Report),
 }
 
-async fn start(workspace: &Workspace, token: &Token) -> Result<Started, Report> {
+async fn start(workspace: &Workspace, token: &Token) -> Result<StartOutcome, Report> {
     let log = workspace.dirs.runtime.join("serve.log");
     let mut child = spawn(workspace, &log).map_err(|error| {
         Report::new(Exit::Unreachable, "failed to start the orchestrator")
@@ -82,10 +82,10 @@ async fn start(workspace: &Workspace, token: &Token) -> Result<Started, Report> 
         if let Ok(Some(code)) = child.ended() {
             let report = last_words(workspace, &log, code);
             let busy = code == Some(i32::from(Exit::Refused.code()));
-            return if busy { Ok(Started::Busy(report)) } else { Err(report) };
+            return if busy { Ok(StartOutcome::Busy(report)) } else { Err(report) };
         }
         if health(&workspace.dirs, token).await?.is_some() {
-            return Ok(Started::Answers);
+            return Ok(StartOutcome::Answers);
         }
         sleep(LOOK_EVERY).await;
     }

@@ -2,7 +2,7 @@
 
 use super::{CommandResult, reply};
 use crate::{
-    ask::{Person, Verdict},
+    ask::{Confirmation, Person},
     cli::AbandonArgs,
     client::Client,
     exit::Exit,
@@ -73,11 +73,11 @@ async fn ask(output: Output, plan: PlanId, completed_count: u64) -> Result<Optio
     output.note(&what);
     let question = format!("Abandon {plan}? [y/N]");
     Ok(match Person::listen()?.confirm(output, &question).await {
-        Verdict::Yes => None,
-        Verdict::No => {
+        Confirmation::Yes => None,
+        Confirmation::No => {
             output.note("nothing was abandoned");
             Some(Exit::Failure)
         }
-        Verdict::Interrupted => Some(Exit::Interrupted),
+        Confirmation::Interrupted => Some(Exit::Interrupted),
     })
 }

@@ -7,7 +7,7 @@ use crate::{
     exit::Exit,
     ids,
     output::Output,
-    render::{self, Exported},
+    render::{self, ExportData},
 };
 use pitcrew_model::{Seq, Timestamp};
 use pitcrew_views::{Board, Inbox, Messages, Scope, WantedMessages, audit};
@@ -57,8 +57,8 @@ pub async fn run(args: ExportArgs, output: Output) -> CommandResult {
         }
         ExportFormat::Md => {
             let (plan, board) = (plan_view, &view);
-            let exported = Exported { at, plan, board, open, closed, messages, timeline };
-            output.print(&redactor.redact(&render::export(&exported)))?;
+            let data = ExportData { at, plan, board, open, closed, messages, timeline };
+            output.print(&redactor.redact(&render::export(&data)))?;
         }
     }
     Ok(Exit::Success)

@@ -29,7 +29,7 @@ pub async fn run(args: GcArgs, output: Output) -> CommandResult {
     let preview: GarbagePreview = client.get(paths::GARBAGE).await?;
     client.command(&Command::CollectGarbage).await?;
     let ends = wait(&client, &preview.removable, before).await?;
-    let (removed, kept) = sorted(preview.removable, &ends);
+    let (removed, kept) = split(preview.removable, &ends);
     if args.output.json {
         let kept: Vec<&KeptCheckout> = kept.iter().chain(&preview.kept).collect();
         let dropped = &preview.droppable;
@@ -55,15 +55,15 @@ pub async fn run(args: GcArgs, output: Output) -> CommandResult {
 }
 
 /// Splits the checkouts into removed ones and ones that were kept after all.
-fn sorted(
+fn split(
     removable: Vec<RemovableCheckout>,
-    ends: &BTreeMap<AttemptId, End>,
+    ends: &BTreeMap<AttemptId, RemovalResult>,
 ) -> (Vec<RemovableCheckout>, Vec<KeptCheckout>) {
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
     for checkout in removable {
         match &ends[&checkout.attempt] {
-            End::Removed => removed.push(checkout),
-            End::Kept(reason) => {
+            RemovalResult::Removed => removed.push(checkout),
+            RemovalResult::Kept(reason) => {
                 let RemovableCheckout { attempt, task, path } = checkout;
                 kept.push(KeptCheckout { attempt, task, path, reason: reason.clone() });
             }
@@ -100,7 +100,7 @@ fn name(task: TaskId, attempt: AttemptId) -> String {
     format!("the checkout of {task} ({attempt})")
 }
 
-enum End {
+enum RemovalResult {
     Removed,
     Kept(String),
 }
@@ -111,9 +111,9 @@ async fn wait(
     client: &Client,
     removable: &[RemovableCheckout],
     mut after: Seq,
-) -> Result<BTreeMap<AttemptId, End>, Report> {
+) -> Result<BTreeMap<AttemptId, RemovalResult>, Report> {
     let (mut ends, mut is_tidy) = (BTreeMap::new(), false);
-    let is_open = |ends: &BTreeMap<AttemptId, End>| {
+    let is_open = |ends: &BTreeMap<AttemptId, RemovalResult>| {
         removable.iter().any(|it| !ends.contains_key(&it.attempt))
     };
     let deadline = Instant::now() + REMOVAL_TIME_MAX;
@@ -134,9 +134,9 @@ async fn wait(
             if let Some(Event::EffectEnded { result, .. }) = line.entry.known().map(|it| &it.event)
             {
                 if let EffectResult::CheckoutRemoved { attempt } = result {
-                    ends.insert(*attempt, End::Removed);
+                    ends.insert(*attempt, RemovalResult::Removed);
                 } else if let EffectResult::CheckoutKept { attempt, reason } = result {
-                    ends.insert(*attempt, End::Kept(reason.clone()));
+                    ends.insert(*attempt, RemovalResult::Kept(reason.clone()));
                 } else if let EffectResult::VaultTidied { .. }
                 | EffectResult::VaultNotTidied { .. } = result
                 {

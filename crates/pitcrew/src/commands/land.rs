@@ -2,7 +2,7 @@
 
 use super::{CommandResult, logs::print_events};
 use crate::{
-    ask::{Person, Verdict},
+    ask::{Confirmation, Person},
     cli::LandArgs,
     client::{Client, StreamItem},
     exit::Exit,
@@ -40,12 +40,12 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
     } else {
         let question = format!("Land {plan} on {}? [y/N]", branch(&board, plan));
         match Person::listen()?.confirm(output, &question).await {
-            Verdict::Yes => Approval::Given,
-            Verdict::No => {
+            Confirmation::Yes => Approval::Given,
+            Confirmation::No => {
                 output.note("nothing was landed");
                 return Ok(Exit::Failure);
             }
-            Verdict::Interrupted => return Ok(Exit::Interrupted),
+            Confirmation::Interrupted => return Ok(Exit::Interrupted),
         }
     };
     let accepted = client.command(&Command::LandPlan { plan, approval }).await?;

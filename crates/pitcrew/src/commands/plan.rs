@@ -40,7 +40,7 @@ pub fn run(command: PlanCommands, output: Output) -> CommandResult {
 fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
     let bytes = reply::read_file(&args.file)?;
     let name = args.file.display().to_string();
-    let Here { settings, defaults, workspace } = here()?;
+    let PlanContext { settings, defaults, workspace } = plan_context()?;
     let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
     if let (Ok(parsed), Some(workspace)) = (&mut parsed, workspace) {
         read_definitions(&workspace.user, workspace.root()).apply(&mut parsed.spec);
@@ -71,7 +71,7 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
 }
 
 fn show(args: &PlanFileArgs, output: Output) -> CommandResult {
-    let parsed = read(&args.file, &here()?.defaults)?;
+    let parsed = read(&args.file, &plan_context()?.defaults)?;
     warn(&parsed, output);
     if args.output.json {
         output.json(&parsed.spec)?;
@@ -122,18 +122,18 @@ pub fn warn_uncapped(place: &str, spec: &PlanSpec, settings: &Settings, output: 
 
 /// What is needed to read a plan file.
 #[derive(Default)]
-struct Here {
+struct PlanContext {
     settings: Settings,
     defaults: PlanDefaults,
     workspace: Option<Workspace>,
 }
 
 /// Outside a repository, the built-in settings apply.
-fn here() -> Result<Here, Report> {
-    let Ok(workspace) = Workspace::here() else { return Ok(Here::default()) };
+fn plan_context() -> Result<PlanContext, Report> {
+    let Ok(workspace) = Workspace::here() else { return Ok(PlanContext::default()) };
     let settings = workspace.settings()?.0;
     let defaults = plan_defaults(&settings, Severity::Warning).0;
-    Ok(Here { settings, defaults, workspace: Some(workspace) })
+    Ok(PlanContext { settings, defaults, workspace: Some(workspace) })
 }
 
 fn diagnostic(it: &Diagnostic) -> Value {

@@ -44,7 +44,7 @@ pub async fn run(args: RestoreArgs, output: Output) -> CommandResult {
     };
     let row = kept.snapshots.iter().find(|it| it.number == number);
     match end {
-        End::Restored(branch, snapshot) if args.output.json => {
+        RestoreResult::Restored(branch, snapshot) if args.output.json => {
             let attempt = row.map(|it| it.attempt);
             let at = row.map(|it| it.at);
             output.json(&json!({
@@ -53,7 +53,7 @@ pub async fn run(args: RestoreArgs, output: Output) -> CommandResult {
             }))?;
             Ok(Exit::Success)
         }
-        End::Restored(branch, snapshot) => {
+        RestoreResult::Restored(branch, snapshot) => {
             let what = row.map(|it| described(it, board.at)).unwrap_or_default();
             let branch = plain::line(&branch);
             let commit = snapshot.commit.short();
@@ -64,7 +64,7 @@ pub async fn run(args: RestoreArgs, output: Output) -> CommandResult {
             ));
             Ok(Exit::Success)
         }
-        End::NotRestored(failure) => {
+        RestoreResult::NotRestored(failure) => {
             let message = format!("snapshot {number} of {task} was not restored");
             Err(Report::new(Exit::Failure, message)
                 .because(failure.to_string())
@@ -107,13 +107,18 @@ fn list(kept: &TaskSnapshots, now: Timestamp, json: bool, output: Output) -> Com
     Ok(Exit::Success)
 }
 
-enum End {
+enum RestoreResult {
     Restored(String, Snapshot),
     NotRestored(Failure),
 }
 
 /// Waits until the branch exists or the restore has failed.
-async fn wait(client: &Client, wanted: TaskId, at: u32, mut after: Seq) -> Result<End, Report> {
+async fn wait(
+    client: &Client,
+    wanted: TaskId,
+    at: u32,
+    mut after: Seq,
+) -> Result<RestoreResult, Report> {
     loop {
         let query = paths::EventsQuery { after, follow: true };
         let mut lines = client.stream(&paths::events(query)).await?;
@@ -127,12 +132,12 @@ async fn wait(client: &Client, wanted: TaskId, at: u32, mut after: Seq) -> Resul
             if let EffectResult::Restored { task, number, branch, snapshot } = result
                 && (*task, *number) == (wanted, at)
             {
-                return Ok(End::Restored(branch.clone(), snapshot.clone()));
+                return Ok(RestoreResult::Restored(branch.clone(), snapshot.clone()));
             }
             if let EffectResult::NotRestored { task, number, failure } = result
                 && (*task, *number) == (wanted, at)
             {
-                return Ok(End::NotRestored(failure.clone()));
+                return Ok(RestoreResult::NotRestored(failure.clone()));
             }
         }
     }

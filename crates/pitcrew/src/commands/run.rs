@@ -2,12 +2,12 @@
 
 use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
-    ask::{Person, Verdict},
+    ask::{Confirmation, Person},
     backends::{DefaultAgent, plan_defaults},
     cli::RunArgs,
     client::Client,
     exit::Exit,
-    follow::{Ended, FollowRequest, OutputFormat, follow},
+    follow::{FollowEnd, FollowRequest, OutputFormat, follow},
     output::Output,
     render,
     report::Report,
@@ -43,8 +43,8 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
     }
     let mut person = Person::listen()?;
     let approval = match approve(&args, &spec, output, &mut person).await? {
-        Approved::Yes(approval) => approval,
-        Approved::No(exit) => return Ok(exit),
+        ApprovalOutcome::Yes(approval) => approval,
+        ApprovalOutcome::No(exit) => return Ok(exit),
     };
     let client = tokio::select! {
         client = Client::of(workspace) => client?,
@@ -107,15 +107,15 @@ async fn confirm_tier(
     }
     let question = "No OS sandbox is available. Run agents unconfined? [y/N]";
     match person.confirm(output, question).await {
-        Verdict::Yes => {
+        Confirmation::Yes => {
             client.command(&Command::AcceptTier { tier }).await?;
             Ok(None)
         }
-        Verdict::No => {
+        Confirmation::No => {
             output.note("nothing was started");
             Ok(Some(Exit::Failure))
         }
-        Verdict::Interrupted => Ok(Some(Exit::Interrupted)),
+        Confirmation::Interrupted => Ok(Some(Exit::Interrupted)),
     }
 }
 
@@ -175,7 +175,7 @@ fn spec(
     Ok((spec, Origin::File))
 }
 
-enum Approved {
+enum ApprovalOutcome {
     Yes(Approval),
     No(Exit),
 }
@@ -186,22 +186,22 @@ async fn approve(
     spec: &PlanSpec,
     output: Output,
     person: &mut Person,
-) -> Result<Approved, Report> {
+) -> Result<ApprovalOutcome, Report> {
     if args.yes {
-        return Ok(Approved::Yes(Approval::Given));
+        return Ok(ApprovalOutcome::Yes(Approval::Given));
     }
     if !output.can_ask {
-        return Ok(Approved::Yes(Approval::Ask));
+        return Ok(ApprovalOutcome::Yes(Approval::Ask));
     }
     let picture = describe(spec).map_err(|error| Report::from_error(Exit::Usage, &error))?;
     output.note(&picture.to_string());
     match person.confirm(output, "Run this plan? [y/N]").await {
-        Verdict::Yes => Ok(Approved::Yes(Approval::Given)),
-        Verdict::No => {
+        Confirmation::Yes => Ok(ApprovalOutcome::Yes(Approval::Given)),
+        Confirmation::No => {
             output.note("nothing was started");
-            Ok(Approved::No(Exit::Failure))
+            Ok(ApprovalOutcome::No(Exit::Failure))
         }
-        Verdict::Interrupted => Ok(Approved::No(Exit::Interrupted)),
+        Confirmation::Interrupted => Ok(ApprovalOutcome::No(Exit::Interrupted)),
     }
 }
 
@@ -229,7 +229,7 @@ async fn follow_to_end(
     loop {
         let board = client.board(query).await?;
         let request = FollowRequest { plans: vec![plan], after, format };
-        if follow(client, output, person, &board, request).await? == Ended::Interrupted {
+        if follow(client, output, person, &board, request).await? == FollowEnd::Interrupted {
             return pause(client, output, plan).await;
         }
         let exit = print_summary(client, output, plan, format).await?;
@@ -240,9 +240,9 @@ async fn follow_to_end(
             return Ok(exit);
         }
         match person.confirm(output, "Retry failed subtask(s)? [y/n]:").await {
-            Verdict::Yes => {}
-            Verdict::No => return Ok(exit),
-            Verdict::Interrupted => return Ok(Exit::Interrupted),
+            Confirmation::Yes => {}
+            Confirmation::No => return Ok(exit),
+            Confirmation::Interrupted => return Ok(Exit::Interrupted),
         }
         after = ended.seq;
         let freshness = Freshness::Continue;

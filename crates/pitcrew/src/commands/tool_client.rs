@@ -2,7 +2,7 @@
 //! through the repository it runs in.
 
 use crate::{
-    client::{Answer, CallError, Client, call, workspace_token},
+    client::{CallError, Client, HttpResponse, call, workspace_token},
     exit::Exit,
     render::Style,
     report::Report,
@@ -159,7 +159,7 @@ pub fn client_token(workspace: &Workspace) -> Result<Token, Report> {
     Ok(token.parse().expect("a derived token is one"))
 }
 
-fn reply_of(answer: &Answer) -> ToolReply {
+fn reply_of(answer: &HttpResponse) -> ToolReply {
     if answer.status == 200
         && let Ok(answer) = serde_json::from_slice(&answer.body)
     {

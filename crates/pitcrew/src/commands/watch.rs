@@ -9,7 +9,7 @@ use crate::{
     cli::WatchArgs,
     client::Client,
     exit::Exit,
-    follow::{Ended, FollowRequest, OutputFormat, follow},
+    follow::{FollowEnd, FollowRequest, OutputFormat, follow},
     ids,
     output::Output,
     report::Report,
@@ -40,7 +40,7 @@ pub async fn run(args: WatchArgs, output: Output) -> CommandResult {
         }
         let mut person = Person::listen()?;
         let request = FollowRequest { plans: plans.clone(), after: board.seq, format };
-        if follow(&client, output, &mut person, &board, request).await? == Ended::Interrupted {
+        if follow(&client, output, &mut person, &board, request).await? == FollowEnd::Interrupted {
             output.note("stopped watching; the plan continues");
             return Ok(Exit::Interrupted);
         }

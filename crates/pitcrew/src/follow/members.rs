@@ -8,7 +8,7 @@ use pitcrew_views::BoardView;
 use std::collections::BTreeSet;
 
 /// The ids that belong to the plans. Grows with the events.
-pub struct Members {
+pub struct FollowedIds {
     plans: BTreeSet<PlanId>,
     tasks: BTreeSet<TaskId>,
     attempts: BTreeSet<AttemptId>,
@@ -25,7 +25,7 @@ enum Subject {
     Workspace,
 }
 
-impl Members {
+impl FollowedIds {
     pub fn of(board: &BoardView, plans: &[PlanId]) -> Self {
         let plans: BTreeSet<PlanId> = plans.iter().copied().collect();
         let tasks: Vec<_> = board.units().filter(|it| plans.contains(&it.plan)).collect();

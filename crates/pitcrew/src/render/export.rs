@@ -10,7 +10,7 @@ use pitcrew_views::{
 use std::fmt::Write;
 
 /// Everything that the document contains.
-pub struct Exported<'a> {
+pub struct ExportData<'a> {
     pub at: Timestamp,
     pub plan: &'a PlanView,
     pub board: &'a BoardView,
@@ -20,30 +20,30 @@ pub struct Exported<'a> {
     pub timeline: Vec<AuditLine>,
 }
 
-pub fn export(exported: &Exported<'_>) -> String {
+pub fn export(data: &ExportData<'_>) -> String {
     let mut text = String::new();
-    head(&mut text, exported);
+    head(&mut text, data);
     text.push_str("\n## Tasks\n");
-    for task in exported.board.tree_of(exported.plan.id) {
+    for task in data.board.tree_of(data.plan.id) {
         write_task(&mut text, task);
     }
     text.push_str("\n## Requests\n\n");
-    requests(&mut text, exported);
+    requests(&mut text, data);
     text.push_str("\n## Messages\n\n");
-    fenced(&mut text, &super::messages(&exported.messages, exported.at, Style::plain()));
+    fenced(&mut text, &super::messages(&data.messages, data.at, Style::plain()));
     text.push_str("\n## Timeline\n\n");
-    let lines = exported.timeline.iter().map(|it| format!("{} {it}", time(it.at)));
+    let lines = data.timeline.iter().map(|it| format!("{} {it}", time(it.at)));
     fenced(&mut text, &lines.collect::<Vec<_>>().join("\n"));
     text
 }
 
-fn head(text: &mut String, exported: &Exported<'_>) {
-    let plan = exported.plan;
+fn head(text: &mut String, data: &ExportData<'_>) {
+    let plan = data.plan;
     push_line(text, &format!("# {} {}\n", plan.id, plain::line(&plan.name)));
     push_line(text, &format!("- status: {}{}", plan.status, because(&plan.reason)));
     push_line(
         text,
-        &format!("- created: {} UTC, as of {} UTC", time(plan.created_at), time(exported.at)),
+        &format!("- created: {} UTC, as of {} UTC", time(plan.created_at), time(data.at)),
     );
     if let Some(base) = &plan.base {
         let branch = plain::line(base.branch.as_deref().unwrap_or("a detached HEAD"));
@@ -117,8 +117,8 @@ fn attempt_line(attempt: &Attempt) -> String {
     line
 }
 
-fn requests(text: &mut String, exported: &Exported<'_>) {
-    for it in &exported.closed {
+fn requests(text: &mut String, data: &ExportData<'_>) {
+    for it in &data.closed {
         let answer = because(it.text.as_deref().unwrap_or_default());
         let title = plain::line(&it.title);
         let by = it.decided_by;
@@ -127,11 +127,11 @@ fn requests(text: &mut String, exported: &Exported<'_>) {
             &format!("- {} {}: {title}: {} by {by}{answer}", time(it.opened_at), it.id, it.status),
         );
     }
-    for it in &exported.open {
+    for it in &data.open {
         let title = plain::line(&it.title);
         push_line(text, &format!("- {} {}: {title}: waiting", time(it.opened_at), it.id));
     }
-    if exported.open.is_empty() && exported.closed.is_empty() {
+    if data.open.is_empty() && data.closed.is_empty() {
         push_line(text, "none");
     }
 }

@@ -10,36 +10,36 @@ use std::collections::BTreeMap;
 
 /// Renders messages by plan and task, then by conversation in order of its first message.
 pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
-    let mut talks: BTreeMap<MessageId, Vec<&MessageView>> = BTreeMap::new();
+    let mut conversations: BTreeMap<MessageId, Vec<&MessageView>> = BTreeMap::new();
     for it in &view.messages {
-        talks.entry(it.message.thread).or_default().push(it);
+        conversations.entry(it.message.thread).or_default().push(it);
     }
-    let mut tasks: BTreeMap<Home, Vec<(Timestamp, Vec<String>)>> = BTreeMap::new();
-    for talk in talks.values() {
-        let first = talk[0];
+    let mut tasks: BTreeMap<ConversationGroup, Vec<(Timestamp, Vec<String>)>> = BTreeMap::new();
+    for conversation in conversations.values() {
+        let first = conversation[0];
         let context = &first.message.context;
-        let home = Home {
+        let group = ConversationGroup {
             plan: context.plan,
             task: Some(context.task),
             name: format!("{} {}, {}", context.plan, first.plan_name, first.task_name),
         };
-        let lines = talk.iter().flat_map(|it| one(it, now, style)).collect();
-        tasks.entry(home).or_default().push((first.queued_at, lines));
+        let lines = conversation.iter().flat_map(|it| one(it, now, style)).collect();
+        tasks.entry(group).or_default().push((first.queued_at, lines));
     }
     for it in &view.questions {
         let task = it.task_name.as_ref().map(|it| format!(", {it}")).unwrap_or_default();
         let name = format!("{} {}{task}", it.plan, it.plan_name);
-        let home = Home { plan: it.plan, task: it.task, name };
-        tasks.entry(home).or_default().push((it.asked_at, question(it, now, style)));
+        let group = ConversationGroup { plan: it.plan, task: it.task, name };
+        tasks.entry(group).or_default().push((it.asked_at, question(it, now, style)));
     }
     let mut lines = Vec::new();
-    for (home, mut talks) in tasks {
+    for (group, mut conversations) in tasks {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.push(style.bold(&plain::line(&home.name)));
-        talks.sort_by_key(|it| it.0);
-        lines.extend(talks.into_iter().flat_map(|it| it.1));
+        lines.push(style.bold(&plain::line(&group.name)));
+        conversations.sort_by_key(|it| it.0);
+        lines.extend(conversations.into_iter().flat_map(|it| it.1));
     }
     if lines.is_empty() {
         lines.push("no messages".to_owned());
@@ -53,7 +53,7 @@ pub fn messages(view: &MessagesView, now: Timestamp, style: Style) -> String {
 
 /// The plan and task of a conversation.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Home {
+struct ConversationGroup {
     plan: PlanId,
     task: Option<TaskId>,
     name: String,

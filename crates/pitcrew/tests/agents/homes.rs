@@ -7,21 +7,21 @@ use std::{
 };
 
 /// All files below a folder except ours and caches.
-fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut picture = Vec::new();
+fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut snapshot = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.ends_with(".cache") || path.ends_with(".local/state/pitcrew") {
             continue;
         }
         if path.is_dir() {
-            picture.extend(self::picture(&path));
+            snapshot.extend(self::snapshot(&path));
         } else {
-            picture.push((path.clone(), fs::read(&path).unwrap_or_default()));
+            snapshot.push((path.clone(), fs::read(&path).unwrap_or_default()));
         }
     }
-    picture.sort();
-    picture
+    snapshot.sort();
+    snapshot
 }
 
 fn keeps_the_users_files(test: &str, agent: &str, files: &[(&str, &str)]) {
@@ -32,13 +32,13 @@ fn keeps_the_users_files(test: &str, agent: &str, files: &[(&str, &str)]) {
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, text).expect("a file");
         }
-        let before = picture(&home);
+        let before = snapshot(&home);
         let plan = format!(
             "name = \"home\"\n\n[[task]]\nid = \"t\"\nagent = \"{agent}\"\nregion = \"core\"\nprompt = '''\n@write core/new.txt new\n@complete wrote it\n'''\n"
         );
         let plan = crew.sandbox.plan(&plan);
         crew.sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
-        let after = picture(&home);
+        let after = snapshot(&home);
         let names =
             |it: &[(PathBuf, Vec<u8>)]| it.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&after), names(&before), "nothing is added and nothing is lost");

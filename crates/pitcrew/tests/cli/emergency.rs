@@ -30,7 +30,7 @@ fn lock(sandbox: &Sandbox, name: &str) -> PathBuf {
 
 fn child(sandbox: &Sandbox, name: &str) -> PathBuf {
     let lock = lock(sandbox, name);
-    eventually("the agent has started a child", || is_held(&lock).then_some(()));
+    eventually("the agent has started a child", || is_locked(&lock).then_some(()));
     lock
 }
 
@@ -46,7 +46,7 @@ fn stopping_a_worker_ends_everything_it_started() {
     stopped
         .says("worker-1 is stopped: task-1 is cancelled")
         .says("1 agent ended, no process is left");
-    assert!(!is_held(&lock));
+    assert!(!is_locked(&lock));
     assert_eq!(task_status(&sandbox, "one-works"), "cancelled");
     let again = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6);
     again.notes("worker-1 has already ended (killed)").notes("pitcrew logs task-1");
@@ -65,11 +65,11 @@ fn plan_and_task_are_stopped_by_name() {
     }
     let (first, second) = (child(&sandbox, "one"), child(&sandbox, "two"));
     sandbox.pitcrew(&["stop", "plan", "one"]).expect(0).says("plan-1 is cancelled");
-    assert!(!is_held(&first));
+    assert!(!is_locked(&first));
     assert_eq!(task_status(&sandbox, "two-works"), "running", "the other plan goes on");
     let stopped = sandbox.pitcrew(&["stop", "subtask", "task-2", "--json"]).expect(0).json();
     assert_eq!(stopped["stopped"].as_array().map(Vec::len), Some(1), "{stopped}");
-    assert!(!is_held(&second));
+    assert!(!is_locked(&second));
     assert_eq!(plan_status(&sandbox, "plan-1"), "cancelled");
 }
 
@@ -85,7 +85,7 @@ fn stop_all_pauses_plans_and_keeps_work() {
     let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
     stopped.says("2 plans ended as failed, 2 tasks cancelled; 2 agents ended, no process is left");
     for lock in &locks {
-        assert!(!is_held(lock));
+        assert!(!is_locked(lock));
     }
     for (name, plan) in [("one", "plan-1"), ("two", "plan-2")] {
         assert_eq!(task_status(&sandbox, &format!("{name}-works")), "cancelled");
@@ -139,10 +139,10 @@ complete done
         lock.display()
     ));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    eventually("the check runs", || is_held(&lock).then_some(()));
+    eventually("the check runs", || is_locked(&lock).then_some(()));
     assert_eq!(task_status(&sandbox, "slow"), "verifying");
     sandbox.pitcrew(&["stop", "all"]).expect(0).says("1 task cancelled");
-    assert!(!is_held(&lock));
+    assert!(!is_locked(&lock));
     assert_eq!(task_status(&sandbox, "slow"), "cancelled");
 }
 
@@ -165,9 +165,9 @@ command = "mkdir -p core && echo quick > core/quick.txt"
         gate.display()
     ));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
-    eventually("the base is checked", || is_held(&lock).then_some(()));
+    eventually("the base is checked", || is_locked(&lock).then_some(()));
     let stopped = sandbox.pitcrew(&["stop", "all"]).expect(0);
-    assert!(!is_held(&lock));
+    assert!(!is_locked(&lock));
     std::fs::write(&gate, "").expect("a file");
     // Its only task may have started in parallel with the checks.
     let is_paused = plan_status(&sandbox, "plan-1") == "paused";

@@ -268,11 +268,11 @@ fn stopped_sub_task_leaves_its_parent_running() {
         lock.display()
     )));
     let running = sandbox.start(&["run", &plan, "--yes"]);
-    eventually("the sub-task works", || is_held(&lock).then_some(()));
+    eventually("the sub-task works", || is_locked(&lock).then_some(()));
     assert_eq!(status_of(&sandbox, "subtask-2"), "running");
     let stopped = sandbox.pitcrew(&["stop", "subtask", "subtask-2"]).expect(0);
     stopped.says("subtask-2 is cancelled; 1 agent ended, no process is left");
-    assert!(!is_held(&lock));
+    assert!(!is_locked(&lock));
     running.wait().expect(0);
     assert_eq!(
         sandbox.pitcrew(&["status", "--json"]).expect(0).json()["tasks"][0]["status"],

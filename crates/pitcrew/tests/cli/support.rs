@@ -128,7 +128,7 @@ pub fn text(value: &Value) -> String {
 }
 
 /// Whether a process holds a lock on the file. Process ids are not usable across boxes.
-pub fn is_held(lock: &Path) -> bool {
+pub fn is_locked(lock: &Path) -> bool {
     let Ok(file) = fs::File::open(lock) else { return false };
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
 }

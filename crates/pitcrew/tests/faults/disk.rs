@@ -52,7 +52,7 @@ fn run_here(program: &str, arguments: &[&str]) -> bool {
 #[test]
 fn full_log_disk_stops_nothing() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted("disk::full_log_disk_stops_nothing", SMALL_DISK);
+        return run_mounted("disk::full_log_disk_stops_nothing", SMALL_DISK);
     };
     let sandbox = at_rest();
     let logs = state_of(&sandbox).join("logs");
@@ -91,7 +91,7 @@ fn fails_while_it_is_full(disk: &Path, part: &str) {
 fn full_vault_disk_fails_only_its_plan() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         let test = "disk::full_vault_disk_fails_only_its_plan";
-        return runs_mounted(test, SMALL_DISK);
+        return run_mounted(test, SMALL_DISK);
     };
     fails_while_it_is_full(&disk, "vault.git");
 }
@@ -100,7 +100,7 @@ fn full_vault_disk_fails_only_its_plan() {
 fn full_attempt_disk_fails_only_the_attempt() {
     let Some(disk) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
         let test = "disk::full_attempt_disk_fails_only_the_attempt";
-        return runs_mounted(test, SMALL_DISK);
+        return run_mounted(test, SMALL_DISK);
     };
     fails_while_it_is_full(&disk, "attempts");
 }

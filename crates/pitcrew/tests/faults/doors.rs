@@ -119,7 +119,7 @@ fn runs(sandbox: &Sandbox) {
 }
 
 #[track_caller]
-fn promptly(sandbox: &Sandbox, arguments: &[&str]) {
+fn assert_prompt(sandbox: &Sandbox, arguments: &[&str]) {
     let began = Instant::now();
     sandbox.pitcrew(arguments).expect(0);
     let took = began.elapsed();
@@ -150,10 +150,10 @@ fn flooded_worker_socket_delays_no_one() {
     let (_, orchestrator) = sandbox.orchestrator().expect("it answers");
     let files = files_count(orchestrator);
     assert!(files < 300, "{files} files are open");
-    promptly(&sandbox, &["status"]);
-    promptly(&sandbox, &["inbox"]);
-    promptly(&sandbox, &["cancel", "task-1"]);
-    promptly(&sandbox, &["stop"]);
+    assert_prompt(&sandbox, &["status"]);
+    assert_prompt(&sandbox, &["inbox"]);
+    assert_prompt(&sandbox, &["cancel", "task-1"]);
+    assert_prompt(&sandbox, &["stop"]);
 }
 
 /// Outside any box, on the user's own socket and on the tools' loopback port.
@@ -176,14 +176,14 @@ fn authenticated_clients_get_through_a_flood() {
     let (_, orchestrator) = sandbox.orchestrator().expect("it answers");
     let files = files_count(orchestrator);
     assert!(files < 700, "{files} files are open");
-    promptly(&sandbox, &["status"]);
-    promptly(&sandbox, &["inbox"]);
+    assert_prompt(&sandbox, &["status"]);
+    assert_prompt(&sandbox, &["inbox"]);
     let token = fs::read_to_string(sockets(&sandbox).join("mcp.token")).expect("a token");
     let answer = tools_over_http(&address, token.trim());
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     http.interrupt();
     http.wait().expect(130);
-    promptly(&sandbox, &["stop"]);
+    assert_prompt(&sandbox, &["stop"]);
 }
 
 fn tools_over_http(address: &str, token: &str) -> String {
@@ -264,9 +264,9 @@ fn orchestrator_out_of_files_answers_and_stops() {
     runs(&sandbox);
     let (_, process) = sandbox.orchestrator().expect("it answers");
     allow_no_more_files(process);
-    promptly(&sandbox, &["status"]);
-    promptly(&sandbox, &["inbox"]);
-    promptly(&sandbox, &["stop"]);
+    assert_prompt(&sandbox, &["status"]);
+    assert_prompt(&sandbox, &["inbox"]);
+    assert_prompt(&sandbox, &["stop"]);
     assert!(process.await_end(Duration::ZERO), "it is gone");
 }
 
@@ -280,9 +280,9 @@ fn orchestrator_with_few_files_works_and_stops() {
     sandbox.pitcrew(&["run", &flood(&sandbox), "--yes", "--detach"]).expect(0);
     let report = sandbox.root().join("report");
     eventually("it floods", || fs::read_to_string(&report).ok());
-    promptly(&sandbox, &["status"]);
-    promptly(&sandbox, &["inbox"]);
-    promptly(&sandbox, &["cancel", "task-1"]);
-    promptly(&sandbox, &["stop"]);
+    assert_prompt(&sandbox, &["status"]);
+    assert_prompt(&sandbox, &["inbox"]);
+    assert_prompt(&sandbox, &["cancel", "task-1"]);
+    assert_prompt(&sandbox, &["stop"]);
     assert!(serving.is_over());
 }

@@ -100,7 +100,7 @@ fn replacing_processes_end_with_their_agent() {
     let sandbox = sandbox();
     let held = rogue(&sandbox);
     let task = "agent = \"rogue\"\nprompt = \"fault:breeds core\"";
-    completes_beside_a_sibling(&sandbox, task);
+    assert_completes_beside_a_sibling(&sandbox, task);
     assert_nothing_is_left(&sandbox, &held);
 }
 
@@ -178,7 +178,7 @@ fn work_with_too_many_files_is_refused_without_delay() {
 #[test]
 fn full_checkout_disk_has_no_lasting_effect() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted(
+        return run_mounted(
             "floods::full_checkout_disk_has_no_lasting_effect",
             "mount -t tmpfs -o size=300m none \"$0\"",
         );

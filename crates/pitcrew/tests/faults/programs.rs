@@ -75,7 +75,7 @@ fn killed_agent_is_retried() {
     let sandbox = sandbox();
     let steps =
         "unless \"signal 9\" run kill -9 $PPID\nwrite core/a.txt <<END\na\nEND\ncomplete it";
-    completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
+    assert_completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
     let board = board(&sandbox);
     let faulty = task_of(&board, "faulty");
     assert_eq!(faulty.attempts.len(), 2);
@@ -92,11 +92,11 @@ fn cancel_ends_a_program_that_never_answers() {
     backend(&sandbox, "mute", &["sh", "-c", &mute]);
     let plan = sandbox.plan(&beside_a_sibling("agent = \"mute\"\nprompt = \"Do it.\""));
     let running = sandbox.start(&["run", &plan, "--yes"]);
-    await_held(&lock);
+    await_locked(&lock);
     assert_eq!(task_of(&board(&sandbox), "faulty").status, TaskStatus::Starting);
     sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
     running.wait().expect(4);
-    eventually("it is gone", || (!is_held(&lock)).then_some(()));
+    eventually("it is gone", || (!is_locked(&lock)).then_some(()));
 }
 
 /// S2-053, S2-054, S2-072: an agent that hangs in its turn gets an outcome.
@@ -109,7 +109,7 @@ fn hanging_agent_is_ended_at_the_timeout() {
     let failure = failure_beside_a_sibling(&sandbox, &task);
     assert_eq!(failure, Failure::Timeout { after_ms: 1_000 });
     assert!(lock.exists(), "it ran");
-    eventually("it is gone", || (!is_held(&lock)).then_some(()));
+    eventually("it is gone", || (!is_locked(&lock)).then_some(()));
 }
 
 /// S0-132: no trick of an agent survives a cancel.
@@ -128,10 +128,10 @@ fn cancel_ends_daemons_that_ignore_signals() {
     let plan = sandbox.plan(&beside_a_sibling("agent = \"deaf\"\nprompt = \"Do it.\""));
     sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     await_reached(&gate);
-    await_held(&lock);
+    await_locked(&lock);
     sandbox.pitcrew(&["cancel", "faulty"]).expect(0);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(4);
-    eventually("it is gone", || (!is_held(&lock)).then_some(()));
+    eventually("it is gone", || (!is_locked(&lock)).then_some(()));
     eventually("its shim is gone too", || {
         let left = Process::naming(&sandbox.root().display().to_string());
         left.iter().all(|it| it.1.contains("serve")).then_some(())

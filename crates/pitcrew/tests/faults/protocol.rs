@@ -19,7 +19,7 @@ fn few_lines_before_the_protocol_are_ignored() {
     let agent = agent_with(&sandbox, STEPS);
     let chatter = format!("echo Loading; echo '{{\"not\": \"ours\"}}'; exec {agent}");
     backend(&sandbox, "chatty", &["sh", "-c", &chatter]);
-    completes_beside_a_sibling(&sandbox, "agent = \"chatty\"\nprompt = \"Do it.\"");
+    assert_completes_beside_a_sibling(&sandbox, "agent = \"chatty\"\nprompt = \"Do it.\"");
 }
 
 /// A frame has a maximum length: a longer one is dropped, and the next one is read.
@@ -29,14 +29,14 @@ fn too_long_line_is_ignored() {
     let agent = agent_with(&sandbox, STEPS);
     let flood = format!("head -c 17000000 /dev/zero | tr '\\\\0' x; echo; exec {agent}");
     backend(&sandbox, "flood", &["sh", "-c", &flood]);
-    completes_beside_a_sibling(&sandbox, "agent = \"flood\"\nprompt = \"Do it.\"");
+    assert_completes_beside_a_sibling(&sandbox, "agent = \"flood\"\nprompt = \"Do it.\"");
 }
 
 #[test]
 fn command_with_flooded_output_completes() {
     let sandbox = sandbox();
     let task = "command = \"yes all work and no play | head -c 20000000; echo 1 > core/a.txt\"";
-    completes_beside_a_sibling(&sandbox, task);
+    assert_completes_beside_a_sibling(&sandbox, task);
 }
 
 /// Standard error is kept up to a limit.
@@ -46,7 +46,7 @@ fn agent_with_flooded_stderr_completes() {
     let agent = agent_with(&sandbox, STEPS);
     let flood = format!("yes blah | head -c 30000000 >&2; exec {agent}");
     backend(&sandbox, "noisy", &["sh", "-c", &flood]);
-    completes_beside_a_sibling(&sandbox, "agent = \"noisy\"\nprompt = \"Do it.\"");
+    assert_completes_beside_a_sibling(&sandbox, "agent = \"noisy\"\nprompt = \"Do it.\"");
     let state = sandbox.home().join(".local/state/pitcrew/workspaces");
     let mut folders = vec![state];
     while let Some(folder) = folders.pop() {
@@ -90,7 +90,7 @@ a
 END
 run pitcrew tool orchestrator_complete_task --json '{"summary": "from the shell"}'
 say bye"#;
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     let board = board(&sandbox);
     let attempt = &task_of(&board, "faulty").attempts[0];
     assert_eq!(attempt.summary.as_deref(), Some("from the shell"));
@@ -106,7 +106,7 @@ END
 run pitcrew tool orchestrator_complete_task --json '{"summary": "first"}'
 run pitcrew tool orchestrator_complete_task --json '{"summary": "first"}'
 complete second"#;
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     assert_eq!(integrations(&events(&sandbox, "plan-1")).len(), 2);
 }
 
@@ -115,7 +115,7 @@ complete second"#;
 fn token_is_invalid_after_its_attempt() {
     let mut sandbox = sandbox();
     let steps = "run env | grep ^PITCREW_ > core/env.txt\ncomplete it";
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     let environment = std::fs::read_to_string(checkout(&sandbox, "faulty").join("core/env.txt"));
     for line in environment.expect("the agent wrote it down").lines() {
         let (name, value) = line.split_once('=').expect("a variable");

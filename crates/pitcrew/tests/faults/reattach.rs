@@ -53,7 +53,7 @@ fn sent_count(sandbox: &Sandbox, method: &str) -> u64 {
 }
 
 /// Waits until the agent has sent this text.
-fn await_said(sandbox: &Sandbox, text: &str) {
+fn await_message(sandbox: &Sandbox, text: &str) {
     eventually(&format!("the agent says {text}"), || {
         let says = |it: &SpoolRecord| matches!(it, SpoolRecord::Output { line, .. } if line.contains(text));
         spool(sandbox, 1).iter().any(says).then_some(())
@@ -251,7 +251,7 @@ fn tool_call_in_flight_reaches_the_next_orchestrator_once() {
     let frozen = freeze(&sandbox);
     open_gate(&gate);
     // The step after the gate is the call, which cannot return before it is answered.
-    await_said(&sandbox, r#""status":"completed""#);
+    await_message(&sandbox, r#""status":"completed""#);
     eventually("the bridge has called", || {
         let all = Process::naming(&sandbox.root().display().to_string());
         all.iter().any(|it| has_called(&sandbox, &it.0)).then_some(())
@@ -279,7 +279,7 @@ fn unread_turn_end_counts() {
     await_reached(&gate);
     let frozen = freeze(&sandbox);
     open_gate(&gate);
-    await_said(&sandbox, "stopReason");
+    await_message(&sandbox, "stopReason");
     kill(frozen);
     assert_completes_in_one_attempt(&sandbox, 1);
 }

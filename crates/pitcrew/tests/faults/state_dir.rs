@@ -144,7 +144,7 @@ fn with_state_in(folder: &Path) -> Sandbox {
 #[test]
 fn read_only_state_folder_is_reported() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted(
+        return run_mounted(
             "state_dir::read_only_state_folder_is_reported",
             "mount -t tmpfs -o ro none \"$0\"",
         );
@@ -163,7 +163,7 @@ fn read_only_state_folder_is_reported() {
 #[test]
 fn full_disk_refuses_new_work_without_loss() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted(
+        return run_mounted(
             "state_dir::full_disk_refuses_new_work_without_loss",
             "mount -t tmpfs -o size=300m none \"$0\"",
         );
@@ -196,7 +196,7 @@ fn full_disk_refuses_new_work_without_loss() {
 #[test]
 fn low_disk_space_is_a_typed_failure() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
-        return runs_mounted(
+        return run_mounted(
             "state_dir::low_disk_space_is_a_typed_failure",
             "mount -t tmpfs -o size=64m none \"$0\"",
         );

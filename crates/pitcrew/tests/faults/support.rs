@@ -131,7 +131,7 @@ pub fn failure_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Failure {
 
 /// Runs the plan of `beside_a_sibling` and asserts that it completes.
 #[track_caller]
-pub fn completes_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Finished {
+pub fn assert_completes_beside_a_sibling(sandbox: &Sandbox, task: &str) -> Finished {
     let plan = sandbox.plan(&beside_a_sibling(task));
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("2 of 2 completed")
 }
@@ -213,12 +213,12 @@ pub fn open_gate(gate: &Path) {
 }
 
 /// Waits until a process holds the lock.
-pub fn await_held(lock: &Path) {
-    eventually(&format!("{} is held", lock.display()), || is_held(lock).then_some(()));
+pub fn await_locked(lock: &Path) {
+    eventually(&format!("{} is held", lock.display()), || is_locked(lock).then_some(()));
 }
 
 /// Whether a process holds a lock on the file. Process ids are not usable across boxes.
-pub fn is_held(lock: &Path) -> bool {
+pub fn is_locked(lock: &Path) -> bool {
     let Ok(file) = fs::File::open(lock) else { return false };
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
 }
@@ -260,7 +260,7 @@ fn in_a_namespace(mount: &str, dir: &Path) -> Command {
 }
 
 /// Runs `test` again in a namespace with the mount; skips it if that is not possible here.
-pub fn runs_mounted(test: &str, mount: &str) {
+pub fn run_mounted(test: &str, mount: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut probe = in_a_namespace(mount, folder.path());
     probe.arg("true").stdout(Stdio::null()).stderr(Stdio::null());

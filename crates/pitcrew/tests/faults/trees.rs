@@ -39,7 +39,7 @@ fn gate_refuses_work_outside_the_region() {
 fn next_attempt_gets_the_gate_refusal() {
     let sandbox = unheld();
     let steps = "unless \"ui/theirs.txt\" write ui/theirs.txt <<END\nb\nEND\nwrite core/a.txt <<END\na\nEND\ncomplete it";
-    completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
+    assert_completes_beside_a_sibling(&sandbox, &format!("{}\nmax_attempts = 2", script(steps)));
     let mut files = files_to_land(&sandbox, "plan-1");
     files.sort();
     assert_eq!(files, ["core/a.txt", "ui/done.txt"]);
@@ -50,7 +50,7 @@ fn next_attempt_gets_the_gate_refusal() {
 fn deleting_the_git_folder_loses_nothing() {
     let sandbox = sandbox();
     let steps = "run rm -rf .git\nwrite core/a.txt <<END\na\nEND\ncomplete it";
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     let mut files = files_to_land(&sandbox, "plan-1");
     files.sort();
     assert_eq!(files, ["core/a.txt", "ui/done.txt"]);
@@ -66,7 +66,7 @@ fn redirected_git_folder_changes_nothing_elsewhere() {
         "run rm -rf .git && echo 'gitdir: {}' > .git && echo a > core/a.txt\ncomplete it",
         user.display()
     );
-    completes_beside_a_sibling(&sandbox, &script(&steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(&steps));
     assert_eq!(snapshot_of_the_user(&sandbox), before);
 }
 
@@ -108,7 +108,7 @@ a
 END
 complete it"#
     );
-    completes_beside_a_sibling(&sandbox, &script(&steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(&steps));
     sandbox.pitcrew(&["diff", "faulty"]).expect(0).says("core/a.txt");
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.read("core/a.txt"), "a\n");
@@ -121,7 +121,7 @@ complete it"#
 fn uncommitted_work_is_committed_with_the_summary() {
     let sandbox = sandbox();
     let steps = "write core/new.txt <<END\nnew\nEND\ndelete core/one.txt\nrun chmod +x core/new.txt\ncomplete moved it over";
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.git(&["ls-files", "-s", "core"]).split(' ').next(), Some("100755"));
     assert!(!sandbox.repo().join("core/one.txt").exists());
@@ -133,7 +133,7 @@ fn uncommitted_work_is_committed_with_the_summary() {
 fn work_on_another_branch_is_collected() {
     let sandbox = sandbox();
     let steps = "run git checkout -q -b somewhere/else && echo a > core/a.txt && git add -A && git commit -qm mine && git checkout -q --detach && echo b > core/b.txt && git add core/b.txt\ncomplete it";
-    completes_beside_a_sibling(&sandbox, &script(steps));
+    assert_completes_beside_a_sibling(&sandbox, &script(steps));
     let mut files = files_to_land(&sandbox, "plan-1");
     files.sort();
     assert_eq!(files, ["core/a.txt", "core/b.txt", "ui/done.txt"]);

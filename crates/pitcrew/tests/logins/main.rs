@@ -7,20 +7,20 @@ use pitcrew_testkit::{PATIENCE, Sandbox, eventually};
 use rustix::process::Signal;
 use server::{HOUR_MS, now_ms};
 use std::{fs, path::Path};
-use support::{User, picture};
+use support::{User, snapshot};
 
 /// Five agents start with one expired token that can be refreshed once.
 #[test]
 fn agents_starting_together_refresh_once() {
     let user = User::logged_in(now_ms() - HOUR_MS);
-    let before = user.picture();
-    user.begin(&vec!["@use\n@use".to_owned(); 5]);
-    user.completes(5);
-    let known = user.server.known();
-    assert_eq!((known.refreshes_count, known.uses_count), (1, 10));
-    drop(known);
+    let before = user.snapshot();
+    user.start_plan(&vec!["@use\n@use".to_owned(); 5]);
+    user.assert_completes(5);
+    let state = user.server.state();
+    assert_eq!((state.refreshes_count, state.uses_count), (1, 10));
+    drop(state);
     user.await_valid(&user.login());
-    let after = user.picture();
+    let after = user.snapshot();
     assert_eq!(after.len(), before.len(), "nothing was added");
     for (old, new) in before.iter().zip(&after) {
         assert_eq!((&old.0, old.2), (&new.0, new.2));
@@ -38,7 +38,7 @@ fn working_agents_do_not_refresh_at_the_same_time() {
         let gate = |step: &str| user.gate(&format!("{step}{it}")).display().to_string();
         format!("@use\n@wait {}\n@use\n@wait {}\n@use", gate("a"), gate("b"))
     };
-    user.begin(&(0..3).map(steps).collect::<Vec<_>>());
+    user.start_plan(&(0..3).map(steps).collect::<Vec<_>>());
     for gate in ["a0", "a1", "a2"] {
         user.await_reached(gate);
     }
@@ -48,25 +48,25 @@ fn working_agents_do_not_refresh_at_the_same_time() {
     assert!(ends[2] < expiry(&user.login()), "the user's own agent comes last");
     assert!(ends[0] + 60_000 < ends[1] && ends[1] + 60_000 < ends[2], "{ends:?}");
     // The token has expired for the first agent, and not for the other two.
-    user.turn_clock(ends[0] + 1_000 - now_ms());
+    user.set_clock(ends[0] + 1_000 - now_ms());
     for gate in ["a0", "a1", "a2"] {
         user.open_gate(gate);
     }
     for gate in ["b0", "b1", "b2"] {
         user.await_reached(gate);
     }
-    assert_eq!(user.server.known().refreshes_count, 1);
+    assert_eq!(user.server.state().refreshes_count, 1);
     for copy in &copies {
         user.await_valid(copy);
     }
     user.await_valid(&user.login());
     // Now it would have expired for all of them.
-    user.turn_clock(ends[2] + 1_000 - now_ms());
+    user.set_clock(ends[2] + 1_000 - now_ms());
     for gate in ["b0", "b1", "b2"] {
         user.open_gate(gate);
     }
-    user.completes(3);
-    assert_eq!(user.server.known().refreshes_count, 1);
+    user.assert_completes(3);
+    assert_eq!(user.server.state().refreshes_count, 1);
 }
 
 fn expiry(login: &Path) -> u64 {
@@ -80,7 +80,7 @@ fn expiry(login: &Path) -> u64 {
 fn login_refreshed_after_a_kill_is_not_lost() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let gate = |it: &str| user.gate(it).display().to_string();
-    user.begin(&[format!("@wait {}\n@force\n@wait {}\n@use", gate("a"), gate("b"))]);
+    user.start_plan(&[format!("@wait {}\n@force\n@wait {}\n@use", gate("a"), gate("b"))]);
     user.await_reached("a");
     let (_, orchestrator) = user.sandbox.orchestrator().expect("an orchestrator");
     orchestrator.signal(Signal::STOP);
@@ -90,12 +90,12 @@ fn login_refreshed_after_a_kill_is_not_lost() {
     assert!(orchestrator.await_end(PATIENCE), "a killed process ends");
     let old = fs::read_to_string(user.login()).expect("a login");
     assert!(old.contains("refresh-secret-2\""), "{old}");
-    assert_eq!(user.server.known().number, 3);
+    assert_eq!(user.server.state().number, 3);
     user.sandbox.pitcrew(&["status"]).expect(0).says("running");
     user.await_valid(&user.login());
     assert!(user.home(1).exists(), "the agent lives and needs it");
     user.open_gate("b");
-    user.completes(1);
+    user.assert_completes(1);
     user.await_valid(&user.login());
 }
 
@@ -105,7 +105,7 @@ fn login_of_an_ended_agent_is_not_lost() {
     let mut user = User::logged_in(now_ms() + HOUR_MS);
     user.sandbox.set("PITCREW_LEASE", "1s");
     let gate = |it: &str| user.gate(it).display().to_string();
-    user.begin(&[format!("@wait {}\n@force\n@wait {}\n@use", gate("a"), gate("b"))]);
+    user.start_plan(&[format!("@wait {}\n@force\n@wait {}\n@use", gate("a"), gate("b"))]);
     user.await_reached("a");
     let (_, orchestrator) = user.sandbox.orchestrator().expect("an orchestrator");
     orchestrator.signal(Signal::STOP);
@@ -127,7 +127,7 @@ fn new_user_login_is_not_overwritten() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let gate = |it: &str| user.gate(it).display().to_string();
     let steps = format!("@wait {}\n@use\n@backdate\n@wait {}", gate("a"), gate("b"));
-    user.begin(&[steps]);
+    user.start_plan(&[steps]);
     user.await_reached("a");
     user.log_in(now_ms() + 20 * HOUR_MS);
     let new = fs::read(user.login()).expect("a login");
@@ -135,19 +135,19 @@ fn new_user_login_is_not_overwritten() {
     user.open_gate("a");
     user.await_reached("b");
     user.open_gate("b");
-    user.completes(1);
+    user.assert_completes(1);
     assert_eq!(fs::read(user.login()).expect("a login"), new);
-    assert_eq!(user.server.known().refreshes_count, 0);
+    assert_eq!(user.server.state().refreshes_count, 0);
 }
 
 #[test]
 fn agent_changes_to_login_and_settings_stay_private() {
     let user = User::logged_in(now_ms() + HOUR_MS);
-    let before = user.picture();
+    let before = user.snapshot();
     let steps = ["blank", "truncate", "delete", "backdate", "meddle"];
-    user.begin(&steps.map(|it| format!("@use\n@expect the best\n@{it}")));
-    user.completes(5);
-    assert_eq!(user.picture(), before);
+    user.start_plan(&steps.map(|it| format!("@use\n@expect the best\n@{it}")));
+    user.assert_completes(5);
+    assert_eq!(user.snapshot(), before);
 }
 
 /// A login of another account, a pipe, and a folder that leads to a login elsewhere.
@@ -160,23 +160,23 @@ fn planted_files_are_neither_copied_back_nor_written_through() {
     let theirs = fs::read_to_string(user.login()).expect("a login").replace("secret", "theirs");
     let theirs = theirs.replace("\"expiresAt\":1", "\"expiresAt\":2");
     fs::write(outside.join("login.json"), &theirs).expect("a file");
-    let before = user.picture();
+    let before = user.snapshot();
     let gate = user.gate("a");
-    user.begin(&[
+    user.start_plan(&[
         "@use\n@plant".to_owned(),
         "@use\n@pipe".to_owned(),
         format!("@use\n@lead_out {}\n@wait {}", outside.display(), gate.display()),
     ]);
     user.await_reached("a");
-    user.await_said("not taken back");
-    assert_eq!(user.picture(), before);
+    user.await_log("not taken back");
+    assert_eq!(user.snapshot(), before);
     // Nothing that agents are given leads elsewhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
-    let new = user.picture();
-    user.await_said("cannot be renewed");
+    let new = user.snapshot();
+    user.await_log("cannot be renewed");
     user.open_gate("a");
-    user.completes(3);
-    assert_eq!(user.picture(), new);
+    user.assert_completes(3);
+    assert_eq!(user.snapshot(), new);
     assert_eq!(fs::read_to_string(outside.join("login.json")).expect("a file"), theirs);
     assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 1);
 }
@@ -186,17 +186,17 @@ fn planted_files_are_neither_copied_back_nor_written_through() {
 fn login_without_account_is_not_refreshable_by_agents() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     user.forget_account();
-    let before = user.picture();
-    user.begin(&["@has_no_refresh_token\n@use\n@plant".to_owned()]);
-    user.completes(1);
-    assert_eq!(user.picture(), before);
+    let before = user.snapshot();
+    user.start_plan(&["@has_no_refresh_token\n@use\n@plant".to_owned()]);
+    user.assert_completes(1);
+    assert_eq!(user.snapshot(), before);
     let user = User::logged_in(now_ms() - HOUR_MS);
     user.forget_account();
-    user.begin(&["@use".to_owned()]);
+    user.start_plan(&["@use".to_owned()]);
     user.sandbox.pitcrew(&["watch", "plan-1"]);
     let status = user.sandbox.pitcrew(&["status", "--all", "--json"]).stdout;
     assert!(status.contains("nothing in the file says whose login it is"), "{status}");
-    assert_eq!(user.server.known().refreshes_count, 0);
+    assert_eq!(user.server.state().refreshes_count, 0);
 }
 
 /// A key does not expire, so no login is copied that an agent could refresh.
@@ -204,11 +204,11 @@ fn login_without_account_is_not_refreshable_by_agents() {
 fn key_in_the_environment_replaces_the_login() {
     let mut user = User::logged_in(now_ms() - HOUR_MS);
     user.sandbox.set("FAKE_KEY", "a-key");
-    let before = user.picture();
-    user.begin(&vec!["@has_no_login\n@expect the best\n@use".to_owned(); 2]);
-    user.completes(2);
-    assert_eq!(user.picture(), before);
-    assert_eq!(user.server.known().refreshes_count, 0);
+    let before = user.snapshot();
+    user.start_plan(&vec!["@has_no_login\n@expect the best\n@use".to_owned(); 2]);
+    user.assert_completes(2);
+    assert_eq!(user.snapshot(), before);
+    assert_eq!(user.server.state().refreshes_count, 0);
 }
 
 /// A moved folder is found at its new place, and stays there.
@@ -218,8 +218,8 @@ fn moved_state_folder_is_found() {
     let moved = user.sandbox.root().join("moved");
     fs::rename(user.folder(), &moved).expect("a folder");
     user.sandbox.set("FAKE_HOME", &moved.display().to_string());
-    user.begin(&["@use\n@meddle".to_owned()]);
-    user.completes(1);
+    user.start_plan(&["@use\n@meddle".to_owned()]);
+    user.assert_completes(1);
     user.await_valid(&moved.join("login.json"));
     let settings = fs::read_to_string(moved.join("settings.json")).expect("settings");
     assert!(!settings.contains("changed"), "{settings}");
@@ -236,20 +236,20 @@ fn tool_settings_are_copied_without_passwords() {
         ".config/git/config",
         "[user]\n\tname = Ada\n[http]\n\textraheader = basic a-secret-word\n",
     );
-    user.begin(&[format!("@wait {}", user.gate("a").display())]);
+    user.start_plan(&[format!("@wait {}", user.gate("a").display())]);
     user.await_reached("a");
     let copied = |path: &str| fs::read_to_string(user.home(1).join(path)).expect("a copy");
     assert_eq!(copied(pip), "[global]\nindex-url = https://pip.example/simple\n");
     assert_eq!(copied(".gitconfig"), "[user]\n\tname = \"Ada\"\n");
     user.open_gate("a");
-    user.completes(1);
+    user.assert_completes(1);
     no_secret_is_in(&user.sandbox);
 }
 
 /// Asserts that no stored file contains a token.
 #[track_caller]
 fn no_secret_is_in(sandbox: &Sandbox) {
-    for (path, bytes, _) in picture(&sandbox.home().join(".local/state")) {
+    for (path, bytes, _) in snapshot(&sandbox.home().join(".local/state")) {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("-secret-"), "{}", path.display());
     }

@@ -18,11 +18,11 @@ pub fn now_ms() -> u64 {
 
 pub struct TokenServer {
     pub address: String,
-    known: Arc<Mutex<Known>>,
+    state: Arc<Mutex<TokenState>>,
 }
 
 #[derive(Default)]
-pub struct Known {
+pub struct TokenState {
     /// The newest login; its tokens are named after it.
     pub number: u64,
     pub refreshes_count: u64,
@@ -35,27 +35,27 @@ impl TokenServer {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let known = Arc::new(Mutex::new(Known { number: 1, ..Known::default() }));
-        let of_server = known.clone();
+        let state = Arc::new(Mutex::new(TokenState { number: 1, ..TokenState::default() }));
+        let of_server = state.clone();
         // Ends with the process; only this test knows its port.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let known = of_server.clone();
-                thread::spawn(move || answer(stream, &known));
+                let state = of_server.clone();
+                thread::spawn(move || answer(stream, &state));
             }
         });
-        Self { address, known }
+        Self { address, state }
     }
 
-    pub fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().expect("a server that works")
+    pub fn state(&self) -> MutexGuard<'_, TokenState> {
+        self.state.lock().expect("a server that works")
     }
 
     /// The user logs in: returns a file with tokens that expire at this time.
     pub fn log_in(&self, expires_at_ms: u64) -> String {
-        let mut known = self.known();
-        known.number += 1;
-        json!({ "oauth": tokens(known.number, expires_at_ms), "account": "ada" }).to_string()
+        let mut state = self.state();
+        state.number += 1;
+        json!({ "oauth": tokens(state.number, expires_at_ms), "account": "ada" }).to_string()
     }
 }
 
@@ -67,7 +67,7 @@ fn tokens(number: u64, expires_at_ms: u64) -> Value {
     })
 }
 
-fn answer(mut stream: TcpStream, known: &Mutex<Known>) -> Option<()> {
+fn answer(mut stream: TcpStream, state: &Mutex<TokenState>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first).ok()?;
@@ -85,7 +85,7 @@ fn answer(mut stream: TcpStream, known: &Mutex<Known>) -> Option<()> {
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).ok()?;
     let answered =
-        if first.contains("/token") { refresh(&body, known) } else { use_it(&body, known) };
+        if first.contains("/token") { refresh(&body, state) } else { use_it(&body, state) };
     let (status, text) = match answered {
         Some(value) => ("200 OK", value.to_string()),
         None => ("400 Bad Request", "{}".to_owned()),
@@ -94,18 +94,18 @@ fn answer(mut stream: TcpStream, known: &Mutex<Known>) -> Option<()> {
     write!(stream, "{head}\r\n\r\n{text}").ok()
 }
 
-fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
+fn refresh(body: &Value, state: &Mutex<TokenState>) -> Option<Value> {
     let number = {
-        let mut known = known.lock().ok()?;
-        if body["refresh"] != format!("refresh-secret-{}", known.number) {
-            known.reuses_count += 1;
+        let mut state = state.lock().ok()?;
+        if body["refresh"] != format!("refresh-secret-{}", state.number) {
+            state.reuses_count += 1;
             // The next one has not been handed out.
-            known.number += 1;
+            state.number += 1;
             return None;
         }
-        known.number += 1;
-        known.refreshes_count += 1;
-        known.number
+        state.number += 1;
+        state.refreshes_count += 1;
+        state.number
     };
     // The old token becomes invalid long before the agent can have the new one.
     let (_never, answer) = std::sync::mpsc::channel::<()>();
@@ -113,11 +113,11 @@ fn refresh(body: &Value, known: &Mutex<Known>) -> Option<Value> {
     Some(tokens(number, now_ms() + 8 * HOUR_MS))
 }
 
-fn use_it(body: &Value, known: &Mutex<Known>) -> Option<Value> {
-    let mut known = known.lock().ok()?;
-    known.uses_count += 1;
+fn use_it(body: &Value, state: &Mutex<TokenState>) -> Option<Value> {
+    let mut state = state.lock().ok()?;
+    state.uses_count += 1;
     // Access tokens, including earlier ones, are valid until they expire.
-    let good = (known.number.saturating_sub(1)..=known.number)
+    let good = (state.number.saturating_sub(1)..=state.number)
         .any(|it| body["access"] == format!("access-secret-{it}"));
     (good || body["access"] == "a-key").then(|| json!({}))
 }

@@ -76,13 +76,13 @@ state_files = [".fake/settings.json", ".fake/hooks"]
     /// Waits until the currently valid refresh token is in this file.
     pub fn await_valid(&self, login: &Path) {
         eventually(&format!("{} is valid", login.display()), || {
-            let valid = format!("refresh-secret-{}\"", self.server.known().number);
+            let valid = format!("refresh-secret-{}\"", self.server.state().number);
             fs::read_to_string(login).ok()?.contains(&valid).then_some(())
         });
     }
 
     /// Starts a plan with a task for each of these steps, without waiting for it.
-    pub fn begin(&self, steps: &[String]) {
+    pub fn start_plan(&self, steps: &[String]) {
         let task = |(index, steps): (usize, &String)| {
             format!(
                 "[[task]]\nid = \"t{index}\"\nagent = \"fake\"\nregion = \"r{index}\"\nprompt = '''\n{steps}\n@complete\n'''\n"
@@ -95,10 +95,10 @@ state_files = [".fake/settings.json", ".fake/hooks"]
 
     /// Waits until the plan completes, and asserts that the agents' homes are removed.
     #[track_caller]
-    pub fn completes(&self, tasks_count: usize) {
+    pub fn assert_completes(&self, tasks_count: usize) {
         let words = format!("{tasks_count} of {tasks_count} completed");
         self.sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says(&words);
-        assert_eq!(self.server.known().reuses_count, 0, "a token was used twice");
+        assert_eq!(self.server.state().reuses_count, 0, "a token was used twice");
         eventually("the homes are removed", || {
             (self.homes().is_empty() && self.records().is_empty()).then_some(())
         });
@@ -122,7 +122,7 @@ state_files = [".fake/settings.json", ".fake/hooks"]
     }
 
     /// Waits until the orchestrator's log of logins contains the text.
-    pub fn await_said(&self, words: &str) {
+    pub fn await_log(&self, words: &str) {
         let is_said = |it: &PathBuf| fs::read_to_string(it).is_ok_and(|it| it.contains(words));
         eventually(&format!("it is said: {words}"), || {
             entries(&self.workspace().join("logs")).iter().any(is_said).then_some(())
@@ -143,32 +143,32 @@ state_files = [".fake/settings.json", ".fake/hooks"]
     }
 
     /// Sets the clock of the agents.
-    pub fn turn_clock(&self, ahead_ms: u64) {
+    pub fn set_clock(&self, ahead_ms: u64) {
         let new = self.sandbox.root().join("ahead-new");
         fs::write(&new, ahead_ms.to_string()).expect("a file");
         fs::rename(new, self.sandbox.root().join("ahead")).expect("a file");
     }
 
     /// All of the user's files of the agent, with content and mode.
-    pub fn picture(&self) -> Vec<(PathBuf, Vec<u8>, u32)> {
-        picture(&self.folder())
+    pub fn snapshot(&self) -> Vec<(PathBuf, Vec<u8>, u32)> {
+        snapshot(&self.folder())
     }
 }
 
-pub fn picture(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u32)> {
-    let mut picture = Vec::new();
+pub fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u32)> {
+    let mut snapshot = Vec::new();
     for path in entries(folder) {
         let mode = path.metadata().expect("a file").permissions().mode();
         if path.is_dir() {
-            picture.extend(self::picture(&path));
-            picture.push((path, Vec::new(), mode));
+            snapshot.extend(self::snapshot(&path));
+            snapshot.push((path, Vec::new(), mode));
         } else if path.is_file() {
             let bytes = fs::read(&path).expect("a file");
-            picture.push((path, bytes, mode));
+            snapshot.push((path, bytes, mode));
         }
     }
-    picture.sort();
-    picture
+    snapshot.sort();
+    snapshot
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

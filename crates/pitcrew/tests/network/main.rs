@@ -25,13 +25,13 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_mins(4);
 
 /// A workspace's box: its checkout, a private home, its caches, and the record of its network.
-struct Inside {
+struct BoxedWorkspace {
     dir: TempDir,
     network: Network,
     policy: Policy,
 }
 
-impl Inside {
+impl BoxedWorkspace {
     /// `None` if this machine has no boxes.
     fn new(test: &str, settings: &Settings) -> Option<Self> {
         let dir = TempDir::new().unwrap();
@@ -53,10 +53,10 @@ impl Inside {
         let policy = policy.writing(dir.path().join("checkout"));
         let policy =
             network.applied(&policy, Needs::default(), Caches::Agents, &dir.path().join("attempt"));
-        let inside = Self { dir, network, policy };
-        let tried = inside.sh("true");
+        let workspace = Self { dir, network, policy };
+        let tried = workspace.sh("true");
         if tried.success() {
-            return Some(inside);
+            return Some(workspace);
         }
         skipped(test, &format!("no box can be made here: {}", text(&tried).trim()));
         None
@@ -64,8 +64,8 @@ impl Inside {
 
     /// The same, if packages of `tool` can be fetched from here.
     fn with_packages(test: &str, tool: &str) -> Option<Self> {
-        let inside = Self::new(test, &Settings::default())?;
-        let places = inside.network.registries.iter().find(|it| it.tool == tool);
+        let workspace = Self::new(test, &Settings::default())?;
+        let places = workspace.network.registries.iter().find(|it| it.tool == tool);
         let Some(place) = places.and_then(|it| it.places.first()) else {
             skipped(test, &format!("{tool} is not there, or has no registry"));
             return None;
@@ -74,7 +74,7 @@ impl Inside {
             skipped(test, &format!("the registry of {tool} is not reached: {reason}"));
             return None;
         }
-        Some(inside)
+        Some(workspace)
     }
 
     fn checkout(&self) -> PathBuf {
@@ -133,60 +133,63 @@ fn reach(place: &Place) -> std::io::Result<()> {
 
 #[test]
 fn cargo_builds_with_a_dependency() {
-    let Some(inside) = Inside::with_packages("cargo in a box", "cargo") else { return };
-    inside.write(
+    let Some(workspace) = BoxedWorkspace::with_packages("cargo in a box", "cargo") else { return };
+    workspace.write(
         "Cargo.toml",
         "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"1\"\n\n[workspace]\n",
     );
-    inside.write(
+    workspace.write(
         "src/main.rs",
         "fn main() {\n    println!(\"{}\", itoa::Buffer::new().format(42));\n}\n",
     );
-    assert!(inside.succeeds("cargo run 2>&1").contains("42"));
-    inside.all_allowed();
+    assert!(workspace.succeeds("cargo run 2>&1").contains("42"));
+    workspace.all_allowed();
     // The download is cached for the workspace: the next worker needs no network.
-    let cache = inside.dir.path().join("caches/agents/cargo/registry/cache");
+    let cache = workspace.dir.path().join("caches/agents/cargo/registry/cache");
     assert!(cache.is_dir(), "{}", cache.display());
-    let before = inside.decisions().len();
-    inside.succeeds("rm -rf target && cargo build --offline 2>&1");
-    assert_eq!(inside.decisions().len(), before);
+    let before = workspace.decisions().len();
+    workspace.succeeds("rm -rf target && cargo build --offline 2>&1");
+    assert_eq!(workspace.decisions().len(), before);
 }
 
 #[test]
 fn npm_installs_from_a_lock_file() {
-    let Some(inside) = Inside::with_packages("npm in a box", "npm") else { return };
-    inside.write(
+    let Some(workspace) = BoxedWorkspace::with_packages("npm in a box", "npm") else { return };
+    workspace.write(
         "package.json",
         r#"{"name":"small","version":"1.0.0","dependencies":{"isarray":"2.0.5"}}"#,
     );
-    inside.write(
+    workspace.write(
         "package-lock.json",
         r#"{"name":"small","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
             "":{"name":"small","version":"1.0.0","dependencies":{"isarray":"2.0.5"}},
             "node_modules/isarray":{"version":"2.0.5"}}}"#,
     );
-    inside.succeeds("npm ci --no-audit --no-fund 2>&1");
-    assert_eq!(inside.succeeds("node -p 'require(\"isarray\")([])'").trim(), "true");
-    inside.all_allowed();
+    workspace.succeeds("npm ci --no-audit --no-fund 2>&1");
+    assert_eq!(workspace.succeeds("node -p 'require(\"isarray\")([])'").trim(), "true");
+    workspace.all_allowed();
 }
 
 #[test]
 fn pip_installs_into_a_virtual_environment() {
-    let Some(inside) = Inside::with_packages("pip in a box", "pip") else { return };
-    inside.succeeds(
+    let Some(workspace) = BoxedWorkspace::with_packages("pip in a box", "pip") else { return };
+    workspace.succeeds(
         "python3 -m venv .venv 2>&1 && .venv/bin/pip install --disable-pip-version-check six 2>&1",
     );
-    assert_eq!(inside.succeeds(".venv/bin/python -c 'import six; print(six.PY3)'").trim(), "True");
-    inside.all_allowed();
+    assert_eq!(
+        workspace.succeeds(".venv/bin/python -c 'import six; print(six.PY3)'").trim(),
+        "True"
+    );
+    workspace.all_allowed();
 }
 
 #[test]
 fn git_commits_in_the_checkout() {
-    let Some(inside) = Inside::new("git in a box", &Settings::default()) else { return };
+    let Some(workspace) = BoxedWorkspace::new("git in a box", &Settings::default()) else { return };
     let script = "git init -q . && echo 1 > a && git add a && \
         git -c user.name=me -c user.email=me@example.org commit -qm first && git log --format=%s";
-    assert_eq!(inside.succeeds(script).trim(), "first");
-    assert_eq!(inside.decisions(), Vec::new());
+    assert_eq!(workspace.succeeds(script).trim(), "first");
+    assert_eq!(workspace.decisions(), Vec::new());
 }
 
 /// A minimal web server.
@@ -211,25 +214,25 @@ fn only_forwarded_ports_are_reachable() {
         egress_allow: vec!["localhost".parse().unwrap(), "169.254.169.254".parse().unwrap()],
         ..Settings::default()
     };
-    let Some(inside) = Inside::new("a port in a box", &settings) else { return };
-    if !inside.sh("command -v curl").success() {
+    let Some(workspace) = BoxedWorkspace::new("a port in a box", &settings) else { return };
+    if !workspace.sh("command -v curl").success() {
         return skipped("a port in a box", "curl is not there");
     }
-    assert_eq!(inside.succeeds(&format!("curl -sS http://127.0.0.1:{open}/")), "hello");
-    assert_eq!(inside.succeeds(&format!("curl -sS http://localhost:{open}/")), "hello");
+    assert_eq!(workspace.succeeds(&format!("curl -sS http://127.0.0.1:{open}/")), "hello");
+    assert_eq!(workspace.succeeds(&format!("curl -sS http://localhost:{open}/")), "hello");
     // Around the proxy nothing is reachable; through it, only what is on the list, and nothing internal.
     let status = |url: &str| {
         let script = format!(
             "curl -sS -o /dev/null -w '%{{http_code}}' --noproxy '' {url} 2>&1 | tail -c 3"
         );
-        text(&inside.sh(&script))
+        text(&workspace.sh(&script))
     };
-    assert!(!inside.sh(&format!("curl -sS http://127.0.0.1:{closed}/")).success());
+    assert!(!workspace.sh(&format!("curl -sS http://127.0.0.1:{closed}/")).success());
     assert_eq!(status(&format!("http://127.0.0.1:{closed}/")), "403");
     assert_eq!(status("http://localhost/"), "403");
     assert_eq!(status("http://169.254.169.254/latest/meta-data/"), "403");
     assert_eq!(status("http://evil.test/"), "403");
-    let refused: Vec<(String, String)> = inside
+    let refused: Vec<(String, String)> = workspace
         .decisions()
         .into_iter()
         .filter(|it| !it.allowed)
@@ -244,7 +247,9 @@ fn only_forwarded_ports_are_reachable() {
 /// Each of them uses the proxy without configuration.
 #[test]
 fn common_clients_use_the_proxy() {
-    let Some(inside) = Inside::new("clients in a box", &Settings::default()) else { return };
+    let Some(workspace) = BoxedWorkspace::new("clients in a box", &Settings::default()) else {
+        return;
+    };
     let clients = [
         ("git", "git ls-remote https://git.test/x"),
         ("curl", "curl https://curl.test/"),
@@ -253,12 +258,12 @@ fn common_clients_use_the_proxy() {
         ("python3", "python3 -m pip download --retries 0 --index-url https://python3.test/ x"),
     ];
     for (program, script) in clients {
-        if !inside.sh(&format!("command -v {program}")).success() {
+        if !workspace.sh(&format!("command -v {program}")).success() {
             skipped("a client in a box", &format!("{program} is not there"));
             continue;
         }
-        let finished = inside.sh(&format!("{script} 2>&1"));
-        let asked = inside.decisions().iter().any(|it| it.host == format!("{program}.test"));
+        let finished = workspace.sh(&format!("{script} 2>&1"));
+        let asked = workspace.decisions().iter().any(|it| it.host == format!("{program}.test"));
         assert!(asked && !finished.success(), "{program}: {}", text(&finished));
     }
 }
@@ -266,11 +271,13 @@ fn common_clients_use_the_proxy() {
 /// The folder exists on every machine, and it is empty in the box.
 #[test]
 fn user_files_are_not_in_the_box() {
-    let Some(inside) = Inside::new("secrets of a box", &Settings::default()) else { return };
+    let Some(workspace) = BoxedWorkspace::new("secrets of a box", &Settings::default()) else {
+        return;
+    };
     let home = user_environment().get("HOME").cloned().unwrap_or_default();
     for name in [".npmrc", ".cargo/credentials.toml", ".netrc"] {
         let path = Path::new(&home).join(name);
-        let seen = inside.sh(&format!("cat '{}'", path.display()));
+        let seen = workspace.sh(&format!("cat '{}'", path.display()));
         assert!(!seen.success(), "{}", path.display());
     }
 }

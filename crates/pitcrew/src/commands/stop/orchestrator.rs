@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// An orchestrator that has exited.
-struct Stopped {
+struct StoppedOrchestrator {
     pid: u32,
     /// Unknown if the orchestrator did not answer.
     workers_live_count: Option<u64>,
@@ -40,7 +40,7 @@ pub async fn run(args: Json, output: Output) -> CommandResult {
         Client::of(workspace.clone()).await?;
         stopped = stop(&workspace).await?;
     }
-    let Some(Stopped { pid, workers_live_count }) = stopped else {
+    let Some(StoppedOrchestrator { pid, workers_live_count }) = stopped else {
         if args.json {
             output.json(&serde_json::json!({ "stopped": null }))?;
         } else {
@@ -70,7 +70,7 @@ pub async fn reachable(workspace: Workspace) -> Result<Client, Report> {
 }
 
 /// Stops the running orchestrator with a request, or with SIGTERM if it does not answer.
-async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
+async fn stop(workspace: &Workspace) -> Result<Option<StoppedOrchestrator>, Report> {
     let answering = answering(workspace).await;
     let Ok(Some((client, health))) = answering else {
         return match (stop_by_signal(workspace).await?, answering) {
@@ -86,7 +86,7 @@ async fn stop(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
         until_ended(health.pid, &process).await?;
     }
     let workers_live_count = Some(health.workers_live_count);
-    Ok(Some(Stopped { pid: health.pid, workers_live_count }))
+    Ok(Some(StoppedOrchestrator { pid: health.pid, workers_live_count }))
 }
 
 /// Connects to the orchestrator if it answers in time.
@@ -97,7 +97,7 @@ async fn answering(workspace: &Workspace) -> Result<Option<(Client, Health)>, Re
 }
 
 /// Sends SIGTERM to the process that holds the journal. Works without socket and token.
-async fn stop_by_signal(workspace: &Workspace) -> Result<Option<Stopped>, Report> {
+async fn stop_by_signal(workspace: &Workspace) -> Result<Option<StoppedOrchestrator>, Report> {
     let failed = |error: io::Error| {
         Report::new(Exit::Failure, "failed to send a signal to the orchestrator")
             .because(error.to_string())
@@ -109,7 +109,7 @@ async fn stop_by_signal(workspace: &Workspace) -> Result<Option<Stopped>, Report
     };
     pidfd_send_signal(&process, Signal::TERM).map_err(|it| failed(it.into()))?;
     until_ended(holder.pid, &process).await?;
-    Ok(Some(Stopped { pid: holder.pid, workers_live_count: None }))
+    Ok(Some(StoppedOrchestrator { pid: holder.pid, workers_live_count: None }))
 }
 
 async fn until_ended(pid: u32, process: &OwnedFd) -> Result<(), Report> {
