@@ -69,7 +69,9 @@ fn subtasks(task: &TaskSummary) -> String {
 
 /// What the network policy refused to a task, and the setting that allows it.
 fn refused_places(task: &TaskSummary) -> impl Iterator<Item = String> {
-    task.refused_places.iter().map(|it| format!("  {} was refused {it}", plain::line(&task.key)))
+    task.refused_places
+        .iter()
+        .map(|it| format!("  {} was refused access to {it}", plain::line(&task.key)))
 }
 
 fn totals(summary: &Summary) -> String {

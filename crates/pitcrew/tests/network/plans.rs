@@ -146,14 +146,14 @@ fn refusals_are_reported_with_a_fix() {
          checks = \"grep -q egress_allow core/said.txt; curl -sS https://check.refused.test/ || true\"\n",
     );
     let ran = sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
-    ran.says("fetch was refused api.refused.test:443: it is not on the allow-list")
+    ran.says("fetch was refused access to api.refused.test:443: it is not on the allow-list")
         .says("egress_allow = [\"api.refused.test\"] in your settings lets it through")
         .says("egress_allow = [\"db.refused.test:8080\"]");
     let status = sandbox.pitcrew(&["status", "--all"]).expect(0);
     status
         .says("egress_allow = [\"api.refused.test\"]")
-        .says("fetch was refused check.refused.test")
-        .says("the checks of the plan were refused check.refused.test:443");
+        .says("fetch was refused access to check.refused.test")
+        .says("the checks of the plan were refused access to check.refused.test:443");
     let logs = sandbox.pitcrew(&["logs", "fetch"]).expect(0);
     logs.says("api.refused.test:443 refused: it is not on the allow-list");
     let audit = sandbox.pitcrew(&["audit", "--kind", "egress_decided"]).expect(0);
