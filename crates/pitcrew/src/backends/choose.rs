@@ -53,7 +53,7 @@ pub fn plan_defaults(settings: &Settings, missing_is: Severity) -> (PlanDefaults
     });
     let defaults = PlanDefaults {
         agent: chosen.agent().cloned(),
-        nobody: match &chosen {
+        no_agent_help: match &chosen {
             Chosen::Nobody { help } => Some(help.clone()),
             Chosen::Set(_) | Chosen::Only(_) => None,
         },

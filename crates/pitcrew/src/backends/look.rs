@@ -1,6 +1,6 @@
 //! Finds the program and the login of a backend.
 
-use pitcrew_config::{BackendSettings, LoginFound, Settings, user_environment};
+use pitcrew_config::{BackendSettings, LoginEvidence, Settings, user_environment};
 use pitcrew_process::{FoundProgram, find_program};
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -26,7 +26,7 @@ pub enum Program {
 /// Whether somebody is logged in, as far as it can be seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
-    Found(LoginFound),
+    Found(LoginEvidence),
     /// Nothing of what is known for this backend. It may be kept where nobody can look.
     NoSign,
     /// Nothing is known about where this backend keeps it.
@@ -63,7 +63,7 @@ fn look_at(name: &str, backend: &BackendSettings, user: &BTreeMap<String, String
         }
     };
     let is_known = !(backend.login_env.is_empty() && backend.login_files.is_empty());
-    let login = match backend.login_found(user) {
+    let login = match backend.login_evidence(user) {
         Some(found) => Login::Found(found),
         None if is_known => Login::NoSign,
         None => Login::Unknown,

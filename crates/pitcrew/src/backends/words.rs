@@ -1,7 +1,7 @@
 //! What people are told about an agent that is there, or is not.
 
 use super::{Login, Looked, Program};
-use pitcrew_config::{LoginFound, printable};
+use pitcrew_config::{LoginEvidence, printable};
 use std::path::Path;
 
 impl Looked {
@@ -17,8 +17,8 @@ impl Looked {
     /// How it is known that somebody is logged in.
     pub fn login_words(&self) -> String {
         match &self.login {
-            Login::Found(LoginFound::Variable(name)) => format!("{name} is set"),
-            Login::Found(LoginFound::File(path)) => short(path),
+            Login::Found(LoginEvidence::Variable(name)) => format!("{name} is set"),
+            Login::Found(LoginEvidence::File(path)) => short(path),
             Login::NoSign => "no sign of it".into(),
             Login::Unknown => "unknown".into(),
         }

@@ -87,7 +87,7 @@ fn what_cannot_be_run_says_what_to_do() {
     let nobody = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "nobody"]).expect(2);
     nobody
         .notes("error: task `tidy`: there is no backend `nobody`")
-        .notes("help: possible: claude, codex,")
+        .notes("help: possible values: claude, codex,")
         .notes("; another program is added as `[backends.nobody]`");
     let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
     builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");

@@ -2,7 +2,7 @@
 
 use super::Trouble;
 use crate::render::price_table;
-use pitcrew_config::{CostTold, Settings};
+use pitcrew_config::{CostReporting, Settings};
 use pitcrew_model::PlanSpec;
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub fn unheld(spec: &PlanSpec, settings: &Settings) -> Vec<Trouble> {
     let unheld: BTreeMap<&str, Trouble> = vendors
         .filter_map(|(vendor, model)| {
             let (holds, why) = match settings.cost_known(vendor, model) {
-                CostTold::Told => return None,
-                CostTold::Partly => ("may not hold", "what it costs is known of some models only"),
-                CostTold::None => ("cannot hold", "what it costs is not known"),
+                CostReporting::Full => return None,
+                CostReporting::Partly => ("may not hold", "what it costs is known of some models only"),
+                CostReporting::None => ("cannot hold", "what it costs is not known"),
             };
             let message = format!("the cap for the cost {holds} {vendor}: {why}");
             let table = price_table(vendor);
