@@ -1,7 +1,8 @@
-//! Runs the kernel: one writer, a clock, and drivers that do what the kernel orders.
+//! Runs the kernel: one writer, a clock, and drivers that carry out the kernel's effects.
 //!
-//! An input is decided on and stored before anybody is answered and before any effect goes out.
-//! Drivers answer with signals, which are inputs again. Nothing here decides what happens next.
+//! An input is decided on and stored before its sender gets an answer and before any effect is
+//! carried out. Drivers report results as signals, which are inputs again. Nothing here decides
+//! what happens next.
 
 mod words;
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Panics in words.
+//! Converts panics to messages.
 
 use std::any::Any;
 
-/// What a part of ours said when it panicked.
+/// The message of a panic in our code.
 pub fn panic(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("a part of pitcrew broke: {}", said.unwrap_or("it did not say why"))
+    format!("internal error in pitcrew: {}", said.unwrap_or("unknown cause"))
 }

@@ -1,5 +1,5 @@
-//! How long a sub-task needs from the order of its parent to the first byte of its prompt at its
-//! agent, while the parent changes a file between two of them.
+//! Measures the time from a parent's spawn call to the first byte of the prompt at the sub-task's
+//! agent, while the parent changes a file between two spawns.
 
 use crate::{
     Outcome, agent_alone, git_in, make_repository, median, milliseconds, now, plan, start, timed,
@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// With the first one, which is not counted, fewer than one worker may hand out.
+/// With the first one, which is not counted, this is below the limit per worker.
 const ROUNDS: usize = 8;
 
 pub async fn measure(files: usize) -> Outcome<Vec<String>> {
@@ -40,7 +40,7 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
 struct Place<'a> {
     dir: &'a Path,
     root: &'a Path,
-    /// An agent that was prompted writes down when.
+    /// Waits until a prompted agent has recorded the time.
     prompted: PathBuf,
 }
 
@@ -79,7 +79,7 @@ async fn rounds(
         handle.command(Actor::Worker(worker), order).await?;
         let took = place.prompted().await?.saturating_sub(began);
         end_child(orchestrator, workspace).await?;
-        // The first round makes what the others use again, and is not counted.
+        // The first round fills caches and is not counted.
         if round > 0 {
             git.push(bare);
             ours.push(milliseconds(took) - alone);
@@ -100,8 +100,8 @@ fn parent(orchestrator: &Orchestrator, task: TaskId) -> Outcome<(AttemptId, Work
     Ok((attempt.id, attempt.worker, path.into()))
 }
 
-/// Cancels the newest sub-task and waits until its agent is gone and its work is put away: the next
-/// one is not to wait for this one.
+/// Cancels the newest sub-task and waits until its agent is gone and its work is saved, so that the
+/// next one does not wait for it.
 async fn end_child(orchestrator: &Orchestrator, workspace: Workspace) -> Outcome<()> {
     let handle = orchestrator.handle();
     let board = || handle.views().board.view(pitcrew_runtime::now(), Scope::All);

@@ -1,23 +1,23 @@
-//! What an agent told of itself, as its spool has it.
+//! What an agent reported about itself, read from its spool.
 
 use pitcrew_process::{SpoolReader, SpoolRecord};
 use serde_json::Value;
 use std::path::Path;
 
-/// Names of an agent that are kept at most, and their bytes: it may say anything.
+/// Limits for the names an agent lists, which may be anything.
 const NAMES_MAX: usize = 100;
 const NAME_BYTES_MAX: usize = 200;
 
-/// What was heard.
+/// The agent's answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// From the request to the answer to `initialize`; the program starts in this time.
+    /// From the `initialize` request to its answer; includes the start of the program.
     pub initialize_ms: Option<u64>,
-    /// From the request to the answer to `session/new`.
+    /// From the `session/new` request to its answer.
     pub session_ms: Option<u64>,
-    /// Its version, in its own words.
+    /// Its own description of its version.
     pub version: Option<String>,
-    /// The ways to log in that it offers.
+    /// The login methods that it offers.
     pub logins: Vec<String>,
     pub modes: Choice,
     pub models: Choice,
@@ -25,7 +25,7 @@ pub struct Heard {
     pub refused: Option<Refused>,
 }
 
-/// What can be chosen, and what is chosen.
+/// The available choices, and the current one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     pub current: Option<String>,
@@ -46,7 +46,7 @@ struct Asked {
     at_ms: u64,
 }
 
-/// What the agent of a spool said. A spool that cannot be read has nothing to tell.
+/// Reads an agent's answers from a spool. Empty if the spool cannot be read.
 pub(super) fn hear(spool: &Path) -> Heard {
     let mut heard = Heard::default();
     let mut asked: Vec<Asked> = Vec::new();
@@ -104,7 +104,7 @@ impl Heard {
     }
 }
 
-/// An option of the session of this category, or what stood there before there were options.
+/// A session option of this category, or its predecessor in older protocol versions.
 fn choice(session: &Value, category: &str, old: (&str, &str, &str, &str)) -> Choice {
     let options = session["configOptions"].as_array().into_iter().flatten();
     if let Some(option) = options.into_iter().find(|it| it["category"] == category) {

@@ -1,4 +1,4 @@
-//! The writer's thread on a disk that may be full.
+//! The writer's thread with a disk that may be full.
 
 use super::*;
 use crate::{
@@ -45,7 +45,7 @@ impl Bench {
         }
     }
 
-    /// What was sent before this is one batch.
+    /// Everything sent before this is one batch.
     fn run(&mut self) {
         self.run_after(Vec::new());
     }
@@ -102,9 +102,9 @@ fn prepared(effect: EffectId) -> Signal {
     Signal::EffectEnded { effect, result }
 }
 
-/// What the files say holds for whatever was ordered while they were read: nobody slips by a rule.
+/// The rules in the files apply to commands that arrived while they were read.
 #[tokio::test]
-async fn the_first_orders_come_before_what_waits() {
+async fn initial_inputs_are_processed_before_queued_ones() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let person = Command::SetAgentsMax { count: 7 };
@@ -120,7 +120,7 @@ async fn the_first_orders_come_before_what_waits() {
     bench.stop().await;
 }
 
-/// A driver says things once: what did not fit is tried again, without haste, before all else.
+/// A driver sends each signal once: if it did not fit, it is retried later, before everything else.
 #[tokio::test]
 async fn a_signal_that_did_not_fit_is_stored_later() {
     let mut bench = Bench::running();
@@ -132,10 +132,10 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
     let deploy = Command::SetAgentsMax { count: 7 };
     let refused = bench.handle.command(Actor::Person, deploy.clone()).await.unwrap_err();
     assert!(matches!(&refused, Rejection::JournalFull { message } if message.contains("/full")));
-    assert!(!bench.has_base(), "nobody sees what is not on disk");
-    assert!(bench.handle.is_busy(), "there is something to say still");
-    let due = bench.due.borrow().expect("it is tried again");
-    assert!(due.0 > clock::now().0 + RETRY_MS / 2, "but not at once, for ever");
+    assert!(!bench.has_base(), "only durable entries are visible");
+    assert!(bench.handle.is_busy(), "a signal is still pending");
+    let due = bench.due.borrow().expect("it is retried");
+    assert!(due.0 > clock::now().0 + RETRY_MS / 2, "but not in a busy loop");
 
     let tries = bench.disk.tries();
     bench.handle.tick().await;
@@ -151,18 +151,18 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
     bench.stop().await;
 }
 
-/// Notes and ticks are not kept while the disk is full: they would pile up.
+/// Notes and ticks are not kept while the disk is full, because they would accumulate.
 #[test]
-fn only_what_is_said_once_is_kept() {
+fn only_signals_that_are_sent_once_are_kept() {
     let (worker, note) = (WorkerId(1), "x".to_owned());
     assert!(!is_said_once(&InputBody::Tick));
     assert!(!is_said_once(&InputBody::Signal(Signal::Activity { worker, note })));
     assert!(is_said_once(&InputBody::Signal(prepared(EffectId(1)))));
 }
 
-/// In one transaction: what is begun and ended at once is begun before it is ended.
+/// In one transaction: what starts and ends at once starts before it ends.
 #[tokio::test]
-async fn orders_go_out_in_the_order_of_the_journal() {
+async fn effects_are_issued_in_journal_order() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let created = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });
@@ -195,9 +195,9 @@ async fn orders_go_out_in_the_order_of_the_journal() {
     bench.stop().await;
 }
 
-/// What came before the stop is stored and answered; what comes after is refused in words.
+/// Inputs before the stop are stored and answered; later ones are rejected with a message.
 #[tokio::test]
-async fn a_stop_keeps_what_came_before_it() {
+async fn a_stop_keeps_earlier_inputs() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let before = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });

@@ -168,12 +168,12 @@ fn what_an_agent_plants_is_neither_taken_back_nor_written_through() {
         format!("@use\n@lead_out {}\n@wait {}", outside.display(), gate.display()),
     ]);
     user.await_reached("a");
-    user.await_said("not taken back");
+    user.await_said("not copied back");
     assert_eq!(user.picture(), before);
     // And what is given to agents leads nowhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
     let new = user.picture();
-    user.await_said("cannot be renewed");
+    user.await_said("could not be updated");
     user.open_gate("a");
     user.completes(3);
     assert_eq!(user.picture(), new);
@@ -195,7 +195,7 @@ fn a_login_that_does_not_say_whose_it_is_cannot_be_renewed_by_agents() {
     user.begin(&["@use".to_owned()]);
     user.sandbox.pitcrew(&["watch", "plan-1"]);
     let status = user.sandbox.pitcrew(&["status", "--all", "--json"]).stdout;
-    assert!(status.contains("nothing in the file says whose login it is"), "{status}");
+    assert!(status.contains("the file does not name its account"), "{status}");
     assert_eq!(user.server.known().refreshes_count, 0);
 }
 
