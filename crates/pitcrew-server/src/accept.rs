@@ -1,4 +1,4 @@
-//! Accepts connections at a door and serves HTTP on them, within the door's limits.
+//! Accepts connections on an endpoint and serves HTTP within the endpoint's limits.
 
 use crate::{
     room::{Room, Visit},
@@ -18,13 +18,13 @@ use tokio::{
     time::sleep,
 };
 
-/// How long a connection may wait for its next request, and the head of that request may take.
+/// How long a connection may be idle between requests, and how long the head of a request may take.
 const IDLE_TIME_MAX: Duration = Duration::from_mins(1);
 
-/// After a connection that could not be accepted.
+/// The delay after a failed accept.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What connections arrive at.
+/// A listener for connections.
 pub trait Listen: Send + Sync {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -47,7 +47,8 @@ impl Listen for TcpListener {
     }
 }
 
-/// Serves until `told`, and then what has been asked already. Dropped, it cuts everything off.
+/// Serves until `told` completes, then finishes the requests in progress. Dropping it closes all
+/// connections.
 pub async fn serve_at(
     listener: impl Listen,
     room: Arc<Room>,
@@ -75,8 +76,8 @@ pub async fn serve_at(
     while visits.join_next().await.is_some() {}
 }
 
-/// A file that is open for nothing: where the process can open no more files, its place is given to
-/// one more connection.
+/// A spare file descriptor: if the process can open no more files, it is closed to accept one more
+/// connection.
 struct Spare(Option<File>);
 
 impl Spare {
@@ -84,7 +85,7 @@ impl Spare {
         Self(File::open("/dev/null").ok())
     }
 
-    /// Waits for a connection, however often accepting one fails.
+    /// Waits for a connection, retrying failed accepts.
     async fn accept<L: Listen>(&mut self, listener: &L) -> L::Stream {
         loop {
             match listener.next().await {
@@ -112,9 +113,9 @@ async fn converse(
     http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIME_MAX);
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        // What has arrived is read before it counts as late.
+        // Data that has arrived is read before the timeout applies.
         biased;
-        // What breaks a connection is for its client to know.
+        // A broken connection is its client's problem.
         _ = &mut connection => return,
         () = visit.must_leave() => return,
         () = doors.closed() => connection.as_mut().graceful_shutdown(),

@@ -1,4 +1,4 @@
-//! Who is asking. Rights come from the token, never from what a request says of itself.
+//! Authentication. Rights come from the token, never from the content of a request.
 
 use crate::{
     answer::Failed,
@@ -13,7 +13,7 @@ use axum::{
 use pitcrew_api::{ProblemCode, Token};
 use std::sync::Arc;
 
-/// The person who owns the workspace.
+/// The user who owns the workspace.
 pub struct Person;
 
 impl FromRequestParts<Arc<Doors>> for Person {
@@ -28,7 +28,7 @@ impl FromRequestParts<Arc<Doors>> for Person {
         Err(if is_client || doors.worker_of(&token).is_some() {
             forbidden("a worker or client may only call its tools")
         } else {
-            unauthorized("this token is nobody's")
+            unauthorized("unknown token")
         })
     }
 }
@@ -41,20 +41,20 @@ impl FromRequestParts<Arc<Doors>> for Caller {
     }
 }
 
-/// The connection that a request came by.
+/// The connection of a request.
 fn visit(parts: &Parts) -> Result<&Visit, Failed> {
     let visit = parts.extensions.get::<Arc<Visit>>();
-    let missing = || Failed::new(ProblemCode::Internal, "a request without a connection");
+    let missing = || Failed::new(ProblemCode::Internal, "the request has no connection");
     visit.map(|it| &**it).ok_or_else(missing)
 }
 
-/// What whoever calls tools can do about a token that is missing or wrong.
-const TOKEN_OF_TOOLS: &str = "`pitcrew mcp --http`, run in the repository, prints which file holds \
-    the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker is \
-    given its own with the address, and it ends with its task";
+/// How a caller of tools can fix a missing or wrong token.
+const TOKEN_OF_TOOLS: &str = "run `pitcrew mcp --http` in the repository: it prints the file with \
+    the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker gets \
+    its own token with the address, valid until its task ends";
 
-/// Whoever may call tools: a worker while it is at work, at its own socket or on the loopback, or a
-/// person's own agent.
+/// Authenticates a caller of tools: a worker that is active, on its own socket or on the loopback,
+/// or the user's own agent.
 pub fn caller(headers: &HeaderMap, visit: &Visit, doors: &Doors) -> Result<Caller, Failed> {
     let token = bearer(headers).map_err(|it| it.help(TOKEN_OF_TOOLS))?;
     let door = visit.door();
@@ -72,16 +72,16 @@ pub fn caller(headers: &HeaderMap, visit: &Visit, doors: &Doors) -> Result<Calle
         return visit.admit(Identity::Person).map(|()| Caller::Client);
     }
     Err(if doors.tokens.is_person(token.reveal()) {
-        forbidden("tools are for workers and clients, and this is the workspace's own token")
+        forbidden("tools need the token of a worker or a client; this is the workspace's own token")
     } else {
-        unauthorized("this token is neither yours nor that of a worker that is at work")
+        unauthorized("the token belongs to no client and no active worker")
     }
     .help(TOKEN_OF_TOOLS))
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Token, Failed> {
     let value = headers.get(Token::HEADER).and_then(|it| it.to_str().ok());
-    let value = value.ok_or_else(|| unauthorized("the request carries no token"))?;
+    let value = value.ok_or_else(|| unauthorized("the request has no token"))?;
     Token::from_authorization(value).map_err(|error| unauthorized(&error.to_string()))
 }
 

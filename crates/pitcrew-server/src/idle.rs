@@ -1,4 +1,4 @@
-//! Whether anybody still needs the orchestrator.
+//! Detects that the orchestrator is not needed.
 
 use std::{
     sync::{
@@ -9,14 +9,14 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Counts requests that are being served, streams included.
+/// Counts open requests, including streams.
 #[derive(Clone, Default)]
 pub struct Clients {
     open_count: Arc<AtomicUsize>,
     changed: Arc<Notify>,
 }
 
-/// A request that is being served. Dropped with its answer's body.
+/// An open request. Dropped with the body of its answer.
 pub struct Guest(Clients);
 
 impl Clients {
@@ -30,7 +30,7 @@ impl Clients {
         self.open_count.load(Ordering::SeqCst) == 0
     }
 
-    /// Returns when there was no client, and nothing to do, for the whole of `patience`.
+    /// Returns when there was no client and no work for the whole of `patience`.
     pub async fn idle_for(&self, patience: Duration, is_busy: impl Fn() -> bool) {
         let mut since = Instant::now();
         loop {
@@ -41,7 +41,7 @@ impl Clients {
             if left.is_zero() {
                 return;
             }
-            // Work that ends tells nobody, so it is looked at now and then.
+            // The end of work is not signalled, so it is polled.
             let look_again = left.min(Duration::from_millis(500));
             tokio::select! {
                 () = tokio::time::sleep(look_again) => {}

@@ -1,7 +1,7 @@
-//! How many connections a door holds, and who holds them.
+//! Limits the connections of each endpoint and caller.
 //!
-//! A connection is a stranger until it has shown a valid token, for which it has a short time. Where a
-//! door is full, the stranger that has been there the longest makes room, or new ones wait.
+//! A connection is unauthenticated until it has sent a valid token, for which it has a short time.
+//! If an endpoint is full, the oldest unauthenticated connection is closed, or new ones wait.
 
 use crate::answer::Failed;
 use pitcrew_api::ProblemCode;
@@ -19,38 +19,40 @@ use tokio::{
 /// How long a connection may be open without a valid token.
 const IDENTIFY_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// For whom a door is.
+/// The kind of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// The person's commands, and the tools of the person's own agents.
+    /// The user's commands, and the tools of the user's own agents.
     Person,
     /// The tools of one worker.
     Worker(AttemptId),
-    /// The tools of all of them, on the loopback.
+    /// The tools of all workers, on the loopback.
     Loopback,
 }
 
-/// Who has shown a valid token.
+/// The owner of a valid token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
-    /// The person, or an agent of the person's own.
+    /// The user, or the user's own agent.
     Person,
     Worker(AttemptId),
 }
 
-/// What a door allows.
+/// The limits of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub connections: usize,
     /// Connections of one worker, or of all clients.
     pub per_caller: usize,
-    /// Strangers make room when it is full. Else new connections wait in the queue of the socket.
+    /// If full, the oldest unauthenticated connection is closed. Otherwise new ones wait in the
+    /// socket's queue.
     pub evicts: bool,
 }
 
 impl Limits {
-    /// The limits of a door in a process that may open so many files: the doors of 20 workers, the
-    /// loopback and the person's together leave room for the work of the orchestrator.
+    /// The limits of an endpoint, given the process's limit of open files: the endpoints of 20
+    /// workers, the loopback and the user's together leave enough files for the orchestrator's
+    /// work.
     pub fn of(door: Door, files_max: usize) -> Self {
         match door {
             Door::Person => {
@@ -69,7 +71,7 @@ impl Limits {
     }
 }
 
-/// The connections of one door.
+/// The connections of one endpoint.
 pub struct Room {
     door: Door,
     limits: Limits,
@@ -80,9 +82,9 @@ pub struct Room {
 #[derive(Default)]
 struct Guests {
     visits_count: u64,
-    /// In the order in which they came.
+    /// In order of arrival.
     strangers: BTreeMap<u64, Arc<Notify>>,
-    /// How many are known, of each caller.
+    /// The number of authenticated connections of each caller.
     known: BTreeMap<Identity, usize>,
 }
 
@@ -93,7 +95,7 @@ impl Room {
         Self { door, limits, places, guests: Mutex::default() }
     }
 
-    /// A place for a new connection, as soon as there is one.
+    /// Waits for a free slot for a new connection.
     pub async fn enter(self: &Arc<Self>) -> Arc<Visit> {
         let free = self.places.clone().try_acquire_owned();
         let place = match free {
@@ -103,7 +105,7 @@ impl Room {
                     self.evict();
                 }
                 let place = self.places.clone().acquire_owned().await;
-                place.expect("the places of a room are never closed")
+                place.expect("the semaphore is never closed")
             }
         };
         let evicted = Arc::new(Notify::new());
@@ -126,12 +128,12 @@ impl Room {
     }
 }
 
-/// One connection. Its place is free again when the last copy is gone.
+/// One connection. Its slot is free when the last copy is dropped.
 pub struct Visit {
     room: Arc<Room>,
     number: u64,
     evicted: Arc<Notify>,
-    /// Set once a valid token was shown.
+    /// Set once a valid token was sent.
     caller: Mutex<Option<Identity>>,
     _place: OwnedSemaphorePermit,
 }
@@ -141,7 +143,7 @@ impl Visit {
         self.room.door
     }
 
-    /// A valid token was shown.
+    /// Records a valid token.
     pub fn admit(&self, caller: Identity) -> Result<(), Failed> {
         let mut known = self.known();
         if known.is_some() {
@@ -150,7 +152,8 @@ impl Visit {
         let mut guests = self.room.guests();
         let count = guests.known.entry(caller).or_default();
         if *count >= self.room.limits.per_caller {
-            let message = format!("this caller has {count} connections already, as many as it may");
+            let message =
+                format!("this caller already has {count} connections, which is the limit");
             return Err(Failed::new(ProblemCode::TooMany, message).help("close some of them"));
         }
         *count += 1;
@@ -159,7 +162,7 @@ impl Visit {
         Ok(())
     }
 
-    /// Returns when this connection has to go: its place is wanted, or it is a stranger for too long.
+    /// Returns when this connection has to close: its slot is needed, or it sent no token in time.
     pub async fn must_leave(&self) {
         tokio::select! {
             () = self.evicted.notified() => return,
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_stranger_makes_room() {
+    async fn the_oldest_unauthenticated_connection_is_closed() {
         let room = room(Door::Person);
         let mut visits = fill(&room).await;
         visits[0].admit(Identity::Person).map_err(|_| "it is the first").unwrap();
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn at_the_socket_of_a_worker_new_connections_wait() {
+    async fn new_connections_wait_at_a_workers_socket() {
         let room = room(Door::Worker(AttemptId(1)));
         let mut visits = fill(&room).await;
         assert!(timeout(MOMENT, room.enter()).await.is_err());
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_caller_does_not_take_all_places() {
+    async fn one_caller_cannot_take_all_slots() {
         let room = Arc::new(Room::new(Door::Loopback, 8 * 64));
         let visits = fill(&room).await;
         let admitted = |whose: u64| {

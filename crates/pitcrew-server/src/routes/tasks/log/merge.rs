@@ -1,20 +1,20 @@
-//! Merges what the journal says of an attempt with its conversation, in the order of time.
+//! Merges an attempt's journal entries with its conversation in chronological order.
 //!
-//! Every reader gets the same order, whenever it comes: a line is told when nothing that belongs
-//! before it can come any more. A turn begins and ends in both, so clocks that differ, as after a
-//! machine has slept, mix up nothing beyond one turn. What an agent asks for comes another way than
-//! what it says, and may be sooner here: it stands below the call that asked for it.
+//! Every reader gets the same order at any time: a line is sent only when no earlier line can
+//! follow. Turns start and end in both sources, so clock differences, such as after a suspended
+//! machine, affect at most one turn. Tool calls take another way than the conversation and may
+//! arrive earlier; their results are placed below the call.
 
-use super::Said;
+use super::LogEntry;
 use pitcrew_model::Timestamp;
 use std::collections::VecDeque;
 
-/// Looks that a line is held for: what happened before it may be on its way to the disk.
+/// Polls that a line is delayed for: earlier lines may be on their way to the disk.
 const HELD_LOOKS: u32 = 5;
-/// How much later than what came of it a call may be written down.
+/// How much later than its result a call may be recorded.
 const CALL_LAG_MS_MAX: u64 = 1_000;
 
-/// Where a line belongs: in which turn or between which, and when.
+/// The position of a line: its turn, or the gap between turns, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Even before and between turns, odd in one.
@@ -40,61 +40,61 @@ impl Phase {
     }
 }
 
-/// What a line has to do with the calls of our tools.
+/// The relation of a line to a call of our tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     None,
-    /// A call begins here.
+    /// A call starts here.
     Begins,
-    /// Some tool has ended here.
+    /// A tool call ended here.
     Ends,
-    /// A call has led to this.
+    /// The result of a call.
     Led,
 }
 
-/// How much is told.
+/// How much to send.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// What nothing can come before any more.
+    /// Lines that no earlier line can precede.
     Certain,
-    /// All that is known.
+    /// All lines.
     Now,
 }
 
-/// Lines of the journal and of the conversation that are not told yet.
+/// Lines of both sources that were not sent yet.
 #[derive(Default)]
-pub struct Order {
+pub struct Merge {
     looks_count: u32,
     steps: VecDeque<Held>,
     talk: VecDeque<Held>,
-    /// Where the message stands that may still grow.
+    /// The position of the message that may still grow.
     growing: Option<Place>,
-    /// A call of ours was told, and not its end.
+    /// A call was sent, but not its end.
     in_call: bool,
 }
 
 struct Held {
     place: Place,
     call: Call,
-    /// The look that found it.
+    /// The poll that found it.
     look: u32,
-    said: Said,
+    said: LogEntry,
 }
 
-impl Order {
-    pub fn step(&mut self, place: Place, call: Call, said: Said) {
+impl Merge {
+    pub fn step(&mut self, place: Place, call: Call, said: LogEntry) {
         self.steps.push_back(Held { place, call, look: self.looks_count, said });
     }
 
-    pub fn talk(&mut self, lines: Vec<(Place, Call, Said)>, growing: Option<Place>) {
+    pub fn talk(&mut self, lines: Vec<(Place, Call, LogEntry)>, growing: Option<Place>) {
         let look = self.looks_count;
         let held = |(place, call, said)| Held { place, call, look, said };
         self.talk.extend(lines.into_iter().map(held));
         self.growing = growing;
     }
 
-    /// The lines whose turn it is, in order. Ends one look.
-    pub fn tell(&mut self, until: Until) -> Vec<Said> {
+    /// Returns the lines that are due, in order. Ends one poll.
+    pub fn tell(&mut self, until: Until) -> Vec<LogEntry> {
         let mut told = Vec::new();
         while let Some(next) = self.next(until) {
             told.push(next);
@@ -103,7 +103,7 @@ impl Order {
         told
     }
 
-    fn next(&mut self, until: Until) -> Option<Said> {
+    fn next(&mut self, until: Until) -> Option<LogEntry> {
         let is_step = match (self.steps.front(), self.talk.front()) {
             (Some(step), Some(line)) => step.place <= line.place && !self.waits(step),
             (step, _) => step.is_some(),
@@ -124,7 +124,7 @@ impl Order {
         Some(next.said)
     }
 
-    /// Whether the call that led to it is still to be told.
+    /// Whether the call that caused it has not been sent yet.
     fn waits(&self, step: &Held) -> bool {
         let until = Place { at: step.place.at.plus(CALL_LAG_MS_MAX), ..step.place };
         let mut soon = self.talk.iter().take_while(|it| it.place <= until);
@@ -137,61 +137,61 @@ mod tests {
     use super::*;
     use pitcrew_api::LogSource;
 
-    fn said(text: &str) -> Said {
+    fn said(text: &str) -> LogEntry {
         let (at, source) = (Timestamp(0), LogSource::Agent);
-        Said { at, source, text: text.to_owned(), fact: None }
+        LogEntry { at, source, text: text.to_owned(), fact: None }
     }
 
     fn place(phase: u32, at: u64) -> Place {
         Place { phase, at: Timestamp(at) }
     }
 
-    fn texts(lines: Vec<Said>) -> Vec<String> {
+    fn texts(lines: Vec<LogEntry>) -> Vec<String> {
         lines.into_iter().map(|it| it.text).collect()
     }
 
-    /// What is told in so many looks.
-    fn looked(order: &mut Order, count: u32) -> Vec<String> {
-        (0..count).flat_map(|_| texts(order.tell(Until::Certain))).collect()
+    /// The lines of this many polls.
+    fn looked(merge: &mut Merge, count: u32) -> Vec<String> {
+        (0..count).flat_map(|_| texts(merge.tell(Until::Certain))).collect()
     }
 
     #[test]
-    fn steps_stand_among_what_was_said_at_their_time() {
-        let mut order = Order::default();
-        order.step(place(0, 1), Call::None, said("ready"));
-        order.step(place(1, 4), Call::Led, said("hands out"));
-        order.step(place(2, 9), Call::None, said("changed 1 file"));
+    fn steps_are_merged_by_time() {
+        let mut merge = Merge::default();
+        merge.step(place(0, 1), Call::None, said("ready"));
+        merge.step(place(1, 4), Call::Led, said("hands out"));
+        merge.step(place(2, 9), Call::None, said("changed 1 file"));
         let talk = [(1, 2, "prompt"), (1, 3, "calls"), (1, 5, "says"), (1, 8, "the turn ended")];
         let talk = talk.map(|(phase, at, text)| (place(phase, at), Call::None, said(text)));
-        order.talk(talk.into(), None);
+        merge.talk(talk.into(), None);
         assert_eq!(
-            texts(order.tell(Until::Now)),
+            texts(merge.tell(Until::Now)),
             ["ready", "prompt", "calls", "hands out", "says", "the turn ended", "changed 1 file"]
         );
     }
 
     #[test]
-    fn a_clock_that_lags_mixes_up_no_turns() {
-        let mut order = Order::default();
-        order.step(place(0, 1), Call::None, said("ready"));
-        order.step(place(2, 3), Call::None, said("changed 1 file"));
-        order.talk(vec![(place(1, 3_602), Call::None, said("prompt"))], None);
-        assert_eq!(texts(order.tell(Until::Now)), ["ready", "prompt", "changed 1 file"]);
+    fn a_slow_clock_does_not_mix_turns() {
+        let mut merge = Merge::default();
+        merge.step(place(0, 1), Call::None, said("ready"));
+        merge.step(place(2, 3), Call::None, said("changed 1 file"));
+        merge.talk(vec![(place(1, 3_602), Call::None, said("prompt"))], None);
+        assert_eq!(texts(merge.tell(Until::Now)), ["ready", "prompt", "changed 1 file"]);
         let (mut phase, at) = (Phase::default(), Timestamp(7));
         phase.turn_ends();
-        assert_eq!(phase.at(at).phase, 0, "nothing had begun");
+        assert_eq!(phase.at(at).phase, 0, "no turn had started");
         phase.turn_begins();
         phase.turn_begins();
-        assert_eq!(phase.at(at).phase, 3, "the end of the first was never told");
+        assert_eq!(phase.at(at).phase, 3, "the end of the first turn is missing");
         phase.turn_ends();
         assert_eq!(phase.at(at).phase, 4);
     }
 
     #[test]
-    fn what_a_call_led_to_stands_below_it_however_late_it_was_written_down() {
-        let mut order = Order::default();
+    fn the_result_of_a_call_is_placed_below_it() {
+        let mut merge = Merge::default();
         for at in [4, 40] {
-            order.step(place(1, at), Call::Led, said("hands out"));
+            merge.step(place(1, at), Call::Led, said("hands out"));
         }
         let talk = [
             (5, Call::None, "reads"),
@@ -202,8 +202,8 @@ mod tests {
             (41, Call::Ends, "is answered"),
             (42, Call::Begins, "calls"),
         ];
-        order.talk(talk.map(|(at, call, text)| (place(1, at), call, said(text))).into(), None);
-        let told = texts(order.tell(Until::Now)).join(", ");
+        merge.talk(talk.map(|(at, call, text)| (place(1, at), call, said(text))).into(), None);
+        let told = texts(merge.tell(Until::Now)).join(", ");
         assert_eq!(
             told,
             "reads, has read, calls, hands out, is answered, calls, hands out, is answered, calls"
@@ -211,22 +211,22 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_is_waited_for() {
-        let mut order = Order::default();
-        order.talk(vec![(place(1, 5), Call::None, said("says"))], None);
-        assert!(looked(&mut order, HELD_LOOKS).is_empty());
-        order.step(place(1, 4), Call::Led, said("hands out"));
-        assert_eq!(looked(&mut order, HELD_LOOKS + 1), ["hands out", "says"]);
+    fn late_lines_are_awaited() {
+        let mut merge = Merge::default();
+        merge.talk(vec![(place(1, 5), Call::None, said("says"))], None);
+        assert!(looked(&mut merge, HELD_LOOKS).is_empty());
+        merge.step(place(1, 4), Call::Led, said("hands out"));
+        assert_eq!(looked(&mut merge, HELD_LOOKS + 1), ["hands out", "says"]);
     }
 
     #[test]
-    fn a_message_that_grows_holds_up_what_came_after_it_began() {
-        let mut order = Order::default();
-        order.step(place(1, 4), Call::None, said("before"));
-        order.step(place(1, 6), Call::None, said("after"));
-        order.talk(Vec::new(), Some(place(1, 5)));
-        assert_eq!(looked(&mut order, HELD_LOOKS + 1), ["before"]);
-        order.talk(vec![(place(1, 5), Call::None, said("message"))], None);
-        assert_eq!(looked(&mut order, HELD_LOOKS + 1), ["message", "after"]);
+    fn a_growing_message_delays_later_lines() {
+        let mut merge = Merge::default();
+        merge.step(place(1, 4), Call::None, said("before"));
+        merge.step(place(1, 6), Call::None, said("after"));
+        merge.talk(Vec::new(), Some(place(1, 5)));
+        assert_eq!(looked(&mut merge, HELD_LOOKS + 1), ["before"]);
+        merge.talk(vec![(place(1, 5), Call::None, said("message"))], None);
+        assert_eq!(looked(&mut merge, HELD_LOOKS + 1), ["message", "after"]);
     }
 }
