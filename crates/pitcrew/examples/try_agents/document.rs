@@ -19,7 +19,7 @@ pub fn write(tried: &[Tried]) -> String {
 
 const PREFACE: &str = "\
 Each agent is the real program in its pinned version, with a scripted model on this machine and no other network. It plays \
-every part of one plan of four tasks: it edits and completes; a check fails and its next attempt mends that; it runs a \
+every part of one plan of four tasks: it edits and completes; a check fails and its next attempt fixes it; it runs a \
 command that a person has to allow; it writes outside its region. The orchestrator is killed with `kill -9` in the middle \
 of a turn. Then its model fails, refuses its key, has no quota, and hangs until the task is cancelled. An agent that asks \
 outside its sandbox runs commands within a sandbox of its own without asking. \

@@ -11,20 +11,20 @@ use pitcrew_testkit::crew::{Cast, four_tasks};
 fn agents_of_different_vendors_work_on_one_plan() {
     let test = "together::agents_of_different_vendors_work_on_one_plan";
     with_crew(test, &["goose", "claude"], |crew| {
-        let cast = Cast { mends: "goose", asks: "claude", strays: "goose" };
+        let cast = Cast { fixes: "goose", asks: "claude", strays: "goose" };
         let found = four_tasks(crew, cast);
         found.hold_all_of_the_plan();
         assert_eq!(crew.task("built-in").status, TaskStatus::Completed);
-        let said = crew.conversation("mends");
+        let said = crew.conversation("fixes");
         assert!(said.contains("I begin."), "{said}");
-        let [goose, claude] = ["mends", "asks"].map(|it| crew.task(it).usage);
+        let [goose, claude] = ["fixes", "asks"].map(|it| crew.task(it).usage);
         // Every token that their models told, and what those of one cost.
-        let (told_in, told_out) = crew.model.tokens_told("# Task mends (");
-        assert!(told_in > 0 && goose.tokens_in >= told_in, "{told_in}: {goose:?}");
-        assert!(told_out > 0 && goose.tokens_out >= told_out, "{told_out}: {goose:?}");
-        let (told_in, told_out) = crew.model.tokens_told("# Task asks (");
-        assert!(claude.tokens_in + claude.tokens_cached >= told_in, "{claude:?}");
-        assert!(claude.tokens_out >= told_out && claude.cost_micros > 0, "{claude:?}");
+        let (reported_in, reported_out) = crew.model.tokens_reported("# Task fixes (");
+        assert!(reported_in > 0 && goose.tokens_in >= reported_in, "{reported_in}: {goose:?}");
+        assert!(reported_out > 0 && goose.tokens_out >= reported_out, "{reported_out}: {goose:?}");
+        let (reported_in, reported_out) = crew.model.tokens_reported("# Task asks (");
+        assert!(claude.tokens_in + claude.tokens_cached >= reported_in, "{claude:?}");
+        assert!(claude.tokens_out >= reported_out && claude.cost_micros > 0, "{claude:?}");
         crew.sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
         assert_eq!(crew.sandbox.read("core/port.txt"), "8080\n");
         assert_eq!(crew.sandbox.read("docs/seen.txt"), "three\n");
