@@ -208,13 +208,13 @@ impl WorkspaceDirs {
 
     /// The folder of a worker's socket, which contains nothing else. It is mounted in the worker's
     /// sandbox, so it is never replaced while the worker lives.
-    pub fn worker_door(&self, attempt: AttemptId) -> PathBuf {
+    pub fn worker_socket_dir(&self, attempt: AttemptId) -> PathBuf {
         self.runtime.join(attempt.to_string())
     }
 
     /// The socket for the tool calls of one worker.
     pub fn worker_socket(&self, attempt: AttemptId) -> PathBuf {
-        self.worker_door(attempt).join("sock")
+        self.worker_socket_dir(attempt).join("sock")
     }
 
     /// Follows the link to the workspace's sockets, regardless of the environment. An orchestrator

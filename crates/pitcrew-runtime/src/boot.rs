@@ -3,7 +3,7 @@
 
 use crate::{
     clock,
-    drivers::{Agents, Found, Held},
+    drivers::{Agents, PreviousAgent, ReattachOutcome},
     handle::Envelope,
     log::Log,
 };
@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 
 /// What the writer processes before anything else.
-pub struct First {
+pub struct InitialInputs {
     /// The time of the signals.
     pub at: Timestamp,
     pub signals: Vec<Signal>,
@@ -26,7 +26,7 @@ pub struct First {
 /// What to do before the drivers start.
 pub struct Boot {
     /// The agents of the previous orchestrator.
-    held: Vec<Held>,
+    held: Vec<PreviousAgent>,
     /// The agents that it was starting; they are found by the effect that starts them.
     starting: Vec<WorkerId>,
     /// The attempts of both.
@@ -51,7 +51,7 @@ impl Boot {
             let attempt = &state.attempts[it.attempt];
             let agent = &state.tasks[attempt.task].spec.agent;
             let reach = pitcrew_kernel::reach(state, it.id);
-            Held {
+            PreviousAgent {
                 reach,
                 worker: it.id,
                 attempt: it.attempt,
@@ -70,8 +70,8 @@ impl Boot {
     /// The state of the agents is the first thing that the writer processes, at the time of the
     /// journal's last entry: while one agent's interruption is reported, the deadline of another
     /// must not pass.
-    pub async fn run(self, first: oneshot::Sender<First>, agents: &Arc<Agents>, log: &Log) {
-        // First, because only these agents have the credentials they refreshed in the meantime.
+    pub async fn run(self, first: oneshot::Sender<InitialInputs>, agents: &Arc<Agents>, log: &Log) {
+        // InitialInputs, because only these agents have the credentials they refreshed in the meantime.
         agents.logins.adopt(&self.attempts);
         agents.remove_left_over(&self.attempts);
         let found = self.held.iter().map(|held| async {
@@ -87,7 +87,7 @@ impl Boot {
         let signals = held.chain(starting).collect();
         let (orders, verdicts): (Vec<_>, Vec<_>) =
             self.orders.into_iter().map(|it| Envelope::command(Actor::Orchestrator, it)).unzip();
-        first.send(First { at: self.last, signals, orders }).ok();
+        first.send(InitialInputs { at: self.last, signals, orders }).ok();
         for verdict in verdicts {
             if let Err(refused) = verdict.await.unwrap_or(Err(Rejection::ShuttingDown)) {
                 log.line("Orchestrator", &format!("the settings were not applied: {refused}"));
@@ -97,16 +97,16 @@ impl Boot {
 }
 
 /// An agent that has exited reports that itself, after its earlier output.
-fn signal_of(worker: WorkerId, found: Found, away_ms: u64) -> Signal {
+fn signal_of(worker: WorkerId, found: ReattachOutcome, away_ms: u64) -> Signal {
     match found {
-        Found::Alive { away } => {
+        ReattachOutcome::Alive { away } => {
             // The previous orchestrator may have been silent for a while; the shim knows the length
             // of the interruption.
             let alone_ms = u64::try_from(away.as_millis()).unwrap_or(u64::MAX);
             back(worker, away_ms.max(alone_ms))
         }
-        Found::Ended => back(worker, away_ms),
-        Found::Lost => Signal::AgentExited { worker, exit: LOST },
+        ReattachOutcome::Ended => back(worker, away_ms),
+        ReattachOutcome::Lost => Signal::AgentExited { worker, exit: LOST },
     }
 }
 

@@ -28,7 +28,7 @@ pub fn now() -> Timestamp {
 
 /// Continues after `last`, the time of the last journal entry: if the clock was set back between
 /// two runs, deadlines must not be delayed.
-pub fn go_on_after(last: Timestamp) {
+pub fn continue_after(last: Timestamp) {
     AHEAD_MS.fetch_max(last.since(counted()), Ordering::Relaxed);
 }
 

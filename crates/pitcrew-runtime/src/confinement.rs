@@ -29,7 +29,7 @@ const MIB: u64 = 1_024 * 1_024;
 
 /// The sandbox that is available.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Confinement {
     /// The best tier, as far as the user wants it.
     pub tier: Tier,
     /// Why it is not T3.
@@ -39,7 +39,7 @@ pub struct Found {
     bubblewrap: Option<PathBuf>,
 }
 
-impl Found {
+impl Confinement {
     /// Tries the tiers that the settings allow, strongest first. `launcher` is our own executable.
     pub fn by_trying(
         settings: &SandboxSettings,
@@ -87,7 +87,7 @@ impl Found {
 
 /// What every program here may do, before it gets a checkout.
 pub fn base(
-    found: &Found,
+    found: &Confinement,
     settings: &SandboxSettings,
     user: &BTreeMap<String, String>,
     dirs: &WorkspaceDirs,
@@ -151,7 +151,7 @@ pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
 }
 
 /// What one agent may access in addition.
-pub struct Own<'a> {
+pub struct AgentAccess<'a> {
     pub checkout: &'a Path,
     /// Its command line: programs and scripts that are named by path are readable.
     pub argv: &'a [String],
@@ -160,7 +160,7 @@ pub struct Own<'a> {
     /// Other readable paths: our tools' socket, its settings.
     pub read: Vec<PathBuf>,
     /// Where it may write in the checkout.
-    pub hold: Hold<'a>,
+    pub hold: WriteScope<'a>,
     /// The user's repository.
     pub root: &'a Path,
     /// Paths of the checkout that its sandbox hides.
@@ -168,7 +168,7 @@ pub struct Own<'a> {
 }
 
 /// Where an agent may write in its checkout.
-pub enum Hold<'a> {
+pub enum WriteScope<'a> {
     /// Everywhere: it has no zone.
     Nothing,
     /// Everywhere: it brings its own sandbox.
@@ -180,7 +180,7 @@ pub enum Hold<'a> {
 }
 
 /// The policy of one agent.
-pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) -> Policy {
+pub fn of_agent(base: &Policy, own: AgentAccess<'_>, user: &BTreeMap<String, String>) -> Policy {
     let mut policy = base.clone().writing(own.checkout);
     if policy.tier == Tier::T1 {
         return policy;
@@ -190,13 +190,13 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
     policy.read.extend(own.read);
     policy.home = Some(own.home);
     match own.hold {
-        Hold::Zone(zone) => policy.inner = zone::writable(own.checkout, zone, base.tier),
-        Hold::Lease(files) if landlock_abi() >= LANDLOCK_ABI_MIN => {
+        WriteScope::Zone(zone) => policy.inner = zone::writable(own.checkout, zone, base.tier),
+        WriteScope::Lease(files) if landlock_abi() >= LANDLOCK_ABI_MIN => {
             policy.inner = Some(zone::leased(own.checkout, files, own.root));
             policy.guest = true;
         }
-        Hold::Itself => policy.nests = true,
-        Hold::Lease(_) | Hold::Nothing => {}
+        WriteScope::Itself => policy.nests = true,
+        WriteScope::Lease(_) | WriteScope::Nothing => {}
     }
     if policy.tier == Tier::T3 {
         policy.deny.extend(own.unseen.iter().map(|it| own.checkout.join(it)));

@@ -11,7 +11,7 @@ mod vault;
 mod symbols;
 mod oracle;
 
-use crate::{Handle, log::Log, words};
+use crate::{Handle, log::Log, panic_message};
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::PullWork;
@@ -24,8 +24,8 @@ use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{
-    AgentSetup, Agents, Found, Given, Held, HttpTools, OpenTools, ToolsAt, Wanted, WorkerDoor,
-    WorkerDoors, tool_folders,
+    AgentResources, AgentSetup, Agents, HttpTools, OpenTools, PreviousAgent, ReattachOutcome,
+    SpawnRequest, ToolsAt, WorkerSocket, WorkerSockets, tool_folders,
 };
 pub use egress::watch as watch_egress;
 pub use symbols::{SymbolQuestion, Symbols};
@@ -126,7 +126,7 @@ impl Drivers {
         async move {
             fail::fail_point!("effect-before", |_| std::process::abort());
             let work = work(&handle, agents.clone(), vault, symbols, id, effect, cancel);
-            let result = match whatever_happens(subject, work).await {
+            let result = match catch_panic(subject, work).await {
                 Ok(result) => result,
                 Err(broken) => {
                     agents.lose(subject).await;
@@ -140,19 +140,19 @@ impl Drivers {
             fail::fail_point!("effect-done", |_| std::process::abort());
             handle.signal(Signal::EffectEnded { effect: id, result }).await;
             if let Subject::Prompting(worker) = subject {
-                agents.turn_told(worker);
+                agents.turn_reported(worker);
             }
         }
     }
 }
 
 /// Converts a panic of the work into an error result.
-async fn whatever_happens(
+async fn catch_panic(
     subject: Subject,
     work: impl Future<Output = EffectResult>,
 ) -> Result<EffectResult, EffectResult> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
-    done.map_err(|panic| subject.failed(words::panic(&*panic)))
+    done.map_err(|panic| subject.failed(panic_message::panic_message(&*panic)))
 }
 
 async fn work(
@@ -175,7 +175,7 @@ async fn work(
             match unseen {
                 Ok(unseen) => {
                     let reach = Reach { zone, sees, stay };
-                    let wanted = Wanted { backend, model, reach, unseen };
+                    let wanted = SpawnRequest { backend, model, reach, unseen };
                     agents.start(id, worker, attempt, &wanted, &path).await
                 }
                 Err(failure) => {
@@ -296,7 +296,7 @@ mod tests {
             slug: "x".into(),
             path: None,
         };
-        let broken = whatever_happens(Subject::of(&save), async { panic!("no {}", "luck") }).await;
+        let broken = catch_panic(Subject::of(&save), async { panic!("no {}", "luck") }).await;
         let Err(EffectResult::AttemptFailed { attempt, failure: Failure::Git { message } }) =
             broken
         else {
@@ -310,10 +310,10 @@ mod tests {
             setup: Vec::new(),
             checks: Vec::new(),
         };
-        let broken = whatever_happens(Subject::of(&check), async { panic!("x") }).await;
+        let broken = catch_panic(Subject::of(&check), async { panic!("x") }).await;
         assert!(matches!(broken, Err(EffectResult::BaseChecked { .. })), "{broken:?}");
         let stop = Effect::StopAgent { worker: WorkerId(3) };
-        let broken = whatever_happens(Subject::of(&stop), async { panic!("x") }).await;
+        let broken = catch_panic(Subject::of(&stop), async { panic!("x") }).await;
         assert!(matches!(broken, Err(EffectResult::AgentStopped { .. })), "{broken:?}");
     }
 

@@ -31,7 +31,7 @@ pub(crate) type Verdict = oneshot::Receiver<Result<Accepted, Rejection>>;
 
 pub(crate) enum Reply {
     To(oneshot::Sender<Result<Accepted, Rejection>>),
-    Nobody,
+    Ignore,
 }
 
 /// The result of a command. It is on disk.
@@ -67,7 +67,7 @@ impl Handle {
     }
 
     pub(crate) async fn signal(&self, signal: Signal) {
-        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody).await;
+        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Ignore).await;
     }
 
     /// The same, and waits until it is on disk or obsolete.
@@ -78,7 +78,7 @@ impl Handle {
     }
 
     pub(crate) async fn tick(&self) {
-        self.send(Actor::Orchestrator, InputBody::Tick, Reply::Nobody).await;
+        self.send(Actor::Orchestrator, InputBody::Tick, Reply::Ignore).await;
     }
 
     async fn send(&self, actor: Actor, body: InputBody, reply: Reply) {
@@ -122,7 +122,7 @@ impl Handle {
 
 impl Envelope {
     pub fn signal(signal: Signal) -> Self {
-        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
+        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Ignore);
         Self { actor, body, reply }
     }
 

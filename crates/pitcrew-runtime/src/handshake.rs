@@ -3,14 +3,13 @@
 //! It is started exactly as for a task, behind a shim, in an empty folder. No prompt is sent, so no
 //! model is called. Its answers are read from the spool.
 
-mod heard;
+mod report;
 
 use crate::{
     Tokens,
-    drivers::{AgentSetup, Given, HttpTools, Wanted, WorkerDoors},
+    drivers::{AgentResources, AgentSetup, HttpTools, SpawnRequest, WorkerSockets},
     network::Lookup,
 };
-use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_kernel::Reach;
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
@@ -22,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-pub use heard::{Choice, Heard, Refused};
+pub use report::{AgentReport, Choice, RequestError};
 
 /// If the starter is gone, the agent ends soon.
 const LEASE_MS: u64 = 5_000;
@@ -32,7 +31,7 @@ const LEASE_MS: u64 = 5_000;
 pub struct Handshake {
     /// The agent's own name and version. `None` if no session was opened.
     pub agent: Option<String>,
-    pub heard: Heard,
+    pub heard: AgentReport,
     /// Why there was no session.
     pub failure: Option<Failure>,
     /// How its process ended. `None` if it never started, or ended with the failure.
@@ -79,7 +78,7 @@ async fn meet(
     let setup = AgentSetup {
         program,
         http: HttpTools::new(&dirs),
-        doors: WorkerDoors::new(&dirs, Tier::T1),
+        sockets: WorkerSockets::new(&dirs, Tier::T1),
         dirs,
         // Nothing serves the tools of a worker without a task.
         tokens: Tokens::new("0".repeat(64)),
@@ -91,25 +90,29 @@ async fn meet(
         network: Lookup::default(),
         root: cwd.to_owned(),
     };
-    let which = Wanted {
+    let which = SpawnRequest {
         backend: Backend::Program { name: name.to_owned() },
         model: None,
         reach: Reach { zone: Zone::default(), sees: Vec::new(), stay: Stay::Owner },
         unseen: Vec::new(),
     };
     // With the user's own state: the user runs this to check that the agent works.
-    let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Given::default()) {
-        Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),
-        Err(failure) => Err(failure),
-    };
+    let opened =
+        match setup.launch(EffectId(1), AttemptId(1), &which, cwd, AgentResources::default()) {
+            Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),
+            Err(failure) => Err(failure),
+        };
     match opened {
         Ok((session, _events)) => {
             let agent = Some(session.agent_name().to_owned());
             let exit = session.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await;
-            Handshake { agent, heard: hear(&spool), failure: None, exit: Some(exit) }
+            Handshake { agent, heard: report::read(&spool), failure: None, exit: Some(exit) }
         }
-        Err(failure) => {
-            Handshake { agent: None, heard: hear(&spool), failure: Some(failure), exit: None }
-        }
+        Err(failure) => Handshake {
+            agent: None,
+            heard: report::read(&spool),
+            failure: Some(failure),
+            exit: None,
+        },
     }
 }

@@ -18,7 +18,7 @@ pub struct Changed {
 
 /// There is nothing to compare yet, or git failed.
 #[derive(Debug, thiserror::Error)]
-pub enum LookError {
+pub enum InspectError {
     #[error("there is nothing to compare yet")]
     Nothing,
     #[error(transparent)]
@@ -37,7 +37,7 @@ impl Orchestrator {
     }
 
     /// The changes of an attempt: its collected or saved work, or its current checkout.
-    pub fn attempt_changes(&self, attempt: AttemptId) -> Result<Changed, LookError> {
+    pub fn attempt_changes(&self, attempt: AttemptId) -> Result<Changed, InspectError> {
         let (base, now, is_saved) = self.newest_state(attempt)?;
         let changed = self.changes(base, now)?;
         Ok(if is_saved { changed } else { Changed { to: None, ..changed } })
@@ -49,7 +49,7 @@ impl Orchestrator {
         task: TaskId,
         slug: String,
         attempt: AttemptId,
-    ) -> Result<Copied, LookError> {
+    ) -> Result<Copied, InspectError> {
         let commit = self.newest_state(attempt)?.1;
         let order = CleanCopy { task, slug, commit };
         Ok(self.vault.clean_copy(&order, &self.policy, &self.looks)?)
@@ -57,26 +57,26 @@ impl Orchestrator {
 
     /// The start of an attempt, its result so far, and whether that is final. A checkout that may
     /// be in use is saved first.
-    fn newest_state(&self, attempt: AttemptId) -> Result<(CommitId, CommitId, bool), LookError> {
+    fn newest_state(&self, attempt: AttemptId) -> Result<(CommitId, CommitId, bool), InspectError> {
         let (base, start, commit, path) = {
             let views = self.handle().views();
-            let it = views.board.attempt(attempt).ok_or(LookError::Nothing)?;
+            let it = views.board.attempt(attempt).ok_or(InspectError::Nothing)?;
             (it.base.clone(), it.start.clone(), it.commit.clone(), it.path.clone())
         };
         if let Some(commit) = commit {
             return Ok((base, commit, true));
         }
-        let path = path.filter(|it| Path::new(it).is_dir()).ok_or(LookError::Nothing)?;
+        let path = path.filter(|it| Path::new(it).is_dir()).ok_or(InspectError::Nothing)?;
         let checkout = LiveCheckout { attempt, path: path.into(), start };
         let now = self.vault.save_live(&checkout, &self.policy, &self.looks)?;
         Ok((base, now, false))
     }
 
     /// The states of a task that can be restored, with their size.
-    pub fn kept_states(&self, task: TaskId) -> Result<Vec<Kept>, LookError> {
+    pub fn kept_states(&self, task: TaskId) -> Result<Vec<Kept>, InspectError> {
         let mut states: Vec<(Kept, Option<CommitId>)> = {
             let views = self.handle().views();
-            let kept = views.board.kept(task).ok_or(LookError::Nothing)?;
+            let kept = views.board.kept(task).ok_or(InspectError::Nothing)?;
             let base = |it: &Kept| views.board.attempt(it.attempt).map(|it| it.base.clone());
             kept.iter().map(|it| (it.clone(), base(it))).collect()
         };
@@ -91,13 +91,13 @@ impl Orchestrator {
     }
 
     /// The changes that a plan has integrated so far.
-    pub fn plan_changes(&self, plan: PlanId) -> Result<Changed, LookError> {
-        let view = self.handle().views().board.plan_view(plan).ok_or(LookError::Nothing)?;
-        let (base, head) = view.base.zip(view.head).ok_or(LookError::Nothing)?;
+    pub fn plan_changes(&self, plan: PlanId) -> Result<Changed, InspectError> {
+        let view = self.handle().views().board.plan_view(plan).ok_or(InspectError::Nothing)?;
+        let (base, head) = view.base.zip(view.head).ok_or(InspectError::Nothing)?;
         self.changes(base.start, head)
     }
 
-    fn changes(&self, from: CommitId, to: CommitId) -> Result<Changed, LookError> {
+    fn changes(&self, from: CommitId, to: CommitId) -> Result<Changed, InspectError> {
         let stat = self.vault.diff_stat(&from, &to, &self.looks)?;
         let patch = self.vault.diff(&from, &to, &[], &self.looks)?;
         Ok(Changed { from, to: Some(to), stat, patch })

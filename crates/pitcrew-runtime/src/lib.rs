@@ -4,13 +4,13 @@
 //! carried out. Drivers report results as signals, which are inputs again. Nothing here decides
 //! what happens next.
 
-mod words;
+mod panic_message;
 #[cfg(test)]
 #[path = "../../pitcrew-writer/src/full_disk.rs"]
 mod full_disk;
 mod published;
 mod handle;
-mod turnstile;
+mod writer_loop;
 mod clock;
 mod redact;
 mod secrets;
@@ -20,7 +20,7 @@ mod drivers;
 mod confinement;
 mod boot;
 mod orchestrator;
-mod look;
+mod inspect;
 mod family;
 mod query;
 mod handshake;
@@ -31,12 +31,12 @@ pub use pitcrew_store::ReadError;
 pub use pitcrew_writer::{Committed, Writer};
 
 pub use clock::now;
-pub use confinement::Found as Confinement;
-pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerDoor};
+pub use confinement::Confinement;
+pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerSocket};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle};
-pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
-pub use look::{Changed, LookError};
+pub use handshake::{AgentReport, Choice, Handshake, HandshakeError, RequestError, handshake};
+pub use inspect::{Changed, InspectError};
 pub use network::{Caches, Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;

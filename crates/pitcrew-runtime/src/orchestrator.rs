@@ -2,18 +2,18 @@
 
 use crate::{
     Handle, Tokens, Views,
-    boot::{Boot, First},
+    boot::{Boot, InitialInputs},
     clock,
-    confinement::{self, Found},
+    confinement::{self, Confinement},
     drivers::{
-        AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, WorkerDoor, WorkerDoors,
-        watch_egress,
+        AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, WorkerSocket,
+        WorkerSockets, watch_egress,
     },
     log::Log,
     network::Lookup,
     published::Published,
     redact::Redactor,
-    turnstile::Turnstile,
+    writer_loop::WriterLoop,
 };
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
@@ -86,7 +86,7 @@ pub struct Orchestrator {
     pub(crate) reader: Mutex<JournalReader>,
     pub(crate) dirs: WorkspaceDirs,
     http: HttpTools,
-    doors: WorkerDoors,
+    sockets: WorkerSockets,
     /// Ends the tasks that only observe.
     pub(crate) looks: Cancel,
     engine: Mutex<Option<Engine>>,
@@ -123,7 +123,7 @@ impl Orchestrator {
 
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
         let (user, sandbox) = (user_environment(), setup.settings.sandbox.clone());
-        let found = Found::by_trying(&sandbox, &user, &setup.program);
+        let found = Confinement::by_trying(&sandbox, &user, &setup.program);
         let mut first_orders = first_orders(&setup);
         first_orders.push(Command::ApplySandbox { sandbox: found.for_kernel(&sandbox) });
         let journal = SqliteJournal::open(&setup.dirs.state)?;
@@ -141,7 +141,7 @@ impl Orchestrator {
             reissue.see(entry);
             last = entry.at;
         })?;
-        clock::go_on_after(last);
+        clock::continue_after(last);
         let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
         let repository = setup.repository.owned_by(&owner);
         let vault = Arc::new(open_vault(repository, &layout, &setup.settings)?);
@@ -156,7 +156,7 @@ impl Orchestrator {
         let policy = with_vault(policy, &vault);
         log.line("Orchestrator", &format!("sandboxes programs in tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
-        let doors = WorkerDoors::new(&setup.dirs, policy.tier);
+        let sockets = WorkerSockets::new(&setup.dirs, policy.tier);
         let network = network(policy.tier, &setup.settings, &setup.dirs);
         let agents = AgentSetup {
             policy: policy.clone(),
@@ -169,7 +169,7 @@ impl Orchestrator {
             prices: setup.settings.prices.clone(),
             lease_ms: setup.settings.lease_ms,
             http: http.clone(),
-            doors: doors.clone(),
+            sockets: sockets.clone(),
             root: vault.user().root().to_owned(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
@@ -182,8 +182,8 @@ impl Orchestrator {
         reissue.send(|order| drop(orders.send(order)));
         let (tell_first, first) = oneshot::channel();
 
-        let turnstile = Turnstile { inputs: inbox, published, orders, due, log: log.clone() };
-        let writer_ended = spawn_writer(turnstile, writer, first)?;
+        let writer_loop = WriterLoop { inputs: inbox, published, orders, due, log: log.clone() };
+        let writer_ended = spawn_writer(writer_loop, writer, first)?;
         let (stop_drivers, stop) = oneshot::channel();
         let drivers = tokio::spawn(async move {
             // Completes even during a stop: only agents that were found can be ended.
@@ -196,7 +196,7 @@ impl Orchestrator {
         let engine = Mutex::new(Some(engine));
         let looks = Cancel::default();
         let dirs = setup.dirs;
-        Ok(Self { handle, vault, policy, reader, dirs, http, doors, looks, engine })
+        Ok(Self { handle, vault, policy, reader, dirs, http, sockets, looks, engine })
     }
 
     pub fn handle(&self) -> &Handle {
@@ -209,8 +209,8 @@ impl Orchestrator {
     }
 
     /// The sockets of workers as they are opened. The first caller gets the receiver.
-    pub fn worker_doors(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
-        self.doors.opened()
+    pub fn worker_sockets(&self) -> Option<mpsc::UnboundedReceiver<WorkerSocket>> {
+        self.sockets.opened()
     }
 
     /// Accepts no more inputs, ends the agents and every program, and returns when all accepted
@@ -251,13 +251,13 @@ impl Drop for Orchestrator {
 
 /// A panic of the writer ends the process: only a replay restores a valid state.
 fn spawn_writer<J: Journal + 'static>(
-    turnstile: Turnstile,
+    writer_loop: WriterLoop,
     writer: Writer<J>,
-    first: oneshot::Receiver<First>,
+    first: oneshot::Receiver<InitialInputs>,
 ) -> io::Result<oneshot::Receiver<Writer<J>>> {
     let (ended, writer_ended) = oneshot::channel();
     let run = move || {
-        let run = AssertUnwindSafe(|| turnstile.run(writer, first));
+        let run = AssertUnwindSafe(|| writer_loop.run(writer, first));
         let Ok(writer) = catch_unwind(run) else {
             eprintln!("pitcrew: the writer panicked; the orchestrator exits");
             std::process::abort();

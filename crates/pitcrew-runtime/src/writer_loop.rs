@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::{
-    boot::First,
+    boot::InitialInputs,
     clock,
     handle::{Accepted, Envelope, Message, Reply},
     log::Log,
@@ -24,7 +24,7 @@ const BATCH_MAX: usize = 256;
 const RETRY_MS: u64 = 1_000;
 
 /// Everything the writer's thread owns except the writer.
-pub struct Turnstile {
+pub struct WriterLoop {
     pub inputs: mpsc::Receiver<Message>,
     pub published: Arc<Published>,
     pub orders: mpsc::UnboundedSender<Order>,
@@ -32,20 +32,20 @@ pub struct Turnstile {
     pub log: Arc<Log>,
 }
 
-impl Turnstile {
+impl WriterLoop {
     /// Runs until it is stopped or every handle is dropped; earlier inputs are stored. Waits for
     /// `first` and processes it before anything else. Returns the writer, which holds the journal's
     /// lock.
     pub fn run<J: Journal>(
         mut self,
         mut writer: Writer<J>,
-        first: oneshot::Receiver<First>,
+        first: oneshot::Receiver<InitialInputs>,
     ) -> Writer<J> {
         let mut messages = Vec::new();
         // Drivers' signals that the journal had no room for. Bounded by the open effects and the
         // agents' open requests.
         let mut unstored: Vec<Envelope> = Vec::new();
-        if let Ok(First { at, signals, orders }) = first.blocking_recv() {
+        if let Ok(InitialInputs { at, signals, orders }) = first.blocking_recv() {
             if !signals.is_empty() {
                 let batch = signals.into_iter().map(Envelope::signal).collect();
                 unstored = self.commit(&mut writer, at, batch);
@@ -55,7 +55,7 @@ impl Turnstile {
                 unstored = self.commit(&mut writer, clock::now(), batch);
             }
         }
-        self.tell_due(writer.state(), next_due(writer.state()));
+        self.publish_due(writer.state(), next_due(writer.state()));
         while self.inputs.blocking_recv_many(&mut messages, BATCH_MAX) > 0 {
             let (mut inputs, mut looks) = (Vec::new(), Vec::new());
             for message in messages.drain(..) {
@@ -90,7 +90,7 @@ impl Turnstile {
         self.published.publish(&committed.entries);
         self.log.entries(&self.published.views().board, &committed.entries);
         fail::fail_point!("published", |_| std::process::abort());
-        self.send_orders(&committed);
+        self.send_effects(&committed);
         fail::fail_point!("ordered", |_| std::process::abort());
         let due = if committed.is_stored {
             next_due(writer.state())
@@ -98,17 +98,17 @@ impl Turnstile {
             // Something that is due now would only fail again.
             Some(clock::now().plus(RETRY_MS))
         };
-        self.tell_due(writer.state(), due);
+        self.publish_due(writer.state(), due);
         reply(batch, committed, before)
     }
 
-    fn tell_due(&self, state: &State, due: Option<Timestamp>) {
+    fn publish_due(&self, state: &State, due: Option<Timestamp>) {
         self.published.set_busy(due.is_some() || !state.effects.is_empty());
         self.due.send_replace(due);
     }
 
     /// Never waits: the kernel limits the number of open effects.
-    fn send_orders(&self, committed: &Committed) {
+    fn send_effects(&self, committed: &Committed) {
         let mut effects = committed.effects.iter().peekable();
         for entry in &committed.entries {
             if let Some(scope) = over(&entry.event) {
@@ -133,8 +133,8 @@ fn reply(batch: Vec<Envelope>, committed: Committed, before: Seq) -> Vec<Envelop
                 seq: Seq(before.0 + range.end as u64),
                 entries: entries[range].to_vec(),
             }))),
-            Reply::Nobody if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
-            Reply::Nobody => {}
+            Reply::Ignore if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
+            Reply::Ignore => {}
         }
     }
     again

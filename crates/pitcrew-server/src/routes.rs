@@ -20,7 +20,7 @@ use axum::{
 };
 use pitcrew_api::{Diff, FileStat, ProblemCode, paths};
 use pitcrew_model::text;
-use pitcrew_runtime::{Changed, LookError};
+use pitcrew_runtime::{Changed, InspectError};
 use std::sync::Arc;
 
 /// A plan of the largest size, with room for the encoding.
@@ -84,14 +84,14 @@ async fn unknown(request: Request) -> Failed {
 
 /// Runs a slow read on a blocking thread.
 async fn look<T: Send + 'static>(
-    look: impl FnOnce() -> Result<T, LookError> + Send + 'static,
+    look: impl FnOnce() -> Result<T, InspectError> + Send + 'static,
 ) -> Result<T, Failed> {
     match tokio::task::spawn_blocking(look).await {
         Ok(Ok(seen)) => Ok(seen),
-        Ok(Err(error @ LookError::Nothing)) => {
+        Ok(Err(error @ InspectError::Nothing)) => {
             Err(Failed::new(ProblemCode::NotFound, error.to_string()))
         }
-        Ok(Err(error @ LookError::Vault(_))) => Err(Failed::internal(&error)),
+        Ok(Err(error @ InspectError::Vault(_))) => Err(Failed::internal(&error)),
         Err(panic) => Err(Failed::internal(&panic)),
     }
 }

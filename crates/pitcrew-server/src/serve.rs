@@ -11,7 +11,7 @@ use crate::{
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
 pub use pitcrew_runtime::now;
-use pitcrew_runtime::{Orchestrator, Tokens, WorkerDoor};
+use pitcrew_runtime::{Orchestrator, Tokens, WorkerSocket};
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
@@ -120,7 +120,7 @@ async fn let_in(
     let told = until_told(doors.clone(), signals, idle);
     let person = serve_at(listener, doors.room(Door::Person), router, doors, told);
     let workers = async {
-        if let Some(opened) = doors.orchestrator.worker_doors() {
+        if let Some(opened) = doors.orchestrator.worker_sockets() {
             serve_workers(doors, opened).await;
         }
     };
@@ -138,7 +138,7 @@ async fn let_in(
 }
 
 /// Serves each worker on its own socket until shutdown.
-async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<WorkerDoor>) {
+async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<WorkerSocket>) {
     let mut serving = JoinSet::new();
     loop {
         tokio::select! {
@@ -152,8 +152,8 @@ async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<W
     while serving.join_next().await.is_some() {}
 }
 
-async fn serve_worker(doors: Arc<Doors>, door: WorkerDoor) -> io::Result<()> {
-    let WorkerDoor { attempt, listener, closed } = door;
+async fn serve_worker(doors: Arc<Doors>, door: WorkerSocket) -> io::Result<()> {
+    let WorkerSocket { attempt, listener, closed } = door;
     let listener = UnixListener::from_std(listener)?;
     let (room, router) = (doors.room(Door::Worker(attempt)), routes::for_worker(doors.clone()));
     let serving = serve_at(listener, room, router, &doors, doors.closed());

@@ -60,8 +60,8 @@ fn agent() -> Outcome<()> {
             Some("initialize") => json!({"protocolVersion": 1, "agentCapabilities": {}}),
             Some("session/new") => json!({"sessionId": "1"}),
             Some("session/prompt") => {
-                fs::write("../told/prompted.part", now().as_nanos().to_string())?;
-                fs::rename("../told/prompted.part", "../told/prompted")?;
+                fs::write("../recorded/prompted.part", now().as_nanos().to_string())?;
+                fs::rename("../recorded/prompted.part", "../recorded/prompted")?;
                 continue;
             }
             _ => continue,
@@ -76,7 +76,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, told) = start(dir.path(), &root, tier)?;
+    let (orchestrator, recorded) = start(dir.path(), &root, tier)?;
     let plan = plan()?;
     orchestrator.handle().command(Actor::Person, plan).await?;
     let has_base = || {
@@ -102,7 +102,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
         })?;
         let alone = agent_alone()?;
         let task = TaskId(round as u64 + 1);
-        let prompted = told.join("prompted");
+        let prompted = recorded.join("prompted");
         let began = now();
         orchestrator.handle().command(Actor::Person, Command::DeployTask { task }).await?;
         wait_until(|| prompted.exists()).await?;
@@ -146,9 +146,9 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     let (mut settings, _) = Settings::load(&Sources::default())?;
     let checkouts = dir.join(".worktrees").join("repository");
     // The agent records the time of its prompt beside its checkout.
-    let told = checkouts.join("told");
-    fs::create_dir_all(&told)?;
-    settings.sandbox.write.push(told.clone());
+    let recorded = checkouts.join("recorded");
+    fs::create_dir_all(&recorded)?;
+    settings.sandbox.write.push(recorded.clone());
     settings.sandbox.tier = Some(tier);
     if tier == T3 {
         // Without a sandbox the result would be for the wrong tier.
@@ -159,7 +159,7 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();
     let setup = Setup { program, repository, dirs, settings, matrix, tokens };
-    Ok((Orchestrator::start(setup)?, told))
+    Ok((Orchestrator::start(setup)?, recorded))
 }
 
 fn plan() -> Outcome<Command> {

@@ -24,13 +24,13 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, told) = start(dir.path(), &root, Tier::T3)?;
+    let (orchestrator, recorded) = start(dir.path(), &root, Tier::T3)?;
     orchestrator.handle().command(Actor::Person, plan()?).await?;
     let view = || orchestrator.handle().views().board.plan_view(PlanId(1));
     wait_until(|| view().is_some_and(|it| it.base.is_some())).await?;
     let mut rows = Vec::new();
     for (task, workspace) in [(TaskId(1), Workspace::ReadOnly), (TaskId(2), Workspace::Isolated)] {
-        let place = Place { dir: dir.path(), root: &root, prompted: told.join("prompted") };
+        let place = Place { dir: dir.path(), root: &root, prompted: recorded.join("prompted") };
         rows.push(rounds(&orchestrator, &place, task, workspace, files).await?);
     }
     orchestrator.stop().await;

@@ -10,19 +10,19 @@ mod pump;
 mod reach;
 mod reattach;
 mod unpack;
-mod worker_doors;
+mod worker_sockets;
 
 pub use http_tools::{HttpTools, OpenTools, ToolsAt};
-pub use launch::{AgentSetup, Given, Wanted};
+pub use launch::{AgentResources, AgentSetup, SpawnRequest};
 pub use login::tool_folders;
-pub use reattach::{Found, Held};
-pub use worker_doors::{WorkerDoor, WorkerDoors};
+pub use reattach::{PreviousAgent, ReattachOutcome};
+pub use worker_sockets::{WorkerSocket, WorkerSockets};
 
 use super::Symbols;
 use crate::{Handle, confinement, log::Log};
 use ahead::AllAhead;
 use live::{Live, Phase};
-use login::{Logins, Turn};
+use login::{LoginPermit, Logins};
 use pitcrew_acp::{Launch, Need, Session, SessionEvents};
 use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{
@@ -109,7 +109,7 @@ impl Agents {
         effect: EffectId,
         worker: WorkerId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &str,
     ) -> EffectResult {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
@@ -145,19 +145,19 @@ impl Agents {
         &self,
         live: &Live,
         (effect, worker): (EffectId, WorkerId),
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
         // Other agents may have to refresh the shared login first.
         let ready = async {
             let prepared = self.taken(live.attempt).await;
-            self.turn(live.attempt, &wanted.backend).await.map(|it| (prepared, it))
+            self.acquire_login(live.attempt, &wanted.backend).await.map(|it| (prepared, it))
         };
-        let (prepared, turn) = tokio::select! {
+        let (prepared, permit) = tokio::select! {
             ready = ready => ready?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
-        self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
+        self.logins.make_home(live.attempt, permit).await.map_err(|it| no_home(&it))?;
         let launch = tokio::select! {
             launch = self.launch(effect, live.attempt, wanted, path) => launch?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
@@ -176,16 +176,16 @@ impl Agents {
         &self,
         effect: EffectId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
     ) -> Result<Launch, Failure> {
-        self.setup.doors.open(attempt).map_err(|error| {
+        self.setup.sockets.open(attempt).map_err(|error| {
             let exit = format!("failed to open its socket: {error}");
             Failure::AgentExited { exit, output: String::new() }
         })?;
         let given = match self.setup.of(&wanted.backend) {
-            Some((name, backend)) => self.given(attempt, name, backend).await,
-            None => Given::default(),
+            Some((name, backend)) => self.resources(attempt, name, backend).await,
+            None => AgentResources::default(),
         };
         if self.setup.policy.tier > Tier::T1 {
             self.setup.network.found().await;
@@ -197,7 +197,12 @@ impl Agents {
     }
 
     /// The resources of an agent, and those shared by all of its backend.
-    async fn given(&self, attempt: AttemptId, name: &str, backend: &BackendSettings) -> Given {
+    async fn resources(
+        &self,
+        attempt: AttemptId,
+        name: &str,
+        backend: &BackendSettings,
+    ) -> AgentResources {
         let mut env = self.logins.variables(attempt, backend);
         // Without a sandbox one agent could write programs that all others run.
         let unpacked = match self.setup.policy.tier {
@@ -206,7 +211,7 @@ impl Agents {
         };
         let read = unpacked.iter().map(|it| it.1.clone()).collect();
         env.extend(unpacked.map(|(variable, place)| (variable, place.display().to_string())));
-        Given { env, read }
+        AgentResources { env, read }
     }
 
     async fn given_up(&self, attempt: AttemptId) -> Failure {
@@ -215,9 +220,13 @@ impl Agents {
         Failure::Cancelled { by: "orchestrator".into() }
     }
 
-    async fn turn(&self, attempt: AttemptId, backend: &Backend) -> Result<Option<Turn>, Failure> {
+    async fn acquire_login(
+        &self,
+        attempt: AttemptId,
+        backend: &Backend,
+    ) -> Result<Option<LoginPermit>, Failure> {
         match self.setup.of(backend) {
-            Some((name, backend)) => Ok(self.logins.turn(attempt, name, backend).await?),
+            Some((name, backend)) => Ok(self.logins.acquire(attempt, name, backend).await?),
             None => Ok(None),
         }
     }
@@ -251,7 +260,7 @@ impl Agents {
         };
         match ended {
             Ok(end) => {
-                self.tell_needs(effect, worker, end.needs).await;
+                self.report_needs(effect, worker, end.needs).await;
                 let (stop, usage, last_words) = (end.stop, end.usage, end.last_words);
                 EffectResult::TurnEnded { worker, stop, usage, last_words }
             }
@@ -263,7 +272,7 @@ impl Agents {
 
     /// Runs before the end of the turn is reported, because the questions decide what comes next.
     /// They are named after the turn, so that a repeated report is the same.
-    async fn tell_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
+    async fn report_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
         for (index, Need { symbol, from }) in needs.into_iter().enumerate() {
             let (nonce, context) = (format!("need-{}-{index}", turn.0), from.unwrap_or_default());
             self.handle.signal(Signal::QueryHeard { worker, nonce, symbol, context }).await;
@@ -271,7 +280,7 @@ impl Agents {
     }
 
     /// The end of a turn was reported, so later events may be reported too.
-    pub fn turn_told(&self, worker: WorkerId) {
+    pub fn turn_reported(&self, worker: WorkerId) {
         if let Some(live) = self.find(worker) {
             live.turn.send_replace(None);
         }
@@ -363,13 +372,13 @@ impl Agents {
 
     /// Removes the sockets of workers that are gone.
     pub fn remove_left_over(&self, live: &BTreeSet<AttemptId>) {
-        self.setup.doors.remove_left_over(live);
+        self.setup.sockets.remove_left_over(live);
     }
 
     /// Deletes an agent's start files with its token and keys; they are no longer needed.
     pub fn forget_secrets(&self, attempt: AttemptId) {
         pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
-        self.setup.doors.close(attempt);
+        self.setup.sockets.close(attempt);
         self.logins.end(attempt);
     }
 
@@ -395,7 +404,7 @@ impl Agents {
         let live = self.live().remove(&worker);
         if let Some(live) = live {
             live.phase.send_replace(Phase::Gone);
-            self.setup.doors.close(live.attempt);
+            self.setup.sockets.close(live.attempt);
         }
     }
 

@@ -33,8 +33,8 @@ pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
         // An attempt that has ended since the last poll is read once more.
         let ended: Vec<EgressOf> =
             known.keys().filter(|it| !open.contains_key(it)).copied().collect();
-        for (whose, told) in open {
-            let from = known.entry(whose).or_insert(told);
+        for (whose, reported) in open {
+            let from = known.entry(whose).or_insert(reported);
             *from = report(&handle, &dirs, whose, *from).await;
         }
         for whose in ended {
@@ -47,8 +47,8 @@ pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
 
 /// Reports all recorded decisions now, so that a step's refusals are reported before its end.
 pub async fn report_all(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf) {
-    let told = handle.views().board.open_records().find(|it| it.0 == whose);
-    if let Some((_, from)) = told {
+    let record = handle.views().board.open_records().find(|it| it.0 == whose);
+    if let Some((_, from)) = record {
         report(handle, dirs, whose, from).await;
     }
 }

@@ -10,7 +10,7 @@ const NAME_BYTES_MAX: usize = 200;
 
 /// The agent's answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct AgentReport {
     /// From the `initialize` request to its answer; includes the start of the program.
     pub initialize_ms: Option<u64>,
     /// From the `session/new` request to its answer.
@@ -22,7 +22,7 @@ pub struct Heard {
     pub modes: Choice,
     pub models: Choice,
     /// The error with which it answered a request.
-    pub refused: Option<Refused>,
+    pub refused: Option<RequestError>,
 }
 
 /// The available choices, and the current one.
@@ -33,49 +33,50 @@ pub struct Choice {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RequestError {
     pub method: String,
     pub code: Option<i64>,
     pub message: String,
 }
 
 /// A request of ours that waits for its answer.
-struct Asked {
+struct PendingRequest {
     id: Value,
     method: String,
     at_ms: u64,
 }
 
 /// Reads an agent's answers from a spool. Empty if the spool cannot be read.
-pub(super) fn hear(spool: &Path) -> Heard {
-    let mut heard = Heard::default();
-    let mut asked: Vec<Asked> = Vec::new();
-    let Ok(mut reader) = SpoolReader::open(spool) else { return heard };
+pub(super) fn read(spool: &Path) -> AgentReport {
+    let mut report = AgentReport::default();
+    let mut asked: Vec<PendingRequest> = Vec::new();
+    let Ok(mut reader) = SpoolReader::open(spool) else { return report };
     while let Ok(Some(record)) = reader.read() {
         match record {
             SpoolRecord::Input { time_ms, line, .. } => asked.extend(request(&line, time_ms)),
             SpoolRecord::Output { time_ms, line, .. } => {
                 let Ok(answer) = serde_json::from_str::<Value>(&line) else { continue };
-                let is_answered = |it: &Asked| it.id == answer["id"] && answer["method"].is_null();
+                let is_answered =
+                    |it: &PendingRequest| it.id == answer["id"] && answer["method"].is_null();
                 let Some(at) = asked.iter().position(is_answered) else { continue };
-                heard.answer(&asked.swap_remove(at), &answer, time_ms);
+                report.answer(&asked.swap_remove(at), &answer, time_ms);
             }
             SpoolRecord::Garbage { .. } => {}
         }
     }
-    heard
+    report
 }
 
-fn request(line: &str, at_ms: u64) -> Option<Asked> {
+fn request(line: &str, at_ms: u64) -> Option<PendingRequest> {
     let frame: Value = serde_json::from_str(line).ok()?;
     let method = frame["method"].as_str()?.to_owned();
-    (!frame["id"].is_null()).then(|| Asked { id: frame["id"].clone(), method, at_ms })
+    (!frame["id"].is_null()).then(|| PendingRequest { id: frame["id"].clone(), method, at_ms })
 }
 
-impl Heard {
-    fn answer(&mut self, asked: &Asked, answer: &Value, time_ms: u64) {
+impl AgentReport {
+    fn answer(&mut self, asked: &PendingRequest, answer: &Value, time_ms: u64) {
         if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
-            self.refused = Some(Refused {
+            self.refused = Some(RequestError {
                 method: asked.method.clone(),
                 code: error["code"].as_i64(),
                 message: text(&error["message"]).unwrap_or_default(),

@@ -17,7 +17,7 @@ struct Bench {
     orders: mpsc::UnboundedReceiver<Order>,
     due: watch::Receiver<Option<Timestamp>>,
     disk: Disk,
-    turnstile: Option<(Turnstile, Writer<DiskJournal>)>,
+    writer_loop: Option<(WriterLoop, Writer<DiskJournal>)>,
     thread: Option<thread::JoinHandle<Writer<DiskJournal>>>,
     _dir: tempfile::TempDir,
 }
@@ -33,13 +33,13 @@ impl Bench {
         let published = Arc::new(Published::new(Views::default(), Seq(0)));
         let log = Arc::new(Log::open(dir.path(), Redactor::new([], &[])).unwrap());
         let handle = Handle { inputs, published: published.clone() };
-        let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
+        let writer_loop = WriterLoop { inputs: inbox, published, orders, due, log };
         Self {
             handle,
             orders: ordered,
             due: due_changes,
             disk,
-            turnstile: Some((turnstile, writer)),
+            writer_loop: Some((writer_loop, writer)),
             thread: None,
             _dir: dir,
         }
@@ -51,11 +51,11 @@ impl Bench {
     }
 
     fn run_after(&mut self, orders: Vec<Envelope>) {
-        let (turnstile, writer) = self.turnstile.take().expect("it runs once");
+        let (writer_loop, writer) = self.writer_loop.take().expect("it runs once");
         let (tell_first, first) = oneshot::channel();
-        let first_words = First { at: Timestamp(0), signals: Vec::new(), orders };
+        let first_words = InitialInputs { at: Timestamp(0), signals: Vec::new(), orders };
         tell_first.send(first_words).ok().unwrap();
-        self.thread = Some(thread::spawn(move || turnstile.run(writer, first)));
+        self.thread = Some(thread::spawn(move || writer_loop.run(writer, first)));
     }
 
     fn running() -> Self {
@@ -183,15 +183,15 @@ async fn effects_are_issued_in_journal_order() {
     let cancelled = cancelled.await.unwrap().unwrap();
     assert_eq!(bench.disk.tries(), 1, "one transaction");
     assert!(created.seq < cancelled.seq);
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for _ in 0..3 {
-        told.push(match bench.order().await {
+        seen.push(match bench.order().await {
             Order::Do(_, effect) => serde_json::to_value(&effect).unwrap()["effect"].to_string(),
             Order::Over(scope) => format!("over: {scope:?}"),
         });
     }
     let over = "over: Attempt(AttemptId(1))";
-    assert_eq!(told, ["\"prepare_plan\"", "\"prepare_checkout\"", over]);
+    assert_eq!(seen, ["\"prepare_plan\"", "\"prepare_checkout\"", over]);
     bench.stop().await;
 }
 

@@ -1,9 +1,9 @@
 //! Builds the start parameters of an agent.
 
-use super::{HttpTools, WorkerDoors};
+use super::{HttpTools, WorkerSockets};
 use crate::{
     Tokens,
-    confinement::{self, Hold, Own},
+    confinement::{self, AgentAccess, WriteScope},
     network::{Caches, Lookup, Needs},
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
@@ -38,7 +38,7 @@ pub struct AgentSetup {
     /// The tools over HTTP, if there is a server.
     pub http: HttpTools,
     /// The sockets for the workers' tool calls.
-    pub doors: WorkerDoors,
+    pub sockets: WorkerSockets,
     /// What sandboxed programs may reach on the network.
     pub network: Lookup,
     /// The user's repository, whose ignore file lists build outputs.
@@ -46,7 +46,7 @@ pub struct AgentSetup {
 }
 
 /// The agent of a task and its model; if absent, the one of the settings.
-pub struct Wanted {
+pub struct SpawnRequest {
     pub backend: Backend,
     pub model: Option<String>,
     pub reach: Reach,
@@ -56,7 +56,7 @@ pub struct Wanted {
 
 /// The resources of an agent that exist before its start.
 #[derive(Default)]
-pub struct Given {
+pub struct AgentResources {
     pub env: Variables,
     /// Additional readable paths.
     pub read: Vec<PathBuf>,
@@ -67,9 +67,9 @@ impl AgentSetup {
         &self,
         effect: EffectId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
-        given: Given,
+        given: AgentResources,
     ) -> Result<Launch, Failure> {
         let (argv, mut extra) = self.command(wanted)?;
         extra.extend(given.env);
@@ -113,13 +113,13 @@ impl AgentSetup {
     fn policy_of(
         &self,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         argv: &[String],
         checkout: &Path,
         mut read: Vec<PathBuf>,
     ) -> Policy {
         let user = user_environment();
-        read.push(self.dirs.worker_door(attempt));
+        read.push(self.dirs.worker_socket_dir(attempt));
         match &wanted.backend {
             Backend::Builtin => {}
             Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),
@@ -137,13 +137,13 @@ impl AgentSetup {
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
         let Reach { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
-            _ if holds_itself => Hold::Itself,
-            Stay::Owner if sees.is_empty() => Hold::Zone(zone),
-            Stay::Owner => Hold::Nothing,
-            Stay::Guest => Hold::Lease(&zone.region),
-            Stay::Reader => Hold::Lease(&[]),
+            _ if holds_itself => WriteScope::Itself,
+            Stay::Owner if sees.is_empty() => WriteScope::Zone(zone),
+            Stay::Owner => WriteScope::Nothing,
+            Stay::Guest => WriteScope::Lease(&zone.region),
+            Stay::Reader => WriteScope::Lease(&[]),
         };
-        let own = Own {
+        let own = AgentAccess {
             checkout,
             argv,
             home: self.dirs.home(attempt),
@@ -178,7 +178,7 @@ impl AgentSetup {
     }
 
     /// The program with its arguments, and the variables of its settings.
-    fn command(&self, wanted: &Wanted) -> Result<(Vec<String>, Variables), Failure> {
+    fn command(&self, wanted: &SpawnRequest) -> Result<(Vec<String>, Variables), Failure> {
         match &wanted.backend {
             Backend::Builtin => {
                 let words = [&*self.program.display().to_string(), "agent", "--orders"];

@@ -12,12 +12,12 @@ mod verdict;
 mod files;
 mod record;
 mod home;
-mod turn;
+mod refresh_queue;
 mod sync;
 mod keeper;
 mod inner;
 mod begin;
 
-pub use begin::Turn;
+pub use begin::LoginPermit;
 pub use home::tool_folders;
 pub use keeper::Logins;

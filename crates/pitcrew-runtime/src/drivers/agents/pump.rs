@@ -12,7 +12,7 @@ pub async fn run(
     agents: Weak<Agents>,
     worker: WorkerId,
     mut events: SessionEvents,
-    mut told: Option<String>,
+    mut last_note: Option<String>,
 ) {
     while let Some(event) = events.next().await {
         let signal = match event {
@@ -21,7 +21,7 @@ pub async fn run(
             }
             Event::Activity { note } => {
                 // After a reattach the newest note is repeated.
-                if told.take().is_some_and(|it| it == plain::line(&note)) {
+                if last_note.take().is_some_and(|it| it == plain::line(&note)) {
                     continue;
                 }
                 handle.published.show_activity(worker, &note, clock::now());
@@ -37,7 +37,7 @@ pub async fn run(
             Event::Usage(usage) => Signal::UsageTold { worker, usage },
             Event::Exited(exit) => {
                 // Its last output counts, even if it came while no client was attached.
-                turn_told(&agents, worker).await;
+                turn_reported(&agents, worker).await;
                 if is_stopping(&agents, worker) {
                     break;
                 }
@@ -54,7 +54,7 @@ pub async fn run(
 }
 
 /// Waits until the end of the open turn was reported.
-async fn turn_told(agents: &Weak<Agents>, worker: WorkerId) {
+async fn turn_reported(agents: &Weak<Agents>, worker: WorkerId) {
     let turn = agents.upgrade().and_then(|it| it.find(worker)).map(|it| it.turn.subscribe());
     if let Some(mut turn) = turn {
         // The sender is gone if the result is no longer needed.

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// An agent of an earlier orchestrator.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PreviousAgent {
     pub worker: WorkerId,
     pub attempt: AttemptId,
     /// Its checkout.
@@ -31,7 +31,7 @@ pub struct Held {
 
 /// The result of reattaching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ReattachOutcome {
     /// It is running, and ran without an orchestrator for this long.
     Alive {
         away: Duration,
@@ -43,10 +43,10 @@ pub enum Found {
 
 impl Agents {
     /// Reattaches to an agent. If it is lost, none of it runs when this returns.
-    pub async fn reattach(self: &Arc<Self>, held: &Held) -> Found {
+    pub async fn reattach(self: &Arc<Self>, held: &PreviousAgent) -> ReattachOutcome {
         let began = Instant::now();
         // If this fails its tool calls fail with an error.
-        self.setup.doors.open(held.attempt).ok();
+        self.setup.sockets.open(held.attempt).ok();
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
         let profile = self.setup.profile(&held.backend);
@@ -54,7 +54,7 @@ impl Agents {
         let back = pitcrew_acp::attach(&dir, path, profile, reach, PATIENCE).await;
         let Ok(back) = back else {
             self.end_left_over(held.attempt).await;
-            return Found::Lost;
+            return ReattachOutcome::Lost;
         };
         let live = Arc::new(Live::new(held.attempt));
         // Effects are issued later; the agent's current output must not overtake the end of the
@@ -64,9 +64,9 @@ impl Agents {
         self.hold(&live, held.worker, (back.session, back.events), held.note.clone());
         match back.presence {
             // Reading the missed traffic takes time too.
-            Presence::Alive { away, .. } => Found::Alive { away: away + began.elapsed() },
-            Presence::Ended => Found::Ended,
-            Presence::Lost => Found::Lost,
+            Presence::Alive { away, .. } => ReattachOutcome::Alive { away: away + began.elapsed() },
+            Presence::Ended => ReattachOutcome::Ended,
+            Presence::Lost => ReattachOutcome::Lost,
         }
     }
 }

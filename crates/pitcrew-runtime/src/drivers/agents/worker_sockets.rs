@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 /// The socket for one worker's connections.
 #[derive(Debug)]
-pub struct WorkerDoor {
+pub struct WorkerSocket {
     pub attempt: AttemptId,
     pub listener: UnixListener,
     /// Closed when the worker is gone.
@@ -28,17 +28,17 @@ pub struct WorkerDoor {
 
 /// Opens and closes the sockets. The server accepts their connections.
 #[derive(Clone)]
-pub struct WorkerDoors {
+pub struct WorkerSockets {
     dirs: WorkspaceDirs,
     /// Sandboxes have their own user.
     own_user: bool,
     open: Arc<Mutex<HashMap<AttemptId, oneshot::Sender<()>>>>,
-    opened: mpsc::UnboundedSender<WorkerDoor>,
+    opened: mpsc::UnboundedSender<WorkerSocket>,
     /// For the server.
-    unserved: Arc<Mutex<Option<mpsc::UnboundedReceiver<WorkerDoor>>>>,
+    unserved: Arc<Mutex<Option<mpsc::UnboundedReceiver<WorkerSocket>>>>,
 }
 
-impl WorkerDoors {
+impl WorkerSockets {
     pub fn new(dirs: &WorkspaceDirs, tier: Tier) -> Self {
         let (opened, unserved) = mpsc::unbounded_channel();
         let unserved = Arc::new(Mutex::new(Some(unserved)));
@@ -47,7 +47,7 @@ impl WorkerDoors {
     }
 
     /// The sockets as they are opened. The first caller gets the receiver.
-    pub fn opened(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
+    pub fn opened(&self) -> Option<mpsc::UnboundedReceiver<WorkerSocket>> {
         self.unserved.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -62,14 +62,14 @@ impl WorkerDoors {
         let (close, closed) = oneshot::channel();
         open.insert(attempt, close);
         // Without a server there is no answer, as before it starts.
-        self.opened.send(WorkerDoor { attempt, listener, closed }).ok();
+        self.opened.send(WorkerSocket { attempt, listener, closed }).ok();
         Ok(())
     }
 
     /// Closes the socket of an attempt whose agent has ended.
     pub fn close(&self, attempt: AttemptId) {
         if self.lock().remove(&attempt).is_some() {
-            remove_tree(&self.dirs.worker_door(attempt)).ok();
+            remove_tree(&self.dirs.worker_socket_dir(attempt)).ok();
         }
     }
 
@@ -86,7 +86,8 @@ impl WorkerDoors {
     /// Replaces an old socket atomically. The folder is kept, because a sandbox that outlived an
     /// orchestrator has mounted it.
     fn listen(&self, attempt: AttemptId) -> io::Result<UnixListener> {
-        let (folder, socket) = (self.dirs.worker_door(attempt), self.dirs.worker_socket(attempt));
+        let (folder, socket) =
+            (self.dirs.worker_socket_dir(attempt), self.dirs.worker_socket(attempt));
         // Only we can enter the parent folder. A sandbox that mounts this folder may have another
         // user.
         let (folder_mode, socket_mode) =

@@ -29,14 +29,14 @@ fn variants(path: &str) -> Vec<String> {
     variants
 }
 
-struct Place {
+struct Candidate {
     path: String,
     /// It is written as a path, not just as a word.
     is_path: bool,
 }
 
 /// Every path in a text, in order.
-fn named(text: &str) -> Vec<Place> {
+fn named(text: &str) -> Vec<Candidate> {
     let around = |it: char| it.is_whitespace() || "`'\"(){}<>,;[]".contains(it);
     let words: Vec<&str> = text.split(around).filter(|it| !it.is_empty()).collect();
     let alone = words.len() == 1;
@@ -50,7 +50,7 @@ fn named(text: &str) -> Vec<Place> {
     places
 }
 
-fn place(word: &str, is_named: bool) -> Option<Place> {
+fn place(word: &str, is_named: bool) -> Option<Candidate> {
     let word = word.trim_end_matches(['.', ':']);
     if word.contains("://") || BEFORE_PLACES.contains(&word) {
         return None;
@@ -67,7 +67,7 @@ fn place(word: &str, is_named: bool) -> Option<Place> {
     };
     let parts: Vec<&str> = parts.into_iter().filter(|it| !NO_FOLDERS.contains(it)).collect();
     let is_path = word.contains(['/', '.']) || word.contains("::");
-    (!parts.is_empty()).then(|| Place { path: parts.join("/"), is_path })
+    (!parts.is_empty()).then(|| Candidate { path: parts.join("/"), is_path })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::{
     home::{self, Plan, TOOL_SETTINGS},
     inner,
     record::{Copied, Record},
-    turn::{Lock, Shared, expired},
+    refresh_queue::{Lock, Shared, expired},
 };
 use crate::clock;
 use pitcrew_config::{BackendSettings, LoginFile};
@@ -16,14 +16,14 @@ use std::{fs, io, path::PathBuf, sync::Arc};
 const GIT_SETTINGS: &str = ".gitconfig";
 
 /// The right to start an agent. No other agent starts before its home is created.
-pub struct Turn {
+pub struct LoginPermit {
     plan: Plan,
     lock: Lock,
 }
 
 /// Why an agent cannot start.
 #[derive(Debug, thiserror::Error)]
-pub enum NoTurn {
+pub enum LoginError {
     #[error(
         "the login in {} has expired, and agents cannot renew it because the file does not name its \
          account: start the program once to renew it, or {login}",
@@ -34,24 +34,24 @@ pub enum NoTurn {
     Io(#[from] io::Error),
 }
 
-impl From<NoTurn> for Failure {
-    fn from(error: NoTurn) -> Self {
+impl From<LoginError> for Failure {
+    fn from(error: LoginError) -> Self {
         let message = error.to_string();
         match error {
-            NoTurn::Expired { .. } => Self::Auth { message },
-            NoTurn::Io(_) => Self::AgentExited { exit: message, output: String::new() },
+            LoginError::Expired { .. } => Self::Auth { message },
+            LoginError::Io(_) => Self::AgentExited { exit: message, output: String::new() },
         }
     }
 }
 
 impl Logins {
     /// Waits until an agent may start. `None` if it needs no home or has one.
-    pub async fn turn(
+    pub async fn acquire(
         &self,
         attempt: AttemptId,
         name: &str,
         backend: &BackendSettings,
-    ) -> Result<Option<Turn>, NoTurn> {
+    ) -> Result<Option<LoginPermit>, LoginError> {
         // An earlier start of this attempt, which may still run, uses this home.
         if backend.state_env.is_empty() || self.is_watched(attempt) {
             return Ok(None);
@@ -63,9 +63,9 @@ impl Logins {
             (Shared::new(&self.dirs.user_logins(), name), backend.login_format());
         if let Some(file) = expired(&sources, &format, clock::wall_ms()) {
             let login = backend.login.clone().unwrap_or_else(|| "log in again".to_owned());
-            return Err(NoTurn::Expired { file: file.to_owned(), login });
+            return Err(LoginError::Expired { file: file.to_owned(), login });
         }
-        let lock = shared.turn(&sources, &format, &home).await?;
+        let lock = shared.acquire(&sources, &format, &home).await?;
         let copied = places.into_iter().map(|it| Copied {
             user: it.source,
             copy: home.join(it.below),
@@ -89,16 +89,16 @@ impl Logins {
         let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
         let first = first.map(|(path, text)| (home.join(path), text.clone()));
         let first = first.chain(inner::script(backend, &self.user, &home)).collect();
-        Ok(Some(Turn { plan: Plan { record, tools, settings, folders, first }, lock }))
+        Ok(Some(LoginPermit { plan: Plan { record, tools, settings, folders, first }, lock }))
     }
 
     /// Creates the home. Must be awaited: a home that is created later would not be watched.
     pub async fn make_home(
         self: &Arc<Self>,
         attempt: AttemptId,
-        turn: Option<Turn>,
+        permit: Option<LoginPermit>,
     ) -> io::Result<()> {
-        let Some(Turn { plan, lock }) = turn else { return Ok(()) };
+        let Some(LoginPermit { plan, lock }) = permit else { return Ok(()) };
         let path = self.record_path(attempt);
         let make = move || {
             let home = plan.record.home.clone();

@@ -167,9 +167,9 @@ mod tests {
         let mut named = Installed::new();
         named.backend.root_env.insert("AGENT".into(), "/mine".into());
         assert_eq!(named.script(), None, "the user has set the program");
-        let mut nobody = Installed::new();
-        nobody.user.remove("KEY");
-        assert_eq!(nobody.script(), None, "there is no login, and the adapter reports that");
+        let mut no_login = Installed::new();
+        no_login.user.remove("KEY");
+        assert_eq!(no_login.script(), None, "there is no login, and the adapter reports that");
         let mut silent = Installed::new();
         silent.backend.inner_answers.values_mut().for_each(String::clear);
         assert_eq!(silent.script(), None, "there is nothing to answer");

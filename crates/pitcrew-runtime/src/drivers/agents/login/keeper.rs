@@ -3,8 +3,8 @@
 use super::{
     files::{self, Stamp},
     record::Record,
+    refresh_queue::{Lock, Shared},
     sync::{self, Entry},
-    turn::{Lock, Shared},
 };
 use crate::{clock, log::Log};
 use pitcrew_config::WorkspaceDirs;

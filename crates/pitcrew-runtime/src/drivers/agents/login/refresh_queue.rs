@@ -62,7 +62,7 @@ impl Shared {
     /// A credential that is valid for a while delays no agent. If it has expired or soon will, one
     /// agent starts at a time: the next one waits until it has refreshed the credential, timed out
     /// or ended.
-    pub async fn turn(
+    pub async fn acquire(
         &self,
         user: &[PathBuf],
         format: &LoginFormat,
@@ -159,8 +159,8 @@ mod tests {
     async fn begun(dir: &TempDir, shared: &Shared, login: &[PathBuf], name: &str) -> PathBuf {
         let home = dir.path().join(name);
         let format = format();
-        let turn = shared.turn(login, &format, &home);
-        let lock = timeout(PATIENCE, turn).await.unwrap().unwrap();
+        let acquiring = shared.acquire(login, &format, &home);
+        let lock = timeout(PATIENCE, acquiring).await.unwrap().unwrap();
         fs::create_dir(&home).unwrap();
         drop(lock);
         home
@@ -169,8 +169,8 @@ mod tests {
     async fn waits(dir: &TempDir, shared: &Shared, login: &[PathBuf]) -> bool {
         let home = dir.path().join("waits");
         let format = format();
-        let turn = shared.turn(login, &format, &home);
-        timeout(LOOK_EVERY * 4, turn).await.is_err()
+        let acquiring = shared.acquire(login, &format, &home);
+        timeout(LOOK_EVERY * 4, acquiring).await.is_err()
     }
 
     #[tokio::test]

@@ -175,7 +175,7 @@ pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> io::Result
 fn given(bytes: &[u8], format: &LoginFormat, sooner_ms: u64, now_ms: u64) -> Vec<u8> {
     let time = Credential::read(bytes, format).and_then(|it| it.expires_at_ms);
     let time = time.filter(|it| *it > now_ms).map(|time| {
-        let is_soon = time < now_ms + super::turn::SOON_MS;
+        let is_soon = time < now_ms + super::refresh_queue::SOON_MS;
         if is_soon { now_ms } else { time - sooner_ms.min((time - now_ms) / 2) }
     });
     for_agent(bytes, format, time)
