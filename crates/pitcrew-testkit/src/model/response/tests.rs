@@ -58,7 +58,7 @@ fn a_block_runs_for_the_prompt_that_it_waits_for() {
     let script = "@bash one\n@when did not succeed\n@bash fix\n@when reminder\n@bash finish";
     assert_eq!(next(vec![user(script)]).1, "one", "the script's own text does not count");
     let retry = format!("{script}\nAttempt 1 did not succeed: it is wrong.");
-    assert_eq!(next(vec![user(&retry)]).1, "mend");
+    assert_eq!(next(vec![user(&retry)]).1, "fix");
     let reminded = vec![user(script), Item::ToolResult, user("This is the only reminder.")];
     assert_eq!(next(reminded.clone()).1, "finish");
     let done = [reminded, vec![Item::ToolResult]].concat();
