@@ -71,7 +71,7 @@ impl Boot {
     /// journal's last entry: while one agent's interruption is reported, the deadline of another
     /// must not pass.
     pub async fn run(self, first: oneshot::Sender<InitialInputs>, agents: &Arc<Agents>, log: &Log) {
-        // InitialInputs, because only these agents have the credentials they refreshed in the meantime.
+        // First, because only these agents have the credentials they refreshed in the meantime.
         agents.logins.adopt(&self.attempts);
         agents.remove_left_over(&self.attempts);
         let found = self.held.iter().map(|held| async {

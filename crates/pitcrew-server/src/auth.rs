@@ -2,7 +2,7 @@
 
 use crate::{
     answer::Failed,
-    room::{Door, Identity, Visit},
+    pool::{Connection, Endpoint, Identity},
     serve::Doors,
     tools::Caller,
 };
@@ -22,7 +22,7 @@ impl FromRequestParts<Arc<Doors>> for Person {
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
         let token = bearer(&parts.headers)?;
         if doors.tokens.is_person(token.reveal()) {
-            return visit(parts)?.admit(Identity::Person).map(|()| Self);
+            return connection(parts)?.admit(Identity::Person).map(|()| Self);
         }
         let is_client = doors.tokens.is_client(token.reveal());
         Err(if is_client || doors.worker_of(&token).is_some() {
@@ -37,15 +37,15 @@ impl FromRequestParts<Arc<Doors>> for Caller {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
-        caller(&parts.headers, visit(parts)?, doors)
+        caller(&parts.headers, connection(parts)?, doors)
     }
 }
 
 /// The connection of a request.
-fn visit(parts: &Parts) -> Result<&Visit, Failed> {
-    let visit = parts.extensions.get::<Arc<Visit>>();
+fn connection(parts: &Parts) -> Result<&Connection, Failed> {
+    let connection = parts.extensions.get::<Arc<Connection>>();
     let missing = || Failed::new(ProblemCode::Internal, "the request has no connection");
-    visit.map(|it| &**it).ok_or_else(missing)
+    connection.map(|it| &**it).ok_or_else(missing)
 }
 
 /// How a caller of tools can fix a missing or wrong token.
@@ -55,21 +55,27 @@ const TOKEN_OF_TOOLS: &str = "run `pitcrew mcp --http` in the repository: it pri
 
 /// Authenticates a caller of tools: a worker that is active, on its own socket or on the loopback,
 /// or the user's own agent.
-pub fn caller(headers: &HeaderMap, visit: &Visit, doors: &Doors) -> Result<Caller, Failed> {
+pub fn caller(
+    headers: &HeaderMap,
+    connection: &Connection,
+    doors: &Doors,
+) -> Result<Caller, Failed> {
     let token = bearer(headers).map_err(|it| it.help(TOKEN_OF_TOOLS))?;
-    let door = visit.door();
+    let endpoint = connection.endpoint();
     if let Some(attempt) = doors.worker_of(&token) {
-        if ![Door::Worker(attempt), Door::Loopback].contains(&door) {
+        if ![Endpoint::Worker(attempt), Endpoint::Loopback].contains(&endpoint) {
             return Err(forbidden("a worker calls its tools at its own socket, PITCREW_SOCKET"));
         }
-        visit.admit(Identity::Worker(attempt))?;
+        connection.admit(Identity::Worker(attempt))?;
         let views = doors.orchestrator.handle().views();
         let worker = views.board.attempt(attempt).map(|it| it.worker);
         let gone = || Failed::new(ProblemCode::NotFound, format!("{attempt} has no worker"));
         return Ok(Caller::Worker { attempt, worker: worker.ok_or_else(gone)? });
     }
-    if doors.tokens.is_client(token.reveal()) && [Door::Person, Door::Loopback].contains(&door) {
-        return visit.admit(Identity::Person).map(|()| Caller::Client);
+    if doors.tokens.is_client(token.reveal())
+        && [Endpoint::Person, Endpoint::Loopback].contains(&endpoint)
+    {
+        return connection.admit(Identity::Person).map(|()| Caller::Client);
     }
     Err(if doors.tokens.is_person(token.reveal()) {
         forbidden("tools need the token of a worker or a client; this is the workspace's own token")

@@ -11,19 +11,19 @@ use tokio::{sync::Notify, time::Instant};
 
 /// Counts open requests, including streams.
 #[derive(Clone, Default)]
-pub struct Clients {
+pub struct OpenRequests {
     open_count: Arc<AtomicUsize>,
     changed: Arc<Notify>,
 }
 
 /// An open request. Dropped with the body of its answer.
-pub struct Guest(Clients);
+pub struct RequestGuard(OpenRequests);
 
-impl Clients {
-    pub fn enter(&self) -> Guest {
+impl OpenRequests {
+    pub fn enter(&self) -> RequestGuard {
         self.open_count.fetch_add(1, Ordering::SeqCst);
         self.changed.notify_one();
-        Guest(self.clone())
+        RequestGuard(self.clone())
     }
 
     fn is_empty(&self) -> bool {
@@ -51,7 +51,7 @@ impl Clients {
     }
 }
 
-impl Drop for Guest {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.open_count.fetch_sub(1, Ordering::SeqCst);
         self.0.changed.notify_one();

@@ -4,7 +4,7 @@
 //! the kernel decides what a command may do.
 
 mod idle;
-mod room;
+mod pool;
 mod auth;
 mod answer;
 mod extract;

@@ -7,7 +7,7 @@ use crate::{
     accept::serve_at,
     auth::caller,
     extract::BODY_TIME_MAX,
-    room::{Door, Visit},
+    pool::{Connection, Endpoint},
     serve::Doors,
     tools::{Caller, Calling, Refused, secret},
 };
@@ -86,13 +86,13 @@ pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u
     // Ends with the server, which does not wait for it.
     tokio::spawn(async move {
         let closing = doors.clone();
-        let told = async move {
+        let expiry = async move {
             tokio::select! {
                 () = closing.closed() => {}
                 () = expired(deadline, &closing) => {}
             }
         };
-        serve_at(listener, doors.room(Door::Loopback), router, &doors, told).await;
+        serve_at(listener, doors.pool(Endpoint::Loopback), router, &doors, expiry).await;
     });
     Ok(port)
 }
@@ -120,11 +120,11 @@ async fn expired(mut until: watch::Receiver<Instant>, doors: &Doors) {
 
 async fn answer(
     State(doors): State<Arc<Doors>>,
-    Extension(visit): Extension<Arc<Visit>>,
+    Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Response {
-    let _guest = doors.clients.enter();
-    let caller = match caller(request.headers(), &visit, &doors) {
+    let _guard = doors.open_requests.enter();
+    let caller = match caller(request.headers(), &connection, &doors) {
         Ok(caller) => caller,
         Err(failed) => return failed.into_response(),
     };
@@ -160,14 +160,14 @@ impl Orchestrator for CallerTools {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
-        let told = |refused| match refused {
+        let tool_error = |refused| match refused {
             Refused::Told(message) | Refused::ShuttingDown(message) => ToolRefusal::new(message),
             Refused::Held => ToolRefusal::new("it takes longer; ask for the results again"),
         };
         // Clients have no nonce that survives a restart, so one is created here.
-        let nonce = Some(secret().map_err(told)?);
+        let nonce = Some(secret().map_err(tool_error)?);
         let (doors, caller) = (&self.doors, self.caller);
         let calling = Calling { doors, caller, nonce, held_until: None };
-        calling.call(tool, &arguments).await.map_err(told)
+        calling.call(tool, &arguments).await.map_err(tool_error)
     }
 }

@@ -70,9 +70,9 @@ fn finished(routes: Router<Arc<Doors>>, doors: Arc<Doors>) -> Router {
 
 /// An open request keeps the orchestrator running.
 async fn count(State(doors): State<Arc<Doors>>, request: Request, next: Next) -> Response {
-    let guest = doors.clients.enter();
+    let guard = doors.open_requests.enter();
     let response = next.run(request).await;
-    drop(guest);
+    drop(guard);
     response
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{
     accept::serve_at,
-    idle::Clients,
+    idle::OpenRequests,
     loopback,
-    room::{Door, Room},
+    pool::{ConnectionPool, Endpoint},
     routes,
     tools::Desk,
 };
@@ -50,7 +50,7 @@ pub struct Doors {
     pub tokens: Tokens,
     pub workspace: String,
     pub started_at: Timestamp,
-    pub clients: Clients,
+    pub open_requests: OpenRequests,
     pub desk: Arc<dyn Desk>,
     /// The port of the tools over HTTP, once requested.
     pub loopback: tokio::sync::Mutex<Option<loopback::Listener>>,
@@ -72,8 +72,8 @@ impl Doors {
     }
 
     /// The connection limits of an endpoint.
-    pub fn room(&self, door: Door) -> Arc<Room> {
-        Arc::new(Room::new(door, self.files_max))
+    pub fn pool(&self, endpoint: Endpoint) -> Arc<ConnectionPool> {
+        Arc::new(ConnectionPool::new(endpoint, self.files_max))
     }
 
     pub async fn closed(&self) {
@@ -92,7 +92,7 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
         tokens: serve.tokens,
         workspace: serve.workspace,
         started_at: now(),
-        clients: Clients::default(),
+        open_requests: OpenRequests::default(),
         desk: serve.desk,
         loopback: tokio::sync::Mutex::default(),
         files_max: files_max(),
@@ -117,8 +117,8 @@ async fn let_in(
     let listener = listen(socket)?;
     ready();
     let router = routes::for_person(doors.clone());
-    let told = until_told(doors.clone(), signals, idle);
-    let person = serve_at(listener, doors.room(Door::Person), router, doors, told);
+    let stopped = until_stopped(doors.clone(), signals, idle);
+    let person = serve_at(listener, doors.pool(Endpoint::Person), router, doors, stopped);
     let workers = async {
         if let Some(opened) = doors.orchestrator.worker_sockets() {
             serve_workers(doors, opened).await;
@@ -143,8 +143,8 @@ async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<W
     loop {
         tokio::select! {
             () = doors.closed() => break,
-            Some(door) = opened.recv() => {
-                serving.spawn(serve_worker(doors.clone(), door));
+            Some(socket) = opened.recv() => {
+                serving.spawn(serve_worker(doors.clone(), socket));
             }
             Some(_) = serving.join_next() => {}
         }
@@ -152,11 +152,11 @@ async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<W
     while serving.join_next().await.is_some() {}
 }
 
-async fn serve_worker(doors: Arc<Doors>, door: WorkerSocket) -> io::Result<()> {
-    let WorkerSocket { attempt, listener, closed } = door;
+async fn serve_worker(doors: Arc<Doors>, socket: WorkerSocket) -> io::Result<()> {
+    let WorkerSocket { attempt, listener, closed } = socket;
     let listener = UnixListener::from_std(listener)?;
-    let (room, router) = (doors.room(Door::Worker(attempt)), routes::for_worker(doors.clone()));
-    let serving = serve_at(listener, room, router, &doors, doors.closed());
+    let (pool, router) = (doors.pool(Endpoint::Worker(attempt)), routes::for_worker(doors.clone()));
+    let serving = serve_at(listener, pool, router, &doors, doors.closed());
     tokio::select! {
         () = serving => {}
         // Nothing of the worker runs.
@@ -190,12 +190,12 @@ struct Signals {
     interrupt: Signal,
 }
 
-async fn until_told(doors: Arc<Doors>, mut signals: Signals, idle: Option<Duration>) {
+async fn until_stopped(doors: Arc<Doors>, mut signals: Signals, idle: Option<Duration>) {
     let unused = async {
         match idle {
             Some(patience) => {
                 let is_busy = || doors.orchestrator.handle().is_busy();
-                doors.clients.idle_for(patience, is_busy).await;
+                doors.open_requests.idle_for(patience, is_busy).await;
             }
             None => std::future::pending().await,
         }

@@ -49,12 +49,12 @@ pub fn stream<W: Future<Output = Result<(), Broken>> + Send + 'static>(
     doors: &Doors,
     write: impl FnOnce(Lines) -> W,
 ) -> Response {
-    let guest = doors.clients.enter();
+    let guard = doors.open_requests.enter();
     let mut closing = doors.closing.subscribe();
     let (sender, lines) = mpsc::channel(LINES_QUEUED_MAX);
     let writing = write(Lines { sender });
     let writing = async move {
-        let _guest = guest;
+        let _guard = guard;
         tokio::select! {
             written = writing => written.err().map(|it| Err(it.0)),
             _ = closing.wait_for(|it| *it) => None,

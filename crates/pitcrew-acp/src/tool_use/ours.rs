@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(kind_of(&named), "orchestrator");
         let line = "pitcrew tool a2a_notify_orchestrator --json '{\"kind\": \"question\"}'";
         let input = json!({"command": line, "commands": [line]});
-        let shell = json!({"title": "OpenPermission", "kind": "execute", "rawInput": input});
+        let shell = json!({"title": "Ask", "kind": "execute", "rawInput": input});
         assert_eq!(kind_of(&shell), "orchestrator");
     }
 

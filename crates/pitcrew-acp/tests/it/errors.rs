@@ -124,7 +124,7 @@ async fn opening_a_session_fails_for_the_same_reasons() {
 /// What an agent reports after a cancel is not an error of its model.
 #[tokio::test]
 async fn a_cancelled_turn_ends_without_an_error() {
-    let late = "say start_prepared; read cancel\n";
+    let late = "say begun; read cancel\n";
     for (answer, wanted) in [
         (r#""error":{"code":-32603,"message":"aborted"}"#, StopReason::Cancelled),
         (r#""result":{"stopReason":"end_turn"}"#, StopReason::EndTurn),

@@ -10,7 +10,7 @@ use proptest::{
 use std::{fs, time::Duration};
 use tokio::time::timeout;
 
-/// Frames of one agent: invalid ones are with_total_usage, and too many of them end the agent.
+/// Frames of one agent: invalid ones are counted, and too many of them end the agent.
 const FRAMES: usize = 60;
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const CHOOSY: &str = r#"
 keep() { read -r frame && printf '%s\n' "$frame" >> frames; }
 keep; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}}'
-keep; echo '{"id":9,"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":[{"id":"auto","name":"Auto"},{"id":"ask","name":"OpenPermission"}]},"configOptions":[{"id":"llm","name":"Model","category":"model","type":"select","currentValue":"big","options":[{"value":"big","name":"Big"},{"value":"small-2","name":"Small"}]}]}}'
+keep; echo '{"id":9,"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":[{"id":"auto","name":"Auto"},{"id":"ask","name":"Ask"}]},"configOptions":[{"id":"llm","name":"Model","category":"model","type":"select","currentValue":"big","options":[{"value":"big","name":"Big"},{"value":"small-2","name":"Small"}]}]}}'
 "#;
 
 /// Confirms every change.

@@ -147,14 +147,12 @@ cost 0.75
 /// Uses virtual time; nothing else here waits for it.
 #[tokio::test]
 async fn a_long_silence_is_reported() {
-    let mut stage = Stage::new("say start_prepared; read forever").await;
+    let mut stage = Stage::new("say begun; read forever").await;
     let session = stage.session.clone();
     let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
     let spool = stage.home.path().join("attempt/spool.ndjson");
-    crate::stage::until(|| {
-        std::fs::read_to_string(&spool).is_ok_and(|it| it.contains("start_prepared"))
-    })
-    .await;
+    crate::stage::until(|| std::fs::read_to_string(&spool).is_ok_and(|it| it.contains("begun")))
+        .await;
     tokio::time::pause();
     let mut notes = Vec::new();
     for _ in 0..2 {

@@ -223,7 +223,7 @@ fn the_tools_over_http_are_served_on_one_port_and_end() {
     let port: u16 = url.split(['/', ':']).find_map(|it| it.parse().ok()).expect("a port");
     let other = if port == 40_001 { "40002" } else { "40001" };
     let refused = sandbox.pitcrew(&["mcp", "--http", "--port", other]).expect(2);
-    refused.notes(&format!("the tools are served on port {port} already"));
+    refused.notes(&format!("the tools are already served on port {port}"));
     serving.interrupt();
     serving.wait();
     eventually("the port is closed", || {

@@ -211,7 +211,7 @@ fn a_journal_that_cannot_be_synced_ends_the_orchestrator_and_loses_nothing() {
         });
         sandbox.pitcrew(&["watch", "plan-2"]).expect(0).says("1 of 1 completed");
         let ended = serving.wait();
-        assert!(ended.stderr.contains("the orchestrator ends here"), "{when}: {ended}");
+        assert!(ended.stderr.contains("the orchestrator exits"), "{when}: {ended}");
         assert_eq!(board(&sandbox).plans.len(), 2, "{when}");
     }
 }

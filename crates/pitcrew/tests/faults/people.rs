@@ -39,7 +39,7 @@ fn a_command_that_is_approved_is_run_and_one_that_is_denied_is_not() {
     let board = board(&sandbox);
     let failure = task_of(&board, "faulty").attempts[0].failure.clone();
     let Some(Failure::GaveUp { summary }) = failure else { panic!("{failure:?}") };
-    assert!(summary.contains("permission for `rm -rf /` was refused"), "{summary}");
+    assert!(summary.contains("permission for `rm -rf /` was denied"), "{summary}");
     let diff = sandbox.pitcrew(&["diff", "faulty"]).expect(0).stdout;
     assert!(diff.contains("core/a.txt") && !diff.contains("core/b.txt"), "{diff}");
 }

@@ -95,12 +95,12 @@ impl Merge {
 
     /// Returns the lines that are due, in order. Ends one poll.
     pub fn tell(&mut self, until: Until) -> Vec<LogEntry> {
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         while let Some(next) = self.next(until) {
-            told.push(next);
+            lines.push(next);
         }
         self.looks_count += 1;
-        told
+        lines
     }
 
     fn next(&mut self, until: Until) -> Option<LogEntry> {
@@ -203,9 +203,9 @@ mod tests {
             (42, Call::Begins, "calls"),
         ];
         merge.talk(talk.map(|(at, call, text)| (place(1, at), call, said(text))).into(), None);
-        let told = texts(merge.tell(Until::Now)).join(", ");
+        let lines = texts(merge.tell(Until::Now)).join(", ");
         assert_eq!(
-            told,
+            lines,
             "reads, has read, calls, hands out, is answered, calls, hands out, is answered, calls"
         );
     }

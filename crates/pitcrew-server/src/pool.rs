@@ -21,7 +21,7 @@ const IDENTIFY_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The kind of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Endpoint {
     /// The user's commands, and the tools of the user's own agents.
     Person,
     /// The tools of one worker.
@@ -53,17 +53,17 @@ impl Limits {
     /// The limits of an endpoint, given the process's limit of open files: the endpoints of 20
     /// workers, the loopback and the user's together leave enough files for the orchestrator's
     /// work.
-    pub fn of(door: Door, files_max: usize) -> Self {
-        match door {
-            Door::Person => {
+    pub fn of(endpoint: Endpoint, files_max: usize) -> Self {
+        match endpoint {
+            Endpoint::Person => {
                 let connections = (files_max / 8).clamp(16, 256);
                 Self { connections, per_caller: connections, evicts: true }
             }
-            Door::Loopback => {
+            Endpoint::Loopback => {
                 let connections = (files_max / 8).clamp(16, 256);
                 Self { connections, per_caller: connections.min(32), evicts: true }
             }
-            Door::Worker(_) => {
+            Endpoint::Worker(_) => {
                 let connections = (files_max / 64).clamp(4, 32);
                 Self { connections, per_caller: connections, evicts: false }
             }
@@ -72,65 +72,65 @@ impl Limits {
 }
 
 /// The connections of one endpoint.
-pub struct Room {
-    door: Door,
+pub struct ConnectionPool {
+    endpoint: Endpoint,
     limits: Limits,
-    places: Arc<Semaphore>,
-    guests: Mutex<Guests>,
+    slots: Arc<Semaphore>,
+    state: Mutex<PoolState>,
 }
 
 #[derive(Default)]
-struct Guests {
-    visits_count: u64,
+struct PoolState {
+    connections_count: u64,
     /// In order of arrival.
-    strangers: BTreeMap<u64, Arc<Notify>>,
+    unauthenticated: BTreeMap<u64, Arc<Notify>>,
     /// The number of authenticated connections of each caller.
     known: BTreeMap<Identity, usize>,
 }
 
-impl Room {
-    pub fn new(door: Door, files_max: usize) -> Self {
-        let limits = Limits::of(door, files_max);
-        let places = Arc::new(Semaphore::new(limits.connections));
-        Self { door, limits, places, guests: Mutex::default() }
+impl ConnectionPool {
+    pub fn new(endpoint: Endpoint, files_max: usize) -> Self {
+        let limits = Limits::of(endpoint, files_max);
+        let slots = Arc::new(Semaphore::new(limits.connections));
+        Self { endpoint, limits, slots, state: Mutex::default() }
     }
 
     /// Waits for a free slot for a new connection.
-    pub async fn enter(self: &Arc<Self>) -> Arc<Visit> {
-        let free = self.places.clone().try_acquire_owned();
+    pub async fn enter(self: &Arc<Self>) -> Arc<Connection> {
+        let free = self.slots.clone().try_acquire_owned();
         let place = match free {
             Ok(place) => place,
             Err(_) => {
                 if self.limits.evicts {
                     self.evict();
                 }
-                let place = self.places.clone().acquire_owned().await;
+                let place = self.slots.clone().acquire_owned().await;
                 place.expect("the semaphore is never closed")
             }
         };
         let evicted = Arc::new(Notify::new());
-        let mut guests = self.guests();
-        guests.visits_count += 1;
-        let number = guests.visits_count;
-        guests.strangers.insert(number, evicted.clone());
-        let (room, caller) = (self.clone(), Mutex::default());
-        Arc::new(Visit { room, number, evicted, caller, _place: place })
+        let mut state = self.state();
+        state.connections_count += 1;
+        let number = state.connections_count;
+        state.unauthenticated.insert(number, evicted.clone());
+        let (pool, caller) = (self.clone(), Mutex::default());
+        Arc::new(Connection { pool, number, evicted, caller, _place: place })
     }
 
     fn evict(&self) {
-        if let Some((_, oldest)) = self.guests().strangers.pop_first() {
+        if let Some((_, oldest)) = self.state().unauthenticated.pop_first() {
             oldest.notify_one();
         }
     }
 
-    fn guests(&self) -> MutexGuard<'_, Guests> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One connection. Its slot is free when the last copy is dropped.
-pub struct Visit {
-    room: Arc<Room>,
+pub struct Connection {
+    pool: Arc<ConnectionPool>,
     number: u64,
     evicted: Arc<Notify>,
     /// Set once a valid token was sent.
@@ -138,9 +138,9 @@ pub struct Visit {
     _place: OwnedSemaphorePermit,
 }
 
-impl Visit {
-    pub fn door(&self) -> Door {
-        self.room.door
+impl Connection {
+    pub fn endpoint(&self) -> Endpoint {
+        self.pool.endpoint
     }
 
     /// Records a valid token.
@@ -149,21 +149,21 @@ impl Visit {
         if known.is_some() {
             return Ok(());
         }
-        let mut guests = self.room.guests();
-        let count = guests.known.entry(caller).or_default();
-        if *count >= self.room.limits.per_caller {
+        let mut state = self.pool.state();
+        let count = state.known.entry(caller).or_default();
+        if *count >= self.pool.limits.per_caller {
             let message =
                 format!("this caller already has {count} connections, which is the limit");
             return Err(Failed::new(ProblemCode::TooMany, message).help("close some of them"));
         }
         *count += 1;
-        guests.strangers.remove(&self.number);
+        state.unauthenticated.remove(&self.number);
         *known = Some(caller);
         Ok(())
     }
 
     /// Returns when this connection has to close: its slot is needed, or it sent no token in time.
-    pub async fn must_leave(&self) {
+    pub async fn must_close(&self) {
         tokio::select! {
             () = self.evicted.notified() => return,
             () = sleep(IDENTIFY_TIME_MAX) => {}
@@ -178,17 +178,17 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for Connection {
     fn drop(&mut self) {
         let caller = *self.known();
-        let mut guests = self.room.guests();
-        guests.strangers.remove(&self.number);
+        let mut state = self.pool.state();
+        state.unauthenticated.remove(&self.number);
         if let Some(caller) = caller
-            && let Some(count) = guests.known.get_mut(&caller)
+            && let Some(count) = state.known.get_mut(&caller)
         {
             *count -= 1;
             if *count == 0 {
-                guests.known.remove(&caller);
+                state.known.remove(&caller);
             }
         }
     }
@@ -201,57 +201,61 @@ mod tests {
 
     const MOMENT: Duration = Duration::from_millis(50);
 
-    fn room(door: Door) -> Arc<Room> {
-        Arc::new(Room::new(door, 0))
+    fn pool(endpoint: Endpoint) -> Arc<ConnectionPool> {
+        Arc::new(ConnectionPool::new(endpoint, 0))
     }
 
-    async fn fill(room: &Arc<Room>) -> Vec<Arc<Visit>> {
-        let mut visits = Vec::new();
-        for _ in 0..room.limits.connections {
-            visits.push(room.enter().await);
+    async fn fill(pool: &Arc<ConnectionPool>) -> Vec<Arc<Connection>> {
+        let mut connections = Vec::new();
+        for _ in 0..pool.limits.connections {
+            connections.push(pool.enter().await);
         }
-        visits
+        connections
     }
 
     #[tokio::test]
     async fn the_oldest_unauthenticated_connection_is_closed() {
-        let room = room(Door::Person);
-        let mut visits = fill(&room).await;
-        visits[0].admit(Identity::Person).map_err(|_| "it is the first").unwrap();
-        let entering = room.enter();
+        let pool = pool(Endpoint::Person);
+        let mut connections = fill(&pool).await;
+        connections[0].admit(Identity::Person).map_err(|_| "it is the first").unwrap();
+        let entering = pool.enter();
         let leaving = async {
-            visits[1].must_leave().await;
-            drop(visits.remove(1));
-            visits
+            connections[1].must_close().await;
+            drop(connections.remove(1));
+            connections
         };
-        let (_new, visits) = tokio::join!(entering, leaving);
-        for visit in visits {
-            assert!(timeout(MOMENT, visit.must_leave()).await.is_err(), "{} leaves", visit.number);
+        let (_new, connections) = tokio::join!(entering, leaving);
+        for connection in connections {
+            assert!(
+                timeout(MOMENT, connection.must_close()).await.is_err(),
+                "{} leaves",
+                connection.number
+            );
         }
     }
 
     #[tokio::test]
     async fn new_connections_wait_at_a_workers_socket() {
-        let room = room(Door::Worker(AttemptId(1)));
-        let mut visits = fill(&room).await;
-        assert!(timeout(MOMENT, room.enter()).await.is_err());
-        assert!(timeout(MOMENT, visits[0].must_leave()).await.is_err());
-        visits.pop();
-        room.enter().await;
+        let pool = pool(Endpoint::Worker(AttemptId(1)));
+        let mut connections = fill(&pool).await;
+        assert!(timeout(MOMENT, pool.enter()).await.is_err());
+        assert!(timeout(MOMENT, connections[0].must_close()).await.is_err());
+        connections.pop();
+        pool.enter().await;
     }
 
     #[tokio::test]
     async fn one_caller_cannot_take_all_slots() {
-        let room = Arc::new(Room::new(Door::Loopback, 8 * 64));
-        let visits = fill(&room).await;
+        let pool = Arc::new(ConnectionPool::new(Endpoint::Loopback, 8 * 64));
+        let connections = fill(&pool).await;
         let admitted = |whose: u64| {
-            let it = visits.iter().skip(usize::try_from(whose).unwrap() * 32);
+            let it = connections.iter().skip(usize::try_from(whose).unwrap() * 32);
             it.take(33).filter(|it| it.admit(Identity::Worker(AttemptId(whose))).is_ok()).count()
         };
         assert_eq!((admitted(0), admitted(1)), (32, 32));
-        let known = |room: &Room| room.guests().known.values().sum::<usize>();
-        assert_eq!(known(&room), 64);
-        drop(visits);
-        assert_eq!(known(&room), 0);
+        let known = |pool: &ConnectionPool| pool.state().known.values().sum::<usize>();
+        assert_eq!(known(&pool), 64);
+        drop(connections);
+        assert_eq!(known(&pool), 0);
     }
 }
