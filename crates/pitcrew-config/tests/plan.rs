@@ -247,7 +247,7 @@ fn a_task_may_name_its_model() {
     for (wrong, reason) in [
         ("prompt = \"p\"\nagent = \"claude\"\nmodel = \" \"", "`model` is empty"),
         ("prompt = \"p\"\nagent = \"claude\"\nmodel = 4", "`model` must be a string"),
-        ("command = \"make\"\nmodel = \"opus\"", "nothing that is asked of one"),
+        ("command = \"make\"\nmodel = \"opus\"", "`model`, but no `prompt`"),
     ] {
         let errors = parse_plan("plan.toml", &task(wrong), &PlanDefaults::default());
         let errors = errors.expect_err(wrong).to_string();

@@ -330,7 +330,7 @@ fn work_and_agent_must_match() {
     check_task(
         "command = \"x\"\nagent = \"claude\"",
         &expect![[r#"
-            plan.toml:5:9: error: task `a` has a `command`, which `claude` cannot run
+            plan.toml:5:9: error: task `a` has a `command`, but `claude` cannot run it
              5 | agent = "claude"
                |         ^^^^^^^^
             help: remove the agent: a `command` runs on `command`"#]],
@@ -338,7 +338,7 @@ fn work_and_agent_must_match() {
     check_task(
         "script = \"x\"\nbackend = \"command\"",
         &expect![[r#"
-            plan.toml:5:11: error: task `a` has a `script`, which `command` cannot run
+            plan.toml:5:11: error: task `a` has a `script`, but `command` cannot run it
              5 | backend = "command"
                |           ^^^^^^^^^
             help: remove the agent: a `script` runs on `builtin`"#]],
@@ -519,7 +519,7 @@ fn a_region_cannot_be_a_denied_path() {
             plan.toml:7:1: error: the region of task `a` cannot contain `infra/prod`: `infra` is denied to all tasks
              7 | region = ["ui", "infra/prod"]
                | ^^^^^^
-            help: choose another region, or take it out of `denied`"#]],
+            help: choose another region, or remove it from `denied`"#]],
     );
     let denied = vec![pitcrew_model::RepoPath::parse("infra").expect("a path")];
     let defaults = PlanDefaults { denied, ..with_agent() };

@@ -499,7 +499,7 @@ fn invalid_hosts_and_ports_are_reported_with_their_location() {
             user.toml:6:20: error: port 80 cannot be forwarded: a program in a box cannot listen below 1024
              6 | forward = [0, "x", 80]
                |                    ^^
-            help: let the service listen on a port from 1024 on as well, and forward that"#]],
+            help: make the service listen on port 1024 or higher and forward that port"#]],
     );
 }
 
